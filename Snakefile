@@ -1,0 +1,55 @@
+# Entropy Sentinel: accuracy of a language model on each domain, without labels, from its log-probabilities.
+#
+#   benchmarks -> generations (GPU) -> labels (judge) ----\
+#                                  \-> features ----------> observations -> estimates per (model, training group)
+#                                                                       -> sweep -> tables, figures, report
+#
+# Everything goes to results/<study>/; the study is described in config.yaml or in the file given as --configfile.
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/common.smk"
+include: "workflow/rules/benchmarks.smk"
+include: "workflow/rules/generate.smk"
+include: "workflow/rules/label.smk"
+include: "workflow/rules/features.smk"
+include: "workflow/rules/estimate.smk"
+include: "workflow/rules/sweep.smk"
+include: "workflow/rules/present.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        REPORTS,
+
+
+# Targets for a part of the way, for example to see what a new machine or a new model does.
+rule generations:
+    input:
+        expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
+
+
+rule labels:
+    input:
+        expand(LABELS, judge=JUDGES, model=MODELS, benchmark=BENCHMARKS),
+
+
+rule features:
+    input:
+        expand(FEATURES, model=MODELS, benchmark=BENCHMARKS),
+
+
+rule estimates:
+    input:
+        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),

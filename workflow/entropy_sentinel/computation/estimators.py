@@ -1,0 +1,154 @@
+"""Estimators of P(correct) from a response's features: 48 configurations and the single-feature baselines.
+
+Protocol: the paper, section 4 and appendices C.3 and C.4. Everything that a training group's configurations share is
+computed once: the scaling, and per classifier, feature set and balancing the grid search, which serves the calibrated
+and the uncalibrated estimator.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from entropy_sentinel.computation.forest_search import search_forest
+from entropy_sentinel.contracts.estimators import Configuration, parse
+from entropy_sentinel.contracts.features import FEATURE_SETS, FEATURES
+
+# scikit-learn's MLPClassifier keeps this share of its training rows for early stopping, at least one row a class.
+_EARLY_STOPPING_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One estimator after training: P(correct) of rows, or why there is none."""
+
+    classifier: BaseEstimator | None
+    columns: tuple[int, ...]
+    hyperparameters: dict[str, Any] | None = None
+    reason: str | None = None
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """P(correct), (n_rows,), of scaled features x, (n_rows, 17)."""
+        return self.classifier.predict_proba(x[:, self.columns])[:, 1]
+
+
+class TrainingGroup:
+    """The rows of one training group, and every estimator that can be trained on them."""
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> None:
+        """x: (n_rows, 17) features in the order of FEATURES, unscaled; y: (n_rows,) bool, correct or not.
+
+        `settings` is `contracts.study.estimation_settings`. With rows of one class only, or fewer rows of a class
+        than folds, the estimators that cannot be trained are `Fitted` with a reason and without a classifier.
+        """
+        self.settings = settings
+        self.scaler = StandardScaler().fit(x) if len(x) else None
+        self.x = self.scaler.transform(x) if len(x) else x
+        self.y = y
+        self.folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=settings["seed"])
+        self._chosen = cache(self._choose)
+
+    def fit(self, estimator: str) -> Fitted:
+        """Train a configuration or a baseline by its name."""
+        if estimator.startswith("baseline-"):
+            return self._fit_baseline(estimator.removeprefix("baseline-"))
+        return self._fit_configuration(parse(estimator))
+
+    def _fit_baseline(self, feature: str) -> Fitted:
+        columns = (FEATURES.index(feature),)
+        if reason := self._why_untrainable():
+            return Fitted(None, columns, reason=reason)
+        return Fitted(LogisticRegression().fit(self.x[:, columns], self.y), columns)
+
+    def _fit_configuration(self, configuration: Configuration) -> Fitted:
+        columns = tuple(FEATURES.index(feature) for feature in FEATURE_SETS[configuration.features])
+        reason = self._why_untrainable() or self._why_unsearchable(configuration)
+        if reason:
+            return Fitted(None, columns, reason=reason)
+        chosen = self._chosen(configuration.classifier, columns, configuration.balanced)
+        classifier = self._classifier(configuration.classifier, configuration.balanced, **chosen)
+        if configuration.isotonic:
+            classifier = CalibratedClassifierCV(classifier, method="isotonic", cv=self.folds, ensemble=True)
+        with _expected_warnings():
+            return Fitted(classifier.fit(self.x[:, columns], self.y), columns, hyperparameters=chosen)
+
+    def _why_untrainable(self) -> str | None:
+        if len(self.y) == 0:
+            return "the training group has no row with a label and features"
+        if self.y.all() or not self.y.any():
+            return f"all training rows are {'correct' if self.y[0] else 'incorrect'}"
+        return None
+
+    def _why_unsearchable(self, configuration: Configuration) -> str | None:
+        """Folds are needed to search a grid or to calibrate; the MLP also splits its rows for early stopping."""
+        if configuration.classifier == "logistic" and not configuration.isotonic:
+            return None
+        n_folds, n_rows = self.settings["folds"], len(self.y)
+        rarest = int(min(self.y.sum(), n_rows - self.y.sum()))
+        if rarest < n_folds:
+            return f"{rarest} training rows of the rarer class, {n_folds} folds need {n_folds}"
+        n_fold_rows = n_rows - -(-n_rows // n_folds)
+        if configuration.classifier == "mlp" and n_fold_rows * _EARLY_STOPPING_SHARE <= 1:
+            return f"{n_rows} training rows are too few for the MLP's early stopping"
+        return None
+
+    def _choose(self, classifier: str, columns: tuple[int, ...], balanced: bool) -> dict[str, Any]:
+        """The grid's best setting by the mean ROC-AUC over the folds; nothing to choose for the logistic regression."""
+        x = self.x[:, columns]
+        make = partial(self._classifier, classifier, balanced)
+        if classifier == "forest":
+            depths, splits = self.settings["max_depth"], self.settings["min_samples_split"]
+            grid = [{"max_depth": d, "min_samples_split": s} for d, s in product(depths, splits)]
+            return search_forest(make, x, self.y, self.folds, grid)
+        if classifier == "mlp":
+            layers = [tuple(layer) for layer in self.settings["hidden_layers"]]
+            return self._search_mlp(make, x, layers)
+        return {}
+
+    def _search_mlp(self, make, x: np.ndarray, layers: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+        mlp = make(hidden_layer_sizes=layers[0])
+        name = "mlpclassifier__hidden_layer_sizes" if hasattr(mlp, "steps") else "hidden_layer_sizes"
+        search = GridSearchCV(mlp, {name: layers}, scoring="roc_auc", cv=self.folds, refit=False)
+        with _expected_warnings():
+            search.fit(x, self.y)
+        return {"hidden_layer_sizes": search.best_params_[name]}
+
+    def _classifier(self, classifier: str, balanced: bool, **hyperparameters: Any) -> BaseEstimator:
+        """An unfitted classifier with the balancing that suits it (appendix C.4)."""
+        seed = self.settings["seed"]
+        if classifier == "logistic":
+            return LogisticRegression(class_weight="balanced" if balanced else None, max_iter=1000)
+        if classifier == "forest":
+            from sklearn.ensemble import RandomForestClassifier
+
+            weight = "balanced_subsample" if balanced else None
+            trees = self.settings["trees"]
+            return RandomForestClassifier(trees, class_weight=weight, random_state=seed, **hyperparameters)
+        from sklearn.neural_network import MLPClassifier
+
+        mlp = MLPClassifier(alpha=0.001, early_stopping=True, random_state=seed, **hyperparameters)
+        if not balanced:
+            return mlp
+        from imblearn.over_sampling import RandomOverSampler
+        from imblearn.pipeline import make_pipeline
+
+        # Inside the pipeline, and so inside each fold: no copy of a row is on both sides of a split.
+        return make_pipeline(RandomOverSampler(random_state=seed), mlp)
+
+
+class _expected_warnings(warnings.catch_warnings):
+    """An MLP that reaches its 200 epochs before it stops early is as the paper's protocol has it."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore", ConvergenceWarning)

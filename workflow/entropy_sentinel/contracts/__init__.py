@@ -1,0 +1,1 @@
+"""Layer 0: what the stages agree on. Imports nothing heavier than Polars and Pydantic."""

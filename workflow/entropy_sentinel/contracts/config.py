@@ -1,0 +1,297 @@
+"""The configuration: every key, its type and default. `load_config` is the only way in.
+
+The JSON schema in `workflow/schemas/config.schema.json` is generated from these classes
+(`python -m entropy_sentinel.contracts.config`), and a test fails when it has drifted.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from entropy_sentinel.contracts.errors import ConfigError
+from entropy_sentinel.contracts.estimators import BASELINES, CONFIGURATIONS
+from entropy_sentinel.contracts.prompts import PROMPTS
+
+# Names become parts of file names and of group ids, where benchmarks are joined with "+".
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Share = Annotated[float, Field(gt=0, lt=1)]
+ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
+
+
+def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ValueError for the first of `names` that is not among `known`."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown {what} '{name}'; known: {', '.join(map(str, known)) or 'none'}")
+
+
+class Settings(BaseModel):
+    """Base of all sections: immutable, and unknown keys are refused with the list of known ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            for key in data:
+                if key not in cls.model_fields:
+                    raise ValueError(f"unknown key '{key}'; known keys: {', '.join(cls.model_fields)}")
+        return data
+
+
+class SweepSize(Settings):
+    """All training groups of one size."""
+
+    size: int = Field(ge=1, description="number of benchmarks in a group")
+    configurations: Literal["all", "default"] = Field(
+        "default", description="all 48 configurations, or the default one"
+    )
+
+
+class Run(Settings):
+    """The axes of the study: what is run. Lists, so that a second config file replaces them whole."""
+
+    models: list[Name] = Field(min_length=1, description="models to run, keys of `models`")
+    benchmarks: list[Name] = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
+    judges: list[Name] = Field(
+        min_length=1, description="judges to run, keys of `judges`; the first is the primary"
+    )
+    groups: list[Name] = Field(description="named training groups to run, keys of `groups`")
+    sizes: list[SweepSize] = Field(
+        [], description="training groups to run by size: every subset of `benchmarks`"
+    )
+    tables: list[Annotated[int, Field(ge=1, le=10)]] = Field(description="numbers of the tables to render")
+    figures: list[Annotated[int, Field(ge=1, le=4)]] = Field(description="numbers of the figures to render")
+
+
+class Sampling(Settings):
+    """How tokens are drawn. The log-probabilities kept are those before temperature."""
+
+    temperature: float = Field(0.5, ge=0, description="softmax temperature")
+    top_p: float = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
+    max_tokens: int = Field(2048, ge=1, description="longest response, tokens")
+
+
+class Generation(Settings):
+    """How responses are generated; the same for all models unless a model says otherwise."""
+
+    prompt: str = Field("solve-step-by-step", description="name of the prompt, see contracts/prompts.py")
+    samples: int = Field(1, ge=1, description="responses per item")
+    sampling: Sampling = Sampling()
+    engine_args: dict[str, Any] = Field({}, description="keyword arguments of vllm.LLM")
+    environment: dict[str, str] = Field(
+        {}, description="environment variables set before the engine is loaded"
+    )
+    threads: int = Field(1, ge=1, description="CPU cores of one generate job")
+
+    @model_validator(mode="after")
+    def _known(self) -> "Generation":
+        check_names("prompt", [self.prompt], PROMPTS)
+        for variable in self.environment:
+            if re.search("TOKEN|KEY|SECRET|PASSWORD", variable.upper()):
+                raise ValueError(
+                    f"environment: '{variable}' looks like a secret, and settings are written into every trace file; "
+                    "set it in the shell that starts Snakemake"
+                )
+        return self
+
+
+class Model(Settings):
+    """One language model: a Hugging Face id or a local folder."""
+
+    id: str | None = Field(None, description="Hugging Face id")
+    revision: str | None = Field(None, description="commit, tag or branch of the id")
+    path: str | None = Field(None, description="folder with the weights, relative to the working directory")
+    sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
+    engine_args: dict[str, Any] = Field({}, description="what differs from generation.engine_args")
+    chat_template_kwargs: dict[str, Any] = Field({}, description="variables of the model's chat template")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Model":
+        if (self.id is None) == (self.path is None):
+            raise ValueError("needs exactly one of 'id' (a Hugging Face id) and 'path' (a local folder)")
+        return self
+
+
+class Benchmark(Settings):
+    """One benchmark: where its rows are and which columns hold question and reference.
+
+    `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
+    columns are all filled is taken.
+    """
+
+    dataset: str | None = Field(None, description="Hugging Face id of the data set")
+    configs: list[str] = Field([], description="configurations of the data set, read one after the other")
+    split: str = Field("test", description="split of the data set")
+    revision: str | None = Field(None, description="commit, tag or branch of the data set")
+    path: str | None = Field(None, description="local file instead: .jsonl, .csv, .parquet, also .gz")
+    question: list[str] = Field(min_length=1, description="format strings of the question")
+    reference: list[str] = Field(min_length=1, description="format strings of the reference answer")
+    reference_after: str | None = Field(
+        None, description="keep what follows the last of this mark in the reference"
+    )
+    only_if_empty: list[str] = Field(
+        [], description="drop rows in which one of these columns (pictures) is filled"
+    )
+    expected_items: int | None = Field(None, description="published count; another count is a warning")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Benchmark":
+        if (self.dataset is None) == (self.path is None):
+            raise ValueError("needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)")
+        return self
+
+
+class Judge(Settings):
+    """Who decides whether a response is correct."""
+
+    kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+
+
+class Estimation(Settings):
+    """How estimators are selected and trained."""
+
+    default: str = Field("forest-10d-balanced-isotonic", description="the configuration shown first")
+    test_share: Share = Field(0.2, description="share of a training benchmark's items kept for evaluation")
+    folds: int = Field(5, ge=2, description="folds of the grid search and of the calibration")
+    trees: int = Field(100, ge=1, description="trees of a random forest")
+    max_depth: list[int] = Field([3, 5, 10], min_length=1, description="grid of the forest")
+    min_samples_split: list[int] = Field([2, 5, 10], min_length=1, description="grid of the forest")
+    hidden_layers: list[list[int]] = Field(
+        [[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP"
+    )
+    baselines: list[str] = Field(list(BASELINES), description="features that get a Platt-scaled baseline")
+
+    @model_validator(mode="after")
+    def _known(self) -> "Estimation":
+        check_names("configuration", [self.default], ESTIMATOR_NAMES)
+        check_names("baseline", self.baselines, BASELINES)
+        return self
+
+
+class Group(Settings):
+    """A named training group."""
+
+    benchmarks: list[Name] = Field(min_length=1, description="benchmarks that the estimator is trained on")
+    estimator: str = Field(
+        "forest-10d-balanced-isotonic", description="the configuration shown for this group"
+    )
+    configurations: Literal["all", "default"] = Field(
+        "default", description="all 48, or the estimator's alone"
+    )
+
+    @model_validator(mode="after")
+    def _known(self) -> "Group":
+        check_names("configuration", [self.estimator], ESTIMATOR_NAMES)
+        return self
+
+    @property
+    def group_id(self) -> str:
+        """The `{group}` wildcard: benchmark names, sorted and joined with `+`."""
+        return group_id(self.benchmarks)
+
+
+class Presentation(Settings):
+    """What the tables and figures show."""
+
+    label: str = Field("", description="shown with every table and figure, e.g. that this is a demo")
+    auroc_models: list[str] = Field(description="models of Table 1; the others go to Table 6")
+    auroc_benchmarks: list[str] = Field(description="benchmarks of Tables 1 and 6")
+    figure_model: str = Field(description="model of Figures 1 and 2")
+    figure_benchmark: str = Field(description="benchmark of Figure 2")
+    headline_group: str = Field("extremes", description="named group of Figures 1 and 3 and of the summary")
+
+
+class Config(Settings):
+    """The whole configuration."""
+
+    study: Name = Field(description="results go to results/<study>/")
+    seed: int = Field(42, ge=0, description="seed of everything that draws")
+    limit: int | None = Field(None, ge=1, description="items per benchmark; null for all")
+    run: Run
+    generation: Generation = Generation()
+    estimation: Estimation = Estimation()
+    presentation: Presentation
+    models: dict[Name, Model]
+    benchmarks: dict[Name, Benchmark]
+    judges: dict[Name, Judge]
+    groups: dict[Name, Group]
+
+    @model_validator(mode="after")
+    def _local_files_exist(self) -> "Config":
+        """Only of what is run: settings of other models and benchmarks may wait for their files."""
+        for name in self.run.models:
+            path = self.models[name].path if name in self.models else None
+            if path is not None and not (Path(path) / "config.json").is_file():
+                raise ValueError(
+                    f"models.{name}.path: must be a folder with a config.json; '{path}' has none"
+                )
+        for name in self.run.benchmarks:
+            path = self.benchmarks[name].path if name in self.benchmarks else None
+            if path is not None and not Path(path).is_file():
+                raise ValueError(f"benchmarks.{name}.path: must be a file; there is none at '{path}'")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Config":
+        for axis in ("models", "benchmarks", "judges", "groups"):
+            check_names(f"name in run.{axis}:", getattr(self.run, axis), getattr(self, axis))
+        for name in self.run.groups:
+            check_names(f"benchmark in groups.{name}:", self.groups[name].benchmarks, self.run.benchmarks)
+        for sweep in self.run.sizes:
+            if sweep.size >= len(self.run.benchmarks):
+                raise ValueError(
+                    f"run.sizes: size {sweep.size} leaves no benchmark unseen; run.benchmarks has "
+                    f"{len(self.run.benchmarks)}"
+                )
+        show = self.presentation
+        check_names("model in presentation.auroc_models:", show.auroc_models, self.run.models)
+        check_names("model in presentation.figure_model:", [show.figure_model], self.run.models)
+        check_names("benchmark in presentation.auroc_benchmarks:", show.auroc_benchmarks, self.run.benchmarks)
+        check_names(
+            "benchmark in presentation.figure_benchmark:", [show.figure_benchmark], self.run.benchmarks
+        )
+        check_names("group in presentation.headline_group:", [show.headline_group], self.run.groups)
+        return self
+
+
+def group_id(benchmarks: Iterable[str]) -> str:
+    """The id of a training group: its benchmarks' names, sorted and joined with `+`."""
+    return "+".join(sorted(benchmarks))
+
+
+def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
+    """Check a configuration; `source` is the file name that errors begin with.
+
+    Raises ConfigError with one line per problem: where, what it must be, what it was.
+    """
+    try:
+        return Config.model_validate(dict(raw))
+    except ValidationError as error:
+        problems = "\n".join(f"{source}: {_describe(problem)}" for problem in error.errors())
+        raise ConfigError(problems) from None
+
+
+def _describe(problem: Mapping[str, Any]) -> str:
+    """One line for one of Pydantic's errors: `models.qwen3-4b: unknown key 'temprature'; ...`."""
+    where = ".".join(str(part) for part in problem["loc"] if part != "[key]")
+    message = problem["msg"].removeprefix("Value error, ")
+    value = problem.get("input")
+    if isinstance(value, str | int | float | bool) or value is None:
+        message += f"; it was {json.dumps(value)}" if problem["type"] != "missing" else ""
+    return f"{where}: {message}" if where else message
+
+
+def json_schema() -> str:
+    """The JSON schema of the configuration, for editors."""
+    return json.dumps(Config.model_json_schema(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).parents[2].joinpath("schemas", "config.schema.json").write_text(json_schema())

@@ -1,0 +1,21 @@
+"""Errors that a user can act on: which thing, what it must be, what it was, what to do."""
+
+
+class EntropySentinelError(Exception):
+    """Base class: shown to the user as its message alone, without a traceback."""
+
+
+class ConfigError(EntropySentinelError):
+    """The configuration names something unknown, contradictory or absent."""
+
+
+class InputError(EntropySentinelError):
+    """A file from outside has a row or a field that nothing sensible can be done with."""
+
+
+class ContractError(EntropySentinelError):
+    """A frame does not have the columns, dtypes or keys that its stage has promised."""
+
+
+class ProvenanceError(EntropySentinelError):
+    """Traces of different origin would be mixed (another log-probability mode, another k)."""

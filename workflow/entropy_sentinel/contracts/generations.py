@@ -1,0 +1,41 @@
+"""Stage `generations`: responses and their log-probability traces, `generations/{model}/{benchmark}.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.contracts.frames import Column, Contract
+
+# Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
+# generate job, in place of a hash of its code: a refactoring must not cost GPU time.
+GENERATION_VERSION = 1
+
+# The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
+TOP_K = 20
+
+GENERATIONS = Contract(
+    stage="generations",
+    key=("item_id", "sample"),
+    columns=(
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
+        Column("seed", pl.Int64, "seed of this request"),
+        Column(
+            "prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"
+        ),
+        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt", "tokens"),
+        Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
+        Column(
+            "finish_reason",
+            pl.String,
+            "`stop`, or `length` where the response was cut off at the token limit",
+        ),
+        Column("text", pl.String, "the response"),
+        Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens"),
+        Column("token_logprobs", pl.List(pl.Float32), "(T,) log-probability of the sampled token", "nats"),
+        Column(
+            "top_logprobs",
+            pl.List(pl.Array(pl.Float32, TOP_K)),
+            "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not",
+            "nats",
+        ),
+    ),
+)

@@ -1,0 +1,116 @@
+"""What a configuration asks for: its training groups and the settings that each stage's results depend on.
+
+A job carries its stage's settings as one dict, so that Snakemake reruns it when one of them changes, and only then.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.contracts.config import Config, group_id
+from entropy_sentinel.contracts.estimators import CONFIGURATIONS, baseline_name
+from entropy_sentinel.contracts.generations import GENERATION_VERSION, TOP_K
+from entropy_sentinel.contracts.labels import LABEL_VERSION
+from entropy_sentinel.contracts.prompts import PROMPTS
+
+# Files of a model folder up to this size are hashed whole, larger ones in their first, middle and last MiB: the
+# fingerprint is taken whenever the workflow is planned, and 16 GB of weights must not take a minute each time.
+_WHOLE_BYTES = 64 * 2**20
+_BLOCK_BYTES = 2**20
+
+
+def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
+    """Every training group of the study, by id, with the estimators to run for it, in a fixed order.
+
+    A group that several settings ask for gets the union of what they ask.
+    """
+    wanted: dict[str, set[str]] = {}
+    everything = {configuration.name for configuration in CONFIGURATIONS}
+    for name in config.run.groups:
+        group = config.groups[name]
+        estimators = (
+            everything if group.configurations == "all" else {group.estimator, config.estimation.default}
+        )
+        wanted.setdefault(group.group_id, set()).update(estimators)
+    for sweep in config.run.sizes:
+        estimators = everything if sweep.configurations == "all" else {config.estimation.default}
+        for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
+            wanted.setdefault(group_id(benchmarks), set()).update(estimators)
+    baselines = tuple(baseline_name(feature) for feature in config.estimation.baselines)
+    return {group: in_order(estimators) + baselines for group, estimators in wanted.items()}
+
+
+def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
+    """Configurations in the order of `CONFIGURATIONS`, each once."""
+    wanted = set(estimators)
+    return tuple(configuration.name for configuration in CONFIGURATIONS if configuration.name in wanted)
+
+
+def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
+    """What the rows of a benchmark depend on."""
+    return {
+        "benchmark": benchmark,
+        "limit": config.limit,
+        "seed": config.seed,
+        **config.benchmarks[benchmark].model_dump(),
+    }
+
+
+def generation_settings(config: Config, model: str) -> dict[str, Any]:
+    """What the traces of a model depend on."""
+    settings, shared = config.models[model], config.generation
+    return {
+        "version": GENERATION_VERSION,
+        "model": model,
+        "weights": settings.id or settings.path,
+        "revision": settings.revision if settings.id else folder_fingerprint(settings.path),
+        "local": settings.path is not None,
+        "prompt": shared.prompt,
+        "prompt_version": PROMPTS[shared.prompt].version,
+        "samples": shared.samples,
+        "sampling": shared.sampling.model_dump() | settings.sampling,
+        "top_k": TOP_K,
+        "seed": config.seed,
+        "engine_args": shared.engine_args | settings.engine_args,
+        "chat_template_kwargs": settings.chat_template_kwargs,
+        "environment": shared.environment,
+    }
+
+
+def judge_settings(config: Config, judge: str) -> dict[str, Any]:
+    """What the labels of a judge depend on."""
+    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump()}
+
+
+def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, Any]:
+    """What the estimates of a training group depend on, the observations aside."""
+    return {
+        "estimators": list(estimators),
+        "seed": config.seed,
+        **config.estimation.model_dump(exclude={"default", "test_share", "baselines"}),
+    }
+
+
+def folder_fingerprint(folder: str) -> str:
+    """12 hex digits over the names, sizes and contents of a model folder's files, READMEs aside."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_file() and path.suffix != ".md":
+            digest.update(json.dumps([path.name, path.stat().st_size]).encode())
+            digest.update(_content(path))
+    return digest.hexdigest()[:12]
+
+
+def _content(path: Path) -> bytes:
+    size = path.stat().st_size
+    if size <= _WHOLE_BYTES:
+        return path.read_bytes()
+    with path.open("rb") as file:
+        blocks = []
+        for offset in (0, size // 2, size - _BLOCK_BYTES):
+            file.seek(offset)
+            blocks.append(file.read(_BLOCK_BYTES))
+    return b"".join(blocks)

@@ -1,0 +1,46 @@
+"""Stage `labels`: a judge says of every response whether it is correct."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.contracts.benchmarks import BENCHMARKS
+from entropy_sentinel.contracts.generations import GENERATIONS
+from entropy_sentinel.contracts.labels import LABELS, Case, Judge
+
+
+def write_labels(benchmark: str, generations: str, settings: Mapping[str, Any], output: str) -> None:
+    """Label the responses in the file `generations` by the judge of `contracts.study.judge_settings`."""
+    judge = make_judge(settings)
+    items = BENCHMARKS.read(benchmark)
+    responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
+    LABELS.write(label(items, responses, judge), output, {**settings, "judge_version": judge.version})
+
+
+def make_judge(settings: Mapping[str, Any]) -> Judge:
+    """The judge that the settings name; the config has checked that its kind is known."""
+    if settings["kind"] == "math-verify":
+        from entropy_sentinel.adapters.math_verify_judge import MathVerifyJudge
+
+        return MathVerifyJudge()
+    raise AssertionError(settings["kind"])
+
+
+def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge) -> pl.DataFrame:
+    """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS."""
+    joined = responses.join(items, on="item_id", how="left", maintain_order="left")
+    cases = [
+        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] == "length")
+        for row in joined.iter_rows(named=True)
+    ]
+    verdicts = judge.judge(cases)
+    return LABELS.frame(
+        {
+            "item_id": joined["item_id"],
+            "sample": joined["sample"],
+            "label": [verdict.label for verdict in verdicts],
+            "reason": [verdict.reason for verdict in verdicts],
+            "answer": [verdict.answer for verdict in verdicts],
+        }
+    )

@@ -1,0 +1,21 @@
+# Needs: the observations of one model.
+# Makes: results/<study>/estimates/{judge}/{model}/{group}.parquet, accuracy per domain by every estimator that the
+#        config asks for, trained on the benchmarks of {group} (names sorted and joined with "+").
+
+
+rule estimate:
+    input:
+        observations=OBSERVATIONS,
+    output:
+        ESTIMATES,
+    log:
+        f"{LOGS}/estimates/{{judge}}/{{model}}/{{group}}.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        *fingerprint("estimate.py"),
+        settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[wildcards.group]),
+    script:
+        "../scripts/estimate.py"

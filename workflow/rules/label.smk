@@ -1,0 +1,22 @@
+# Needs: items of a benchmark and a model's responses to them.
+# Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
+#
+# Like generations, labels may cost money: LABEL_VERSION in contracts/labels.py stands in for the code.
+
+
+rule label:
+    input:
+        benchmark=ITEMS,
+        generations=GENERATIONS,
+    output:
+        LABELS,
+    log:
+        f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.log",
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge),
+    script:
+        "../scripts/label.py"
