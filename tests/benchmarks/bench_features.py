@@ -150,9 +150,7 @@ def main() -> None:
     parser.add_argument("--responses", type=int, default=400)
     parser.add_argument("--tokens", type=int, default=500, help="tokens per response")
     parser.add_argument("--repetitions", type=int, default=5, help="the best one counts")
-    parser.add_argument(
-        "--side", nargs=3, metavar=("SIDE", "TRACES", "FEATURES"), help="measure one side only"
-    )
+    parser.add_argument("--side", nargs=3, metavar=("SIDE", "TRACES", "FEATURES"), help="measure one side only")
     arguments = parser.parse_args()
     if arguments.side:
         print(json.dumps(measure_side(*arguments.side, arguments.repetitions)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from entropy_sentinel.contracts.errors import ConfigError
 from entropy_sentinel.contracts.estimators import BASELINES, CONFIGURATIONS
@@ -111,6 +111,12 @@ class Model(Settings):
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: dict[str, Any] = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: dict[str, Any] = Field({}, description="variables of the model's chat template")
+
+    @field_validator("sampling")
+    @classmethod
+    def _sampling_is_known(cls, sampling: dict[str, Any]) -> dict[str, Any]:
+        Sampling.model_validate(sampling)
+        return sampling
 
     @model_validator(mode="after")
     def _one_source(self) -> "Model":

@@ -1,0 +1,135 @@
+"""The configuration: what is accepted, and what a person reads when it is not."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entropy_sentinel.contracts.config import json_schema, load_config
+from entropy_sentinel.contracts.errors import ConfigError
+from entropy_sentinel.contracts.estimators import CONFIGURATIONS
+from entropy_sentinel.contracts.study import (
+    benchmark_settings,
+    folder_fingerprint,
+    generation_settings,
+    training_groups,
+)
+
+ROOT = Path(__file__).parents[1]
+PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The paper's configuration with one key set, `a.b.c` or `a.0` for a list."""
+    config = deepcopy(PAPER)
+    *parents, last = path.split(".")
+    node = config
+    for name in parents:
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    node[last] = value
+    return config
+
+
+def refusal(config: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as error:
+        load_config(config, "config.yaml")
+    return str(error.value)
+
+
+def test_the_papers_study_has_its_groups_and_configurations() -> None:
+    config = load_config(PAPER)
+    groups = training_groups(config)
+    sizes = [group.count("+") + 1 for group in groups]
+    # Binomial coefficients of ten over 1, 2, 3, 4 and 9.
+    assert [sizes.count(k) for k in (1, 2, 3, 4, 9)] == [10, 45, 120, 210, 10]
+    assert len(groups) == 395
+    assert len(groups["gsm8k+olympiadbench"]) == 48 + 9
+    leave_one_out = next(group for group in groups if group.count("+") == 8)
+    assert groups[leave_one_out][0] == "forest-10d-balanced-isotonic"
+    assert len(groups[leave_one_out]) == 1 + 9
+    # 9 models x 385 groups x 48 configurations, the paper's number of configurations.
+    assert 9 * sum(len(names) - 9 for group, names in groups.items() if group.count("+") < 8) == 166_320
+
+
+def test_48_configurations_have_48_names() -> None:
+    assert len({configuration.name for configuration in CONFIGURATIONS}) == 48
+
+
+def test_unknown_key_names_place_and_known_keys() -> None:
+    message = refusal(changed("models.qwen3-4b.temprature", 0.7))
+    assert message.startswith("config.yaml: models.qwen3-4b: unknown key 'temprature'; known keys: id, revision, path")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("run.models", ["gpt-5"], "run.models: 'gpt-5'; known: phi-3.5-mini"),
+        ("run.groups", ["extreme"], "run.groups: 'extreme'; known: extremes, intermediate"),
+        ("estimation.default", "forest-11d", "unknown configuration 'forest-11d'; known: logistic-17d"),
+        ("estimation.baselines", ["entropy"], "unknown baseline 'entropy'; known: se_sum"),
+        ("estimation.folds", 1, "estimation.folds: Input should be greater than or equal to 2; it was 1"),
+        ("generation.prompt", "solve", "unknown prompt 'solve'; known: solve-step-by-step"),
+        ("generation.environment", {"HF_TOKEN": "x"}, "'HF_TOKEN' looks like a secret"),
+        ("models.qwen3-4b.sampling", {"temprature": 0.7}, "models.qwen3-4b.sampling: unknown key 'temprature'; known"),
+        ("limit", 0, "limit: Input should be greater than or equal to 1; it was 0"),
+        ("judges.math-verify.kind", "math", "Input should be 'math-verify'"),
+        ("models.qwen3-8b.path", "somewhere", "models.qwen3-8b: needs exactly one of 'id'"),
+        ("benchmarks.gsm8k.dataset", None, "benchmarks.gsm8k: needs exactly one of 'dataset'"),
+        ("study", "a/b", "study: String should match pattern"),
+        ("run.sizes", [{"size": 10}], "size 10 leaves no benchmark unseen"),
+    ],
+)
+def test_refusals_say_where_and_what(path: str, value: Any, expected: str) -> None:
+    assert expected in refusal(changed(path, value))
+
+
+def test_missing_model_folder_names_it() -> None:
+    config = changed("models.qwen3-8b", {"path": "models/none"})
+    assert "models.qwen3-8b.path: must be a folder with a config.json; 'models/none' has none" in refusal(config)
+
+
+def test_missing_folder_of_a_model_that_is_not_run_is_no_matter() -> None:
+    config = changed("models.later", {"path": "models/none"})
+    assert "later" in load_config(config).models
+
+
+def test_missing_benchmark_file_names_it() -> None:
+    gsm8k = {"path": "rows.jsonl", "question": ["{q}"], "reference": ["{a}"]}
+    assert "benchmarks.gsm8k.path: must be a file; there is none at 'rows.jsonl'" in refusal(
+        changed("benchmarks.gsm8k", gsm8k)
+    )
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    config = changed("estimation.folds", 1)
+    config["seed"] = -1
+    assert len(refusal(config).splitlines()) == 2
+
+
+def test_settings_of_a_stage_hold_what_it_depends_on_and_no_more() -> None:
+    config = load_config(PAPER)
+    before = generation_settings(config, "phi-3.5-mini")
+    folds = load_config(changed("estimation.folds", 3))
+    assert generation_settings(folds, "phi-3.5-mini") == before
+    warm = load_config(changed("models.qwen3-4b.sampling", {"temperature": 0.7}))
+    assert generation_settings(warm, "qwen3-4b")["sampling"]["temperature"] == 0.7
+    assert generation_settings(warm, "phi-3.5-mini") == before
+    assert benchmark_settings(load_config(changed("limit", 5)), "gsm8k")["limit"] == 5
+
+
+def test_folder_fingerprint_sees_content_not_time(tmp_path: Path) -> None:
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"a" * 100)
+    first = folder_fingerprint(str(tmp_path))
+    weights.touch()
+    (tmp_path / "README.md").write_text("not part of the model")
+    assert folder_fingerprint(str(tmp_path)) == first
+    weights.write_bytes(b"a" * 99 + b"b")
+    assert folder_fingerprint(str(tmp_path)) != first
+
+
+def test_schema_file_has_not_drifted() -> None:
+    schema = ROOT / "workflow" / "schemas" / "config.schema.json"
+    assert schema.read_text() == json_schema(), "run: PYTHONPATH=workflow python -m entropy_sentinel.contracts.config"
