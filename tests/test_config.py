@@ -110,12 +110,12 @@ def test_all_problems_are_reported_at_once() -> None:
 
 def test_settings_of_a_stage_hold_what_it_depends_on_and_no_more() -> None:
     config = load_config(PAPER)
-    before = generation_settings(config, "phi-3.5-mini")
+    before = generation_settings(config, "phi-3.5-mini", "gsm8k")
     folds = load_config(changed("estimation.folds", 3))
-    assert generation_settings(folds, "phi-3.5-mini") == before
+    assert generation_settings(folds, "phi-3.5-mini", "gsm8k") == before
     warm = load_config(changed("models.qwen3-4b.sampling", {"temperature": 0.7}))
-    assert generation_settings(warm, "qwen3-4b")["sampling"]["temperature"] == 0.7
-    assert generation_settings(warm, "phi-3.5-mini") == before
+    assert generation_settings(warm, "qwen3-4b", "gsm8k")["sampling"]["temperature"] == 0.7
+    assert generation_settings(warm, "phi-3.5-mini", "gsm8k") == before
     assert benchmark_settings(load_config(changed("limit", 5)), "gsm8k")["limit"] == 5
 
 

@@ -64,7 +64,7 @@ def full_report(tmp_path_factory) -> str:
     study = SyntheticStudy()
     folder = tmp_path_factory.mktemp("figures")
     for number in FIGURES:
-        write_figure(draw_figure(number, study.inputs()), folder / f"figure_{number}")
+        write_figure(draw_figure(number, study.inputs(), LABEL), folder / f"figure_{number}")
     return small_report(
         estimates=study.estimates,
         sweep=study.sweep,

@@ -40,8 +40,8 @@ ESTIMATES = f"{RESULTS}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
 SWEEP = f"{RESULTS}/{{judge}}/sweep.parquet"
 AUROC = f"{RESULTS}/{{judge}}/auroc.parquet"
 DOMAINS = f"{RESULTS}/{{judge}}/domains.parquet"
-TABLES = f"{RESULTS}/{{judge}}/tables/table_{{number}}.md"
-FIGURES = f"{RESULTS}/{{judge}}/figures/figure_{{number}}.png"
+
+
 REPORT = f"{RESULTS}/{{judge}}/report.html"
 REPORTS = expand(REPORT, judge=JUDGES)
 

@@ -1,5 +1,7 @@
 # Needs: the source that the config names for a benchmark, on the hub or as a local file.
 # Makes: results/<study>/benchmarks/{benchmark}.parquet, one row per item.
+#
+# No hash of the code here, a version instead (BENCHMARK_VERSION in contracts/benchmarks.py): see generate.smk.
 
 
 def benchmark_file(wildcards):
@@ -19,7 +21,6 @@ rule benchmark:
         mem_mb=2000,
         runtime=30,
     params:
-        *fingerprint("benchmark.py"),
         settings=lambda wildcards: study.benchmark_settings(CONFIG, wildcards.benchmark),
     script:
         "../scripts/benchmark.py"

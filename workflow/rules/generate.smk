@@ -18,6 +18,6 @@ rule generate:
         mem_mb=4000,
         runtime=240,
     params:
-        settings=lambda wildcards: study.generation_settings(CONFIG, wildcards.model),
+        settings=lambda wildcards: study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
     script:
         "../scripts/generate.py"

@@ -36,9 +36,7 @@ class MathVerifyJudge:
                 return Verdict(None, reason="reference cannot be read")
             if not answer:
                 found = boxed is not None
-                return Verdict(
-                    None, answer=boxed, reason="answer cannot be read" if found else "no final answer"
-                )
+                return Verdict(None, answer=boxed, reason="answer cannot be read" if found else "no final answer")
             return Verdict(verify(reference, answer, raise_on_error=True), answer=str(answer[-1]))
         except TimeoutException:
             return Verdict(None, answer=boxed, reason="comparison timed out")

@@ -26,9 +26,7 @@ def local_rows(path: str) -> Iterator[dict[str, Any]]:
     elif kind == ".parquet":
         yield from pl.read_parquet(path).iter_rows(named=True)
     else:
-        raise InputError(
-            f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these"
-        )
+        raise InputError(f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these")
 
 
 def _json_lines(path: str) -> Iterator[dict[str, Any]]:

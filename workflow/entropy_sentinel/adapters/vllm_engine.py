@@ -36,9 +36,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        os.environ.update(
-            {"OMP_NUM_THREADS": str(threads), **settings["environment"]}
-        )  # read during the import
+        os.environ.update({"OMP_NUM_THREADS": str(threads), **settings["environment"]})  # read during the import
         import vllm
 
         self.version = vllm.__version__
@@ -56,9 +54,7 @@ class VllmEngine:
         try:
             self._engine = vllm.LLM(**arguments)
         except (TypeError, ValueError, OSError) as error:
-            raise ConfigError(
-                f"models.{settings['model']}: vLLM {self.version} refuses it: {error}"
-            ) from error
+            raise ConfigError(f"models.{settings['model']}: vLLM {self.version} refuses it: {error}") from error
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -69,9 +65,7 @@ class VllmEngine:
     def chat(self, messages: Sequence[str], seeds: Sequence[int]) -> list[Response]:
         """Answer each user message with its own seed, in order."""
         sampling = [
-            self._vllm.SamplingParams(
-                **self._settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=True
-            )
+            self._vllm.SamplingParams(**self._settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=True)
             for seed in seeds
         ]
         outputs = self._engine.chat(

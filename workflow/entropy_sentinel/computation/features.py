@@ -58,9 +58,7 @@ def feature_expressions() -> dict[str, pl.Expr]:
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:
-    uneven = traces.filter(
-        pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").list.len() != pl.col("n_tokens"))
-    )
+    uneven = traces.filter(pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").list.len() != pl.col("n_tokens")))
     if len(uneven):
         item_id, sample, n_tokens, _, sampled, top = uneven.row(0)
         raise InputError(

@@ -59,13 +59,9 @@ class Run(Settings):
 
     models: list[Name] = Field(min_length=1, description="models to run, keys of `models`")
     benchmarks: list[Name] = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
-    judges: list[Name] = Field(
-        min_length=1, description="judges to run, keys of `judges`; the first is the primary"
-    )
+    judges: list[Name] = Field(min_length=1, description="judges to run, keys of `judges`; the first is the primary")
     groups: list[Name] = Field(description="named training groups to run, keys of `groups`")
-    sizes: list[SweepSize] = Field(
-        [], description="training groups to run by size: every subset of `benchmarks`"
-    )
+    sizes: list[SweepSize] = Field([], description="training groups to run by size: every subset of `benchmarks`")
     tables: list[Annotated[int, Field(ge=1, le=10)]] = Field(description="numbers of the tables to render")
     figures: list[Annotated[int, Field(ge=1, le=4)]] = Field(description="numbers of the figures to render")
 
@@ -85,9 +81,7 @@ class Generation(Settings):
     samples: int = Field(1, ge=1, description="responses per item")
     sampling: Sampling = Sampling()
     engine_args: dict[str, Any] = Field({}, description="keyword arguments of vllm.LLM")
-    environment: dict[str, str] = Field(
-        {}, description="environment variables set before the engine is loaded"
-    )
+    environment: dict[str, str] = Field({}, description="environment variables set before the engine is loaded")
     threads: int = Field(1, ge=1, description="CPU cores of one generate job")
 
     @model_validator(mode="after")
@@ -139,12 +133,8 @@ class Benchmark(Settings):
     path: str | None = Field(None, description="local file instead: .jsonl, .csv, .parquet, also .gz")
     question: list[str] = Field(min_length=1, description="format strings of the question")
     reference: list[str] = Field(min_length=1, description="format strings of the reference answer")
-    reference_after: str | None = Field(
-        None, description="keep what follows the last of this mark in the reference"
-    )
-    only_if_empty: list[str] = Field(
-        [], description="drop rows in which one of these columns (pictures) is filled"
-    )
+    reference_after: str | None = Field(None, description="keep what follows the last of this mark in the reference")
+    only_if_empty: list[str] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     expected_items: int | None = Field(None, description="published count; another count is a warning")
 
     @model_validator(mode="after")
@@ -185,12 +175,8 @@ class Group(Settings):
     """A named training group."""
 
     benchmarks: list[Name] = Field(min_length=1, description="benchmarks that the estimator is trained on")
-    estimator: str = Field(
-        "forest-10d-balanced-isotonic", description="the configuration shown for this group"
-    )
-    configurations: Literal["all", "default"] = Field(
-        "default", description="all 48, or the estimator's alone"
-    )
+    estimator: str = Field("forest-10d-balanced-isotonic", description="the configuration shown for this group")
+    configurations: Literal["all", "default"] = Field("default", description="all 48, or the estimator's alone")
 
     @model_validator(mode="after")
     def _known(self) -> "Group":
@@ -235,9 +221,7 @@ class Config(Settings):
         for name in self.run.models:
             path = self.models[name].path if name in self.models else None
             if path is not None and not (Path(path) / "config.json").is_file():
-                raise ValueError(
-                    f"models.{name}.path: must be a folder with a config.json; '{path}' has none"
-                )
+                raise ValueError(f"models.{name}.path: must be a folder with a config.json; '{path}' has none")
         for name in self.run.benchmarks:
             path = self.benchmarks[name].path if name in self.benchmarks else None
             if path is not None and not Path(path).is_file():
@@ -260,9 +244,7 @@ class Config(Settings):
         check_names("model in presentation.auroc_models:", show.auroc_models, self.run.models)
         check_names("model in presentation.figure_model:", [show.figure_model], self.run.models)
         check_names("benchmark in presentation.auroc_benchmarks:", show.auroc_benchmarks, self.run.benchmarks)
-        check_names(
-            "benchmark in presentation.figure_benchmark:", [show.figure_benchmark], self.run.benchmarks
-        )
+        check_names("benchmark in presentation.figure_benchmark:", [show.figure_benchmark], self.run.benchmarks)
         check_names("group in presentation.headline_group:", [show.headline_group], self.run.groups)
         return self
 

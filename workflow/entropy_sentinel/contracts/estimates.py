@@ -17,16 +17,10 @@ ESTIMATES = Contract(
             "a configuration, `forest-10d-balanced-isotonic`, or a baseline, `baseline-ppl`",
         ),
         Column("benchmark", pl.String, "the domain whose accuracy is estimated"),
-        Column(
-            "role", pl.String, "`training` (its test split is evaluated) or `held_out` (all its rows are)"
-        ),
-        Column(
-            "estimated_accuracy", pl.Float64, "mean P(correct) over the domain's rows", "1", nullable=True
-        ),
+        Column("role", pl.String, "`training` (its test split is evaluated) or `held_out` (all its rows are)"),
+        Column("estimated_accuracy", pl.Float64, "mean P(correct) over the domain's rows", "1", nullable=True),
         Column("true_accuracy", pl.Float64, "share of correct labels over the same rows", "1", nullable=True),
-        Column(
-            "n_rows", pl.UInt32, "rows with a label and features: those that both means are over", "responses"
-        ),
+        Column("n_rows", pl.UInt32, "rows with a label and features: those that both means are over", "responses"),
         Column("n_excluded", pl.UInt32, "rows without a label or features", "responses"),
         Column("n_training_rows", pl.UInt32, "rows that the estimator was trained on", "responses"),
         Column("hyperparameters", pl.String, "setting that the grid search chose, JSON", nullable=True),
@@ -55,9 +49,7 @@ SWEEP = Contract(
             "1",
             nullable=True,
         ),
-        Column(
-            "rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True
-        ),
+        Column("rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True),
         Column("reason", pl.String, "why AEE or rho is null", nullable=True),
     ),
 )
@@ -69,9 +61,7 @@ AUROC = Contract(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),
         Column("feature", pl.String, "one of the 17"),
-        Column(
-            "auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True
-        ),
+        Column("auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True),
         Column("n_correct", pl.UInt32, "rows labelled correct, with features", "responses"),
         Column("n_incorrect", pl.UInt32, "rows labelled incorrect, with features", "responses"),
         Column("reason", pl.String, "why the AUROC is null", nullable=True),
@@ -91,9 +81,7 @@ DOMAINS = Contract(
         Column("n_featureless", pl.UInt32, "features null", "responses"),
         Column("n_truncated", pl.UInt32, "cut off at the token limit", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),
-        Column(
-            "accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True
-        ),
+        Column("accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True),
         Column("reasons", pl.String, "the null reasons and their counts, JSON"),
     ),
 )

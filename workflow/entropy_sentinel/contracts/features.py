@@ -44,15 +44,8 @@ FEATURE_FRAME = Contract(
         Column("sample", pl.UInt16, "number of the response among those to the same item"),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` or `length`"),
-        *(
-            Column(name, pl.Float64, meaning, unit, nullable=True)
-            for name, (meaning, unit) in MEANINGS.items()
-        ),
-        Column(
-            "clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"
-        ),
-        Column(
-            "reason", pl.String, "why the features are null; null where there are features", nullable=True
-        ),
+        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
+        Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
+        Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
     ),
 )

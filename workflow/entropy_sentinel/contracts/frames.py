@@ -87,9 +87,7 @@ class Contract:
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
         if missing := [name for name in self.schema if name not in found]:
-            raise ContractError(
-                f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(found)}"
-            )
+            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(found)}")
         if extra := [name for name in found if name not in self.schema]:
             raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
         for name, dtype in self.schema.items():
@@ -101,7 +99,5 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance that `Contract.write` stored in a Parquet file's metadata."""
     metadata = pl.read_parquet_metadata(path)
     if PROVENANCE_KEY not in metadata:
-        raise ContractError(
-            f"{path}: holds no provenance of this pipeline; was it written by something else?"
-        )
+        raise ContractError(f"{path}: holds no provenance of this pipeline; was it written by something else?")
     return json.loads(metadata[PROVENANCE_KEY])

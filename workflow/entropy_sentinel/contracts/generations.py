@@ -18,9 +18,7 @@ GENERATIONS = Contract(
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
         Column("seed", pl.Int64, "seed of this request"),
-        Column(
-            "prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"
-        ),
+        Column("prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"),
         Column("prompt_tokens", pl.UInt32, "length of the rendered prompt", "tokens"),
         Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
         Column(

@@ -12,17 +12,12 @@ OBSERVATIONS = Contract(
         Column("benchmark", pl.String, "domain"),
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item"),
-        Column(
-            "split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"
-        ),
+        Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` or `length`"),
-        *(
-            Column(name, pl.Float64, meaning, unit, nullable=True)
-            for name, (meaning, unit) in MEANINGS.items()
-        ),
+        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )

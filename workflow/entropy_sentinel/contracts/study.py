@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.contracts.benchmarks import BENCHMARK_VERSION
 from entropy_sentinel.contracts.config import Config, group_id
 from entropy_sentinel.contracts.estimators import CONFIGURATIONS, baseline_name
 from entropy_sentinel.contracts.generations import GENERATION_VERSION, TOP_K
@@ -31,9 +32,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     everything = {configuration.name for configuration in CONFIGURATIONS}
     for name in config.run.groups:
         group = config.groups[name]
-        estimators = (
-            everything if group.configurations == "all" else {group.estimator, config.estimation.default}
-        )
+        estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}
         wanted.setdefault(group.group_id, set()).update(estimators)
     for sweep in config.run.sizes:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
@@ -52,6 +51,7 @@ def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     """What the rows of a benchmark depend on."""
     return {
+        "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": config.limit,
         "seed": config.seed,
@@ -59,12 +59,13 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     }
 
 
-def generation_settings(config: Config, model: str) -> dict[str, Any]:
-    """What the traces of a model depend on."""
+def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
+    """What the traces of a model on a benchmark depend on, the items aside."""
     settings, shared = config.models[model], config.generation
     return {
         "version": GENERATION_VERSION,
         "model": model,
+        "benchmark": benchmark,
         "weights": settings.id or settings.path,
         "revision": settings.revision if settings.id else folder_fingerprint(settings.path),
         "local": settings.path is not None,

@@ -40,6 +40,7 @@ def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
         log.warning("%s: %d rows left out: %s", source, count, reason)
     duplicates = frame.filter(pl.col("duplicate_of") != pl.col("item_id")).height
     provenance = {
+        "benchmark": settings["benchmark"],
         "source": source if settings["dataset"] else Path(source).name,
         "revision": settings["revision"] or (None if settings["dataset"] else _file_hash(source)),
         "items_in_source": len(items),
@@ -58,9 +59,7 @@ def read_items(
     """
     items, left_out = [], Counter()
     for number, row in enumerate(rows):
-        picture = any(
-            not _is_empty(_field(row, column, source, number)) for column in settings["only_if_empty"]
-        )
+        picture = any(not _is_empty(_field(row, column, source, number)) for column in settings["only_if_empty"])
         question = fill_first(settings["question"], row, source, number)
         reference = fill_first(settings["reference"], row, source, number)
         if (mark := settings["reference_after"]) and reference is not None:
@@ -71,17 +70,13 @@ def read_items(
             left_out[reason] += 1
         else:
             item_id = f"{settings['benchmark']}-{number:05d}"
-            items.append(
-                {"item_id": item_id, "question": question, "reference": reference, "duplicate_of": item_id}
-            )
+            items.append({"item_id": item_id, "question": question, "reference": reference, "duplicate_of": item_id})
     return items, left_out
 
 
 def draw(items: list[dict[str, str]], limit: int, seed: int) -> list[dict[str, str]]:
     """`limit` items drawn by a hash of seed and item id, in benchmark order: a smaller draw is part of a larger one."""
-    chosen = sorted(items, key=lambda item: hashlib.blake2b(f"{seed} {item['item_id']}".encode()).digest())[
-        :limit
-    ]
+    chosen = sorted(items, key=lambda item: hashlib.blake2b(f"{seed} {item['item_id']}".encode()).digest())[:limit]
     return sorted(chosen, key=lambda item: item["item_id"])
 
 

@@ -35,11 +35,7 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
 
 def generate(items: pl.DataFrame, settings: Mapping[str, Any], engine: Engine) -> pl.DataFrame:
     """Answer `items` (contract BENCHMARKS), `samples` times each; a frame of contract GENERATIONS."""
-    keys = [
-        (row["item_id"], sample)
-        for row in items.iter_rows(named=True)
-        for sample in range(settings["samples"])
-    ]
+    keys = [(row["item_id"], sample) for row in items.iter_rows(named=True) for sample in range(settings["samples"])]
     questions = dict(items.select("item_id", "question").iter_rows())
     prompt = PROMPTS[settings["prompt"]]
     seeds = [request_seed(settings["seed"], settings["model"], item_id, sample) for item_id, sample in keys]
@@ -57,9 +53,7 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
     return int.from_bytes(hashlib.sha256(identity).digest()[:8]) >> 1
 
 
-def to_frame(
-    keys: Sequence[tuple[str, int]], seeds: Sequence[int], responses: Sequence[Response]
-) -> pl.DataFrame:
+def to_frame(keys: Sequence[tuple[str, int]], seeds: Sequence[int], responses: Sequence[Response]) -> pl.DataFrame:
     """Responses as a frame of contract GENERATIONS, without a Python object per token."""
     lengths = [len(response.token_ids) for response in responses]
     columns = {
@@ -73,9 +67,7 @@ def to_frame(
         "text": [response.text for response in responses],
         "token_ids": _lists([response.token_ids for response in responses], pl.UInt32),
         "token_logprobs": _lists([response.token_logprobs for response in responses], pl.Float32),
-        "top_logprobs": _lists(
-            [response.top_logprobs for response in responses], pl.Array(pl.Float32, TOP_K)
-        ),
+        "top_logprobs": _lists([response.top_logprobs for response in responses], pl.Array(pl.Float32, TOP_K)),
     }
     return GENERATIONS.frame(columns)
 
@@ -89,9 +81,7 @@ def _lists(arrays: Sequence[np.ndarray], dtype: pl.DataType | type[pl.DataType])
         }
     )
     lists = flat.group_by("row", maintain_order=True).agg("value")
-    rows = pl.DataFrame({"row": np.arange(len(arrays))}).join(
-        lists, on="row", how="left", maintain_order="left"
-    )
+    rows = pl.DataFrame({"row": np.arange(len(arrays))}).join(lists, on="row", how="left", maintain_order="left")
     return rows["value"].fill_null(pl.Series([[]], dtype=pl.List(dtype)).first())
 
 

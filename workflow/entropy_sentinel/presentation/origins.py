@@ -1,0 +1,78 @@
+"""What was run, from the provenance of the results' files: what is shared, what differs, what is wrong."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Provenance = Sequence[Mapping[str, Any]]
+
+# Facts of a single file, which are expected to differ.
+_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage"}
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Settings as text: `shared` by all, and under `headings` one row per model or benchmark for the others.
+
+    `conflicts` says in words which settings differ between files of the same model or benchmark.
+    """
+
+    shared: tuple[tuple[str, str], ...]
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    conflicts: tuple[str, ...]
+
+
+def origins(provenance: Provenance, by: str) -> Origins:
+    """Sort the settings of `provenance` (one dict per file, nested ones too) by model or by benchmark.
+
+    `by` is the key, `model` or `benchmark`, that every dict has. Settings empty everywhere are left out.
+    """
+    entries = [(str(entry[by]), _flat(entry)) for entry in provenance]
+    names = list(dict.fromkeys(name for name, _ in entries))
+    keys = [key for key in dict.fromkeys(key for _, entry in entries for key in entry) if key not in _OF_ONE_FILE]
+    values = {
+        key: {name: _distinct(entry.get(key, "") for other, entry in entries if other == name) for name in names}
+        for key in keys
+    }
+    shared = {key: set(map(tuple, found.values())) for key, found in values.items()}
+    same = [key for key in keys if len(shared[key]) == 1]
+    different = [key for key in keys if len(shared[key]) > 1]
+    texts = {key: " / ".join(next(iter(shared[key]))) for key in same}
+    return Origins(
+        tuple((_title(key), text) for key, text in texts.items() if text),
+        (_title(by), *map(_title, different)),
+        tuple((name, *(" / ".join(values[key][name]) or "-" for key in different)) for name in names),
+        tuple(
+            f"{name}: {_title(key)} differs between files: {', '.join(value or 'empty' for value in found)}."
+            for key in keys
+            for name, found in values[key].items()
+            if len(found) > 1
+        ),
+    )
+
+
+def _distinct(values: Any) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings under their path, `sampling temperature`, as text; empty ones as ""."""
+    flat = {}
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key} ")
+        else:
+            flat[prefix + key] = _text(value)
+    return flat
+
+
+def _text(value: Any) -> str:
+    if value is None or value == []:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ")

@@ -1,0 +1,14 @@
+from entropy_sentinel.contracts.logs import job_log
+from entropy_sentinel.presentation.publish import publish
+
+with job_log(snakemake.log[0]):
+    files = {
+        name: snakemake.input[name] for name in ("sweep", "auroc", "domains", "headline", "generations", "benchmarks")
+    }
+    publish(
+        files | {"observations": snakemake.input.observations},
+        snakemake.params.settings,
+        snakemake.params.tables,
+        snakemake.params.figures,
+        snakemake.params.folder,
+    )
