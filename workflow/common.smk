@@ -1,6 +1,7 @@
 # The checked configuration, the names of all files, and what the rules share. Layer 0 of the package only: planning
 # must not wait for heavy imports.
 
+import os
 import re
 from pathlib import Path
 

@@ -4,18 +4,15 @@
 # No hash of the code here, a version instead (BENCHMARK_VERSION in contracts/benchmarks.py): see generate.smk.
 
 
-def benchmark_file(wildcards):
-    path = CONFIG.benchmarks[wildcards.benchmark].path
-    return [path] if path else []
-
-
 rule benchmark:
     input:
-        file=benchmark_file,
+        file=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].path or [],
     output:
         ITEMS,
     log:
         f"{LOGS}/benchmarks/{{benchmark}}.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=2000,

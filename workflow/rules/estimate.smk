@@ -10,6 +10,8 @@ rule estimate:
         ESTIMATES,
     log:
         f"{LOGS}/estimates/{{judge}}/{{model}}/{{group}}.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=2000,

@@ -10,6 +10,8 @@ rule feature:
         FEATURES,
     log:
         f"{LOGS}/features/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -29,6 +31,8 @@ rule observations:
         OBSERVATIONS,
     log:
         f"{LOGS}/observations/{{judge}}/{{model}}.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=2000,

@@ -12,6 +12,8 @@ rule generate:
         GENERATIONS,
     log:
         f"{LOGS}/generations/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../envs/generate.yaml"
     threads: CONFIG.generation.threads
     resources:
         gpu=1,

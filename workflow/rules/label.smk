@@ -12,6 +12,8 @@ rule label:
         LABELS,
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=2000,

@@ -32,13 +32,15 @@ rule report:
         ),
     log:
         f"{LOGS}/{{judge}}/report.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
     params:
         *fingerprint("report.py"),
-        folder=f"{RESULTS}/{{judge}}",
+        folder=lambda wildcards, output: os.path.dirname(output[0]),
         tables=CONFIG.run.tables,
         figures=CONFIG.run.figures,
         settings=dict(

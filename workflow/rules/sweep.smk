@@ -10,6 +10,8 @@ rule sweep:
         SWEEP,
     log:
         f"{LOGS}/{{judge}}/sweep.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=4000,
@@ -30,6 +32,8 @@ rule domain_statistics:
         domains=DOMAINS,
     log:
         f"{LOGS}/{{judge}}/domain_statistics.log",
+    conda:
+        "../../envs/cpu.yaml"
     threads: 1
     resources:
         mem_mb=4000,
