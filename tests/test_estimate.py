@@ -157,7 +157,13 @@ def test_observe_joins_on_item_and_sample() -> None:
     features = FEATURE_FRAME.frame(
         keys
         | {name: [1.0, 2.0, 3.0, 4.0] for name in FEATURES}
-        | {"n_tokens": [1] * 4, "finish_reason": ["stop"] * 4, "clamped_tokens": [0] * 4, "reason": [None] * 4}
+        | {
+            "n_tokens": [1] * 4,
+            "displaced_steps": [0] * 4,
+            "finish_reason": ["stop"] * 4,
+            "clamped_tokens": [0] * 4,
+            "reason": [None] * 4,
+        }
     )
     found = OBSERVATIONS.check(observe("c", items, labels, features, test_share=0.5, seed=42))
     assert found["label"].to_list() == [True, False, None, True]

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -30,6 +31,10 @@ def frame(*responses):
             "item_id": [f"item-{row}" for row in range(len(responses))],
             "sample": [0] * len(responses),
             "seed": [7] * len(responses),
+            "run": [0] * len(responses),
+            "trace_start": [0] * len(responses),
+            "displaced_steps": [0] * len(responses),
+            "top_token_ids": [None] * len(responses),
             "prompt_hash": ["0123456789abcdef"] * len(responses),
             "prompt_tokens": [12] * len(responses),
             "n_tokens": [len(sampled) for sampled, _ in responses],
@@ -249,3 +254,19 @@ def test_entropies_of_uqlm_are_another_quantity():
         assert trace["uqlm"]["mean_token_negentropy"] == pytest.approx(np.mean(1 - entropy / math.log(20)))
         ours = row(trace["token_logprobs"], trace["top_logprobs"])["mean"]
         assert abs(1 - ours / math.log(20) - trace["uqlm"]["mean_token_negentropy"]) > 1e-4
+
+
+def test_features_are_over_what_follows_the_thinking():
+    whole = random_trace(np.random.default_rng(3), 9)
+    after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))
+    expected = row(whole[0][4:], whole[1][4:])
+    found = compute_features(after).row(0, named=True)
+    assert found["n_tokens"] == 9
+    assert {name: found[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
+
+
+def test_thinking_without_an_end_leaves_no_trace():
+    traces = frame(random_trace(np.random.default_rng(3), 9)).with_columns(trace_start=pl.lit(9, pl.UInt32))
+    found = compute_features(traces).row(0, named=True)
+    assert found["reason"] == "no token after the thinking"
+    assert all(found[name] is None for name in FEATURES)

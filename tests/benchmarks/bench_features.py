@@ -40,7 +40,8 @@ def synthetic_traces(n_responses: int, n_tokens: int, seed: int = 42) -> pl.Data
             "top_logprobs": pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)),
         }
     )
-    numbers = {name: pl.lit(0) for name in ("sample", "seed", "prompt_tokens")}
+    zeros = ("sample", "seed", "run", "prompt_tokens", "trace_start", "displaced_steps")
+    numbers = {name: pl.lit(0) for name in zeros} | {"top_token_ids": pl.lit(None)}
     texts = {name: pl.lit("") for name in ("prompt_hash", "finish_reason", "text")}
     return (
         steps.group_by("response", maintain_order=True)

@@ -19,6 +19,7 @@ FLAT_STD = 1e-6
 # Bounds the memory: in Float64, 64 responses of 2,048 tokens with 20 entries each take 21 MB per thread.
 ROWS_PER_SLICE = 64
 
+IDENTITY = ["item_id", "sample", "n_tokens", "displaced_steps", "finish_reason"]
 H, NLL = pl.col("entropy"), pl.col("nll")
 
 
@@ -30,7 +31,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 
     Raises InputError where the two traces of a response do not have `n_tokens` steps each.
     """
-    columns = ["item_id", "sample", "n_tokens", "finish_reason", "token_logprobs", "top_logprobs"]
+    columns = [*IDENTITY, "trace_start", "token_logprobs", "top_logprobs"]
     whole = traces.lazy().select(columns).collect()
     _check_lengths(whole)
     slices = pl.collect_all([_features_of_slice(part) for part in whole.iter_slices(ROWS_PER_SLICE)])
@@ -60,7 +61,7 @@ def feature_expressions() -> dict[str, pl.Expr]:
 def _check_lengths(traces: pl.DataFrame) -> None:
     uneven = traces.filter(pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").list.len() != pl.col("n_tokens")))
     if len(uneven):
-        item_id, sample, n_tokens, _, sampled, top = uneven.row(0)
+        item_id, sample, n_tokens, *_, sampled, top = uneven.row(0)
         raise InputError(
             f"item '{item_id}', sample {sample}: token_logprobs and top_logprobs must have n_tokens = "
             f"{n_tokens} steps, had {len(sampled)} and {len(top)}; generate or import this response again"
@@ -69,16 +70,17 @@ def _check_lengths(traces: pl.DataFrame) -> None:
 
 def _features_of_slice(traces: pl.DataFrame) -> pl.LazyFrame:
     """An empty response becomes one token of nulls, so that every row of `traces` stays a group."""
-    identity = ["item_id", "sample", "n_tokens", "finish_reason"]
     return (
         traces.lazy()
+        .with_columns(pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start")))
+        .with_columns(trace_tokens=pl.col("token_logprobs").list.len())
         .with_row_index("row")
         .explode("token_logprobs", "top_logprobs", empty_as_null=True)
         .with_columns(sampled=pl.col("token_logprobs").cast(pl.Float64), possible=_possible())
         .with_columns(**_token_columns())
         .group_by("row", maintain_order=True)
         .agg(
-            pl.col(identity).first(),
+            pl.col(IDENTITY).first(),
             clamped_tokens=pl.col("clamped").sum().cast(pl.UInt32),
             reason=_reason(),
             **feature_expressions(),
@@ -113,6 +115,8 @@ def _reason() -> pl.Expr:
     return (
         pl.when(pl.col("n_tokens").first() == 0)
         .then(pl.lit("empty response"))
+        .when(pl.col("trace_tokens").first() == 0)
+        .then(pl.lit("no token after the thinking"))
         .when((H.is_nan() | NLL.is_nan()).any())
         .then(pl.lit("NaN in the log-probabilities"))
         .when(pl.col("largest").max() > POSITIVE)

@@ -7,6 +7,7 @@ The JSON schema in `workflow/schemas/config.schema.json` is generated from these
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -80,6 +81,7 @@ class Generation(Settings):
     prompt: str = Field("solve-step-by-step", description="name of the prompt, see contracts/prompts.py")
     samples: int = Field(1, ge=1, description="responses per item")
     sampling: Sampling = Sampling()
+    keep_top_token_ids: bool = Field(False, description="whether traces keep the ids of the top 20 tokens")
     engine_args: dict[str, Any] = Field({}, description="keyword arguments of vllm.LLM")
     environment: dict[str, str] = Field({}, description="environment variables set before the engine is loaded")
     threads: int = Field(1, ge=1, description="CPU cores of one generate job")
@@ -105,6 +107,9 @@ class Model(Settings):
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: dict[str, Any] = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: dict[str, Any] = Field({}, description="variables of the model's chat template")
+    template_date: date | None = Field(None, description="the day that the chat template takes for today")
+    trace_after: str | None = Field(None, description="token that ends the thinking: features are over what follows")
+    lora: str | None = Field(None, description="folder of a LoRA adapter on top of the model")
 
     @field_validator("sampling")
     @classmethod

@@ -43,6 +43,9 @@ FEATURE_FRAME = Contract(
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item"),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
+        Column(
+            "displaced_steps", pl.UInt32, "steps whose entropy may lack a term (contracts/generations.py)", "tokens"
+        ),
         Column("finish_reason", pl.String, "`stop` or `length`"),
         *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),

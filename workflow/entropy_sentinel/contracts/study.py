@@ -77,6 +77,10 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "seed": config.seed,
         "engine_args": shared.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
+        "template_date": settings.template_date and settings.template_date.isoformat(),
+        "trace_after": settings.trace_after,
+        "lora": settings.lora,
+        "keep_top_token_ids": shared.keep_top_token_ids,
         "environment": shared.environment,
     }
 

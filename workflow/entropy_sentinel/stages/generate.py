@@ -1,46 +1,104 @@
-"""Stage `generations`: every item of a benchmark is answered by a model, and the trace of each answer is kept."""
+"""Stage `generations`: every item of a benchmark is answered by a model, and the trace of each answer is kept.
+
+A job that is killed loses the responses since its last part at most: parts lie beside the output, in
+`<output>.parts/`, and go when the output is complete.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.adapters.vllm_engine import Response, VllmEngine
 from entropy_sentinel.contracts.benchmarks import BENCHMARKS
 from entropy_sentinel.contracts.generations import GENERATIONS, TOP_K
 from entropy_sentinel.contracts.prompts import PROMPTS
+from entropy_sentinel.contracts.traces import Engine, Response
+from entropy_sentinel.stages.parts import Parts
 
+log = logging.getLogger(__name__)
 
-class Engine(Protocol):
-    """What answers: `provenance` says what it is, `chat` answers user messages in order."""
+# A part is written when either is reached: what a kill can cost, against the number of files.
+PART_RESPONSES = 256
+PART_SECONDS = 60
 
-    provenance: dict[str, Any]
-
-    def chat(self, messages: Sequence[str], seeds: Sequence[int]) -> list[Response]: ...
+Key = tuple[str, int]  # item_id, sample
 
 
 def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int, output: str) -> None:
-    """Answer the items of the file `benchmark` and write the traces to `output`.
+    """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
 
-    `settings` is `contracts.study.generation_settings`; the engine gets `threads` CPU cores.
+    `settings` is `contracts.study.generation_settings`; the engine gets `threads` CPU cores. Goes on where a killed
+    job with the same settings and items stopped.
     """
     items = BENCHMARKS.read(benchmark)
-    engine = VllmEngine(settings, threads)
-    frame = generate(items, settings, engine)
-    GENERATIONS.write(frame, output, provenance(settings, engine, frame))
+    keys = request_keys(items, settings["samples"])
+    parts = Parts(Path(f"{output}.parts"), GENERATIONS, identity(settings, items))
+    done = set(parts.read(["item_id", "sample"]).iter_rows())
+    waiting = [key for key in keys if key not in done]
+    if waiting:
+        engine = make_engine(settings, threads)
+        log.info("%d of %d responses to generate", len(waiting), len(keys))
+        parts.note(engine.provenance)
+        generate(items, waiting, settings, engine, parts)
+    order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
+    frame = order.join(parts.read(), on=["item_id", "sample"], how="left", maintain_order="left")
+    GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, provenance(settings, parts.notes(), frame))
+    parts.remove()
 
 
-def generate(items: pl.DataFrame, settings: Mapping[str, Any], engine: Engine) -> pl.DataFrame:
-    """Answer `items` (contract BENCHMARKS), `samples` times each; a frame of contract GENERATIONS."""
-    keys = [(row["item_id"], sample) for row in items.iter_rows(named=True) for sample in range(settings["samples"])]
+def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
+    """The engine that the settings name."""
+    from entropy_sentinel.adapters.vllm_engine import VllmEngine
+
+    return VllmEngine(settings, threads)
+
+
+def generate(
+    items: pl.DataFrame, keys: Sequence[Key], settings: Mapping[str, Any], engine: Engine, parts: Parts
+) -> None:
+    """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
     prompt = PROMPTS[settings["prompt"]]
-    seeds = [request_seed(settings["seed"], settings["model"], item_id, sample) for item_id, sample in keys]
-    responses = engine.chat([prompt.render(questions[item_id]) for item_id, _ in keys], seeds)
-    return to_frame(keys, seeds, responses)
+    seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
+    answers = engine.answer([prompt.render(questions[item_id]) for item_id, _ in keys], seeds)
+    for positions, responses in _batches(answers, len(keys)):
+        rows = to_frame(
+            [keys[position] for position in positions],
+            [seeds[position] for position in positions],
+            responses,
+            parts.run,
+        )
+        parts.append(rows)
+
+
+def _batches(
+    answers: Iterable[tuple[int, Response]], total: int
+) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
+    """Answers by the batch, as (positions, responses); says how far it is and how fast."""
+    batch: list[tuple[int, Response]] = []
+    start = last = time.monotonic()
+    done = tokens = 0
+    for answer in answers:
+        batch.append(answer)
+        tokens += len(answer[1].token_logprobs)
+        now = time.monotonic()
+        if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
+            done, last = done + len(batch), now
+            speed, left = tokens / (now - start), (now - start) / done * (total - done)
+            log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
+            yield tuple(zip(*batch, strict=True))
+            batch = []
+
+
+def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
+    """Every (item_id, sample) of a benchmark, in its order."""
+    return [(item_id, sample) for item_id in items["item_id"] for sample in range(samples)]
 
 
 def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
@@ -49,43 +107,69 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
     With the study's seed itself every item would draw the same random stream, and a second sample would repeat the
     first.
     """
-    identity = json.dumps([seed, model, item_id, sample]).encode()
-    return int.from_bytes(hashlib.sha256(identity).digest()[:8]) >> 1
+    digest = hashlib.sha256(json.dumps([seed, model, item_id, sample]).encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
 
 
-def to_frame(keys: Sequence[tuple[str, int]], seeds: Sequence[int], responses: Sequence[Response]) -> pl.DataFrame:
+def identity(settings: Mapping[str, Any], items: pl.DataFrame) -> str:
+    """What a part must have been made with to be of use: the settings and the questions."""
+    content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
     """Responses as a frame of contract GENERATIONS, without a Python object per token."""
-    lengths = [len(response.token_ids) for response in responses]
-    columns = {
-        "item_id": [item_id for item_id, _ in keys],
-        "sample": [sample for _, sample in keys],
-        "seed": list(seeds),
-        "prompt_hash": [response.prompt_hash for response in responses],
-        "prompt_tokens": [response.prompt_tokens for response in responses],
-        "n_tokens": lengths,
-        "finish_reason": [response.finish_reason for response in responses],
-        "text": [response.text for response in responses],
-        "token_ids": _lists([response.token_ids for response in responses], pl.UInt32),
-        "token_logprobs": _lists([response.token_logprobs for response in responses], pl.Float32),
-        "top_logprobs": _lists([response.top_logprobs for response in responses], pl.Array(pl.Float32, TOP_K)),
-    }
-    return GENERATIONS.frame(columns)
 
+    def lists(name: str, dtype: Any) -> pl.Series:
+        return _lists([getattr(response, name) for response in responses], dtype)
 
-def _lists(arrays: Sequence[np.ndarray], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
-    """One list per array; an array of no rows becomes an empty list, not null."""
-    flat = pl.DataFrame(
+    return GENERATIONS.frame(
         {
-            "row": np.repeat(np.arange(len(arrays)), [len(array) for array in arrays]),
-            "value": pl.Series(np.concatenate(arrays), dtype=dtype),
+            "item_id": [item_id for item_id, _ in keys],
+            "sample": [sample for _, sample in keys],
+            "seed": list(seeds),
+            "run": [run] * len(keys),
+            **{
+                name: [getattr(response, name) for response in responses]
+                for name in (
+                    "prompt_hash",
+                    "prompt_tokens",
+                    "finish_reason",
+                    "text",
+                    "trace_start",
+                    "displaced_steps",
+                )
+            },
+            "n_tokens": [len(response.token_logprobs) for response in responses],
+            "token_ids": lists("token_ids", pl.UInt32),
+            "token_logprobs": lists("token_logprobs", pl.Float32),
+            "top_logprobs": lists("top_logprobs", pl.Array(pl.Float32, TOP_K)),
+            "top_token_ids": lists("top_token_ids", pl.Array(pl.UInt32, TOP_K)),
         }
     )
-    lists = flat.group_by("row", maintain_order=True).agg("value")
-    rows = pl.DataFrame({"row": np.arange(len(arrays))}).join(lists, on="row", how="left", maintain_order="left")
-    return rows["value"].fill_null(pl.Series([[]], dtype=pl.List(dtype)).first())
 
 
-def provenance(settings: Mapping[str, Any], engine: Engine, frame: pl.DataFrame) -> dict[str, Any]:
+def _lists(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
+    """One list per array, null for None; an array of no rows becomes an empty list."""
+    rows = [row for row, array in enumerate(arrays) if array is not None]
+    if not rows:
+        return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
+    given = [arrays[row] for row in rows]
+    flat = pl.DataFrame(
+        {
+            "row": np.repeat(rows, [len(array) for array in given]),
+            "value": pl.Series(np.concatenate(given), dtype=dtype),
+        }
+    )
+    filled = flat.group_by("row", maintain_order=True).agg("value")
+    empty = pl.DataFrame({"row": [row for row in rows if not len(arrays[row])]}, schema={"row": pl.Int64})
+    empty = empty.with_columns(value=pl.lit([], dtype=pl.List(dtype)))
+    every = pl.DataFrame({"row": np.arange(len(arrays))})
+    return every.join(pl.concat([filled, empty]), on="row", how="left", maintain_order="left")["value"]
+
+
+def provenance(settings: Mapping[str, Any], engine: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
     """What a trace file says about its origin."""
     prompts = hashlib.sha256("".join(frame["prompt_hash"]).encode()).hexdigest()[:16]
-    return {**settings, **engine.provenance, "top_k_returned": TOP_K, "prompts_hash": prompts}
+    resumed = int((frame["run"] > 0).sum())
+    return {**settings, **engine, "top_k_returned": TOP_K, "prompts_hash": prompts, "resumed_responses": resumed}
