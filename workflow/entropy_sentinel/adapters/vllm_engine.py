@@ -71,7 +71,8 @@ class VllmEngine:
             lora_request=self._lora(),
             chat_template_kwargs=self._template_variables(),
         )
-        positions = {request: position for position, request in enumerate(requests)}
+        # The engine adds a random suffix to the ids of its queue, which outputs come without.
+        positions = {request.split("-")[0]: position for position, request in enumerate(requests)}
         while self._engine.llm_engine.has_unfinished_requests():
             for output in self._engine.llm_engine.step():
                 if output.finished:

@@ -20,13 +20,13 @@ class Parts:
     def __init__(self, folder: Path, contract: Contract, identity: str) -> None:
         """Open the parts in `folder`; those of another identity (other settings, other items) are thrown away.
 
-        `run` counts the jobs that have worked here before: 0 for the first.
+        `run` counts the jobs that have left rows here before: 0 for the first.
         """
         self.folder, self.contract = folder, contract
         if self._load(_IDENTITY).get("identity") != identity:
             self.remove()
-        self.run = self._load(_IDENTITY).get("runs", 0)
-        self._save(_IDENTITY, {"identity": identity, "runs": self.run + 1})
+            self._save(_IDENTITY, {"identity": identity})
+        self.run = len({path.name.split("-")[1] for path in self._files()})
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """All rows so far, all columns or some; of rows with the same key the first."""
