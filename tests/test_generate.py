@@ -17,7 +17,7 @@ from entropy_sentinel.contracts.traces import Response
 from entropy_sentinel.stages import generate
 from entropy_sentinel.stages.parts import Parts
 
-SETTINGS = {"seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
+SETTINGS = {"engine": "vllm", "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
 
 
 class CountingEngine:

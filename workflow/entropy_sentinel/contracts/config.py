@@ -98,12 +98,24 @@ class Generation(Settings):
         return self
 
 
-class Model(Settings):
-    """One language model: a Hugging Face id or a local folder."""
+class Api(Settings):
+    """A server behind an API that returns log-probabilities, called through LiteLLM."""
 
-    id: str | None = Field(None, description="Hugging Face id")
+    model: str = Field(description="LiteLLM's name of the model: `openai/gpt-4o`, `hosted_vllm/name`")
+    base_url: str | None = Field(None, description="address of the server; null for the provider's own")
+    concurrency: int = Field(16, ge=1, description="requests at a time")
+    timeout_s: float = Field(300, gt=0, description="longest wait for one reply, seconds")
+    retries: int = Field(6, ge=0, description="further tries after 429, 5xx and time-outs, with growing pauses")
+
+
+class Model(Settings):
+    """One language model: a Hugging Face id, a local folder, a server behind an API, or traces made elsewhere."""
+
+    id: str | None = Field(None, description="Hugging Face id, run on vLLM")
     revision: str | None = Field(None, description="commit, tag or branch of the id")
-    path: str | None = Field(None, description="folder with the weights, relative to the working directory")
+    path: str | None = Field(None, description="folder with the weights, run on vLLM")
+    api: Api | None = Field(None, description="server that answers instead")
+    source: str | None = Field(None, description="folder with traces made elsewhere, {benchmark}.parquet, no engine")
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: dict[str, Any] = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: dict[str, Any] = Field({}, description="variables of the model's chat template")
@@ -119,8 +131,11 @@ class Model(Settings):
 
     @model_validator(mode="after")
     def _one_source(self) -> "Model":
-        if (self.id is None) == (self.path is None):
-            raise ValueError("needs exactly one of 'id' (a Hugging Face id) and 'path' (a local folder)")
+        if sum(one is not None for one in (self.id, self.path, self.api, self.source)) != 1:
+            raise ValueError(
+                "needs exactly one of 'id' (a Hugging Face id), 'path' (a local folder), 'api' (a server) and "
+                "'source' (a folder of traces)"
+            )
         return self
 
 
@@ -194,6 +209,18 @@ class Group(Settings):
         return group_id(self.benchmarks)
 
 
+class Rates(Settings):
+    """What a study costs, for the forecast of `snakemake plan`; no result depends on them."""
+
+    tokens_per_response: float = Field(600, gt=0, description="mean length of a response, tokens")
+    bytes_per_token: float = Field(80, gt=0, description="disk that a trace takes")
+    tokens_per_s: float = Field(2500, gt=0, description="speed of one generate job")
+    engine_start_s: float = Field(90, ge=0, description="start of one generate job, seconds")
+    gpu_usd_per_h: float = Field(2.5, ge=0, description="price of one GPU-hour")
+    judge_usd_per_response: float = Field(0, ge=0, description="price of one label")
+    estimate_cpu_s: float = Field(60, ge=0, description="CPU-seconds of one model and group, all configurations")
+
+
 class Presentation(Settings):
     """What the tables and figures show."""
 
@@ -215,6 +242,7 @@ class Config(Settings):
     generation: Generation = Generation()
     estimation: Estimation = Estimation()
     presentation: Presentation
+    rates: Rates = Rates()
     models: dict[Name, Model]
     benchmarks: dict[Name, Benchmark]
     judges: dict[Name, Judge]
@@ -227,6 +255,10 @@ class Config(Settings):
             path = self.models[name].path if name in self.models else None
             if path is not None and not (Path(path) / "config.json").is_file():
                 raise ValueError(f"models.{name}.path: must be a folder with a config.json; '{path}' has none")
+            source = self.models[name].source if name in self.models else None
+            missing = [one for one in self.run.benchmarks if source and not (Path(source) / f"{one}.parquet").is_file()]
+            if missing:
+                raise ValueError(f"models.{name}.source: must hold {missing[0]}.parquet; '{source}' does not")
         for name in self.run.benchmarks:
             path = self.benchmarks[name].path if name in self.benchmarks else None
             if path is not None and not Path(path).is_file():

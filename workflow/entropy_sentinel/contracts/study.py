@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.contracts.benchmarks import BENCHMARK_VERSION
-from entropy_sentinel.contracts.config import Config, group_id
+from entropy_sentinel.contracts.config import Config, Model, group_id
 from entropy_sentinel.contracts.estimators import CONFIGURATIONS, baseline_name
 from entropy_sentinel.contracts.generations import GENERATION_VERSION, TOP_K
 from entropy_sentinel.contracts.labels import LABEL_VERSION
@@ -66,9 +66,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "version": GENERATION_VERSION,
         "model": model,
         "benchmark": benchmark,
-        "weights": settings.id or settings.path,
-        "revision": settings.revision if settings.id else folder_fingerprint(settings.path),
-        "local": settings.path is not None,
+        **_origin(settings),
         "prompt": shared.prompt,
         "prompt_version": PROMPTS[shared.prompt].version,
         "samples": shared.samples,
@@ -83,6 +81,17 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "keep_top_token_ids": shared.keep_top_token_ids,
         "environment": shared.environment,
     }
+
+
+def _origin(model: Model) -> dict[str, Any]:
+    """Where a model's responses come from, and of which version."""
+    if model.api is not None:
+        return {"engine": "api", "api": model.api.model_dump()}
+    if model.source is not None:
+        return {"engine": "source", "source": model.source}
+    if model.path is not None:
+        return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
+    return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
 
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:

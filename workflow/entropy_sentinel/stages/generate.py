@@ -54,6 +54,10 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
 
 def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
     """The engine that the settings name."""
+    if settings["engine"] == "api":
+        from entropy_sentinel.adapters.litellm_engine import LitellmEngine
+
+        return LitellmEngine(settings)
     from entropy_sentinel.adapters.vllm_engine import VllmEngine
 
     return VllmEngine(settings, threads)
