@@ -22,6 +22,8 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/sweep.smk"
 include: "workflow/rules/present.smk"
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/prefetch.smk"
 
 
 localrules:

@@ -56,7 +56,7 @@ def test_items_keep_their_row_number_and_leavings_are_counted() -> None:
         ("sums-00004", "What is 1 + 1?", "2"),
         ("sums-00005", "What {is} 3 + 3?", "6"),
     ]
-    assert left_out == {"a picture is needed": 1, "no question": 1, "no reference": 1}
+    assert left_out == {"a picture is needed": [1], "no question": [2], "no reference": [3]}
 
 
 def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -69,23 +69,72 @@ def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCa
     assert provenance["left_out"] == {"a picture is needed": 1, "no question": 1, "no reference": 1}
     assert provenance["duplicate_questions"] == 1
     assert "3 items, the published count is 9" in caplog.text
-    assert "1 rows left out: no reference" in caplog.text
+    assert "1 rows left out: no reference (rows from 0: 3)" in caplog.text
+    assert "1 questions asked before, kept: sums-00004" in caplog.text
 
 
-def test_first_filled_format_is_taken_and_lists_are_joined() -> None:
-    rows = [
-        {"context": "A train.", "question": "How fast?", "final": ["3", "4"], "solution": "long"},
-        {"context": None, "question": "How far?", "final": [], "solution": "long"},
-    ]
-    mapping = settings(
-        question=["{context}\n\n{question}", "{question}"],
-        reference=["{final}", "{solution}"],
-        reference_after=None,
-        only_if_empty=[],
-    )
-    items, _ = read_items(rows, mapping, "rows")
-    assert [item["question"] for item in items] == ["A train.\n\nHow fast?", "How far?"]
-    assert [item["reference"] for item in items] == ["3, 4", "long"]
+def test_log_names_the_first_rows_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = json_lines(tmp_path / "rows.jsonl", [ROWS[3]] * 7 + [ROWS[0]])
+    with caplog.at_level(logging.WARNING):
+        write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
+    assert "7 rows left out: no reference (rows from 0: 0, 1, 2, 3, 4, ...)" in caplog.text
+
+
+# (row, format strings, what is filled in)
+FILLED = [
+    ({"context": "A train.", "q": "How fast?"}, ["{context}\n\n{q}", "{q}"], "A train.\n\nHow fast?"),
+    ({"context": None, "q": "How far?"}, ["{context}\n\n{q}", "{q}"], "How far?"),
+    ({"context": " \n", "q": "How far?"}, ["{context}\n\n{q}", "{q}"], "How far?"),
+    ({"a": ["3", "4"]}, ["{a}"], "3, 4"),
+    ({"a": ["3", None, "", " 4 "]}, ["{a}"], "3, 4"),
+    ({"a": [], "b": ["first", "second"]}, ["{a}", "{b[0]}"], "first"),
+    ({"a": None, "b": []}, ["{a[0]}", "{b[0]}"], None),
+    ({"a": {"value": "gold", "aliases": ["Au", "AU"]}}, ["{a[value]}"], "gold"),
+    ({"a": {"value": "gold", "aliases": ["Au", "AU"]}}, ["{a[aliases]}"], "Au, AU"),
+    ({"a": 0, "unit": " "}, ["{a} {unit}", "{a}"], "0"),
+    ({"a": False}, ["{a}"], "False"),
+    ({"a": 5e-4}, ["{a}"], "0.0005"),
+    ({"a": float("nan")}, ["{a}"], None),
+    ({"a": "None"}, ["{a}"], "None"),
+    ({"Correct Answer": " x\n"}, ["{Correct Answer}"], "x"),
+    ({"a": "{b}"}, ["${a}$ {{c}}"], "${b}$ {c}"),
+]
+
+
+@pytest.mark.parametrize(("row", "templates", "expected"), FILLED)
+def test_first_filled_format_is_taken(row: dict[str, Any], templates: list[str], expected: str | None) -> None:
+    mapping = settings(question=["q"], reference=templates, reference_after=None, only_if_empty=[])
+    items, left_out = read_items([row], mapping, "rows")
+    assert [item["reference"] for item in items] == ([] if expected is None else [expected])
+    assert left_out == ({"no reference": [0]} if expected is None else {})
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{b}", "rows: row 0 has no column 'b'; columns there: a, q"),
+        ("{a[alias]}", "rows: row 0 has no 'a[alias]'"),
+        ("{a.value}", "rows: row 0 has no 'a.value'"),
+        ("{a}", "rows: row 0: a column has parts, value, names; name one"),
+    ],
+)
+def test_unknown_column_or_part_is_named(template: str, expected: str) -> None:
+    row = {"a": {"value": "1", "names": []}, "q": "x"}
+    with pytest.raises(InputError) as error:
+        read_items([row], settings(reference=[template], only_if_empty=[]), "rows")
+    assert expected in str(error.value)
+
+
+@pytest.mark.parametrize("image", [None, "", [], " ", [None], {"bytes": None, "path": None}, [{"bytes": None}]])
+def test_no_picture_in_any_spelling(image: Any) -> None:
+    assert len(read_items([ROWS[0] | {"image": image}], settings(), "rows")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "image", ["a.png", ["a.png"], {"bytes": b"x", "path": None}, [{"bytes": None, "path": "a.png"}]]
+)
+def test_a_picture_in_any_spelling(image: Any) -> None:
+    assert read_items([ROWS[0] | {"image": image}], settings(), "rows")[1] == {"a picture is needed": [0]}
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.csv.gz", "rows.parquet"])
@@ -140,5 +189,14 @@ def test_nothing_usable_and_unknown_format_are_errors(tmp_path: Path) -> None:
     path = json_lines(tmp_path / "rows.jsonl", ROWS[1:4])
     with pytest.raises(InputError, match="no row has a question and a reference; left out: .*'no question': 1"):
         write_benchmark(settings(path=path), str(tmp_path / "out.parquet"))
-    with pytest.raises(InputError, match="must be one of .jsonl, .csv, .parquet"):
-        write_benchmark(settings(path=str(tmp_path / "rows.txt")), str(tmp_path / "out.parquet"))
+    path = json_lines(tmp_path / "rows.txt", ROWS)
+    with pytest.raises(InputError, match="rows.txt: must be one of .jsonl, .csv, .parquet"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.jsonl.gz"])
+def test_a_file_that_is_not_what_its_name_says_is_an_error(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"" if name == "rows.csv" else b"\xff\xfe\x00PAR")
+    with pytest.raises(InputError, match=f"{name}: cannot be read as"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))

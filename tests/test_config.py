@@ -78,6 +78,9 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("models.qwen3-8b.path", "somewhere", "models.qwen3-8b: needs exactly one of 'id'"),
         ("benchmarks.gsm8k.dataset", None, "benchmarks.gsm8k: needs exactly one of 'dataset'"),
         ("study", "a/b", "study: String should match pattern"),
+        ("benchmarks.gsm8k.reference", ["{answer"], "reference: '{answer' is no format string: expected"),
+        ("benchmarks.gsm8k.reference", ["answer"], "reference: 'answer' must name columns, each as {column}"),
+        ("benchmarks.gsm8k.reference", ["{answer:.2f}"], "'{answer:.2f}' must name columns, each as {column}"),
         ("run.sizes", [{"size": 10}], "size 10 leaves no benchmark unseen"),
     ],
 )

@@ -17,7 +17,7 @@ from entropy_sentinel.contracts.traces import Response
 from entropy_sentinel.stages import generate
 from entropy_sentinel.stages.parts import Parts
 
-SETTINGS = {"engine": "vllm", "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
+SETTINGS = {"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
 
 
 class CountingEngine:

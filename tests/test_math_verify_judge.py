@@ -20,6 +20,9 @@ def verdict(response: str, reference: str = "12", truncated: bool = False):
         (r"First \boxed{11}, but no: \boxed{12}", "12"),
         ("The answer is 12.", "12"),
         (r"So \boxed{1,234}", "1234"),
+        (r"So \boxed{0.286}", "0.286 nm"),
+        (r"So \boxed{0.286 \text{ nm}}", "0.286 nm"),
+        (r"So \boxed{9.8}", "9.8 $m/s^2$"),
     ],
 )
 def test_correct(response: str, reference: str) -> None:
@@ -35,6 +38,9 @@ def test_correct(response: str, reference: str) -> None:
         (r"First \boxed{12}, but no: \boxed{11}", "12"),
         (r"So \boxed{-12}", "12"),
         ("The answer is 120.", "12"),
+        (r"So \boxed{0.287}", "0.286 nm"),
+        (r"So \boxed{1.9}", r"1.9 $10^{-47} \mathrm{~kg}$"),
+        (r"So \boxed{3}", "3 + x"),
     ],
 )
 def test_incorrect(response: str, reference: str) -> None:

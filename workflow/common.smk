@@ -10,6 +10,7 @@ from entropy_sentinel.contracts import study
 from entropy_sentinel.contracts.config import load_config
 from entropy_sentinel.contracts.errors import ConfigError
 from entropy_sentinel.contracts.fingerprint import fingerprint
+from entropy_sentinel.contracts.layout import Layout
 from snakemake.exceptions import WorkflowError
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
@@ -30,20 +31,11 @@ MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.ru
 GROUPS = study.training_groups(CONFIG)
 NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
 
-RESULTS = f"results/{CONFIG.study}"
-LOGS = f"logs/{CONFIG.study}"
-ITEMS = f"{RESULTS}/benchmarks/{{benchmark}}.parquet"
-GENERATIONS = f"{RESULTS}/generations/{{model}}/{{benchmark}}.parquet"
-LABELS = f"{RESULTS}/labels/{{judge}}/{{model}}/{{benchmark}}.parquet"
-FEATURES = f"{RESULTS}/features/{{model}}/{{benchmark}}.parquet"
-OBSERVATIONS = f"{RESULTS}/observations/{{judge}}/{{model}}.parquet"
-ESTIMATES = f"{RESULTS}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
-SWEEP = f"{RESULTS}/{{judge}}/sweep.parquet"
-AUROC = f"{RESULTS}/{{judge}}/auroc.parquet"
-DOMAINS = f"{RESULTS}/{{judge}}/domains.parquet"
-
-
-REPORT = f"{RESULTS}/{{judge}}/report.html"
+LAYOUT = Layout(CONFIG.study)
+RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
+ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
+OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
+SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 REPORTS = expand(REPORT, judge=JUDGES)
 
 

@@ -1,4 +1,5 @@
-# Needs: items of a benchmark; the model's weights, on the hub or in a folder; a GPU, or a CPU build of vLLM.
+# Needs: items of a benchmark; the model's weights, on the hub or in a folder; a GPU, or a CPU build of vLLM. Or, for a
+#        model behind an API, its server; for traces made elsewhere, their file.
 # Makes: results/<study>/generations/{model}/{benchmark}.parquet, responses with their log-probability traces.
 #
 # No hash of the code here: traces cost GPU time, and a refactoring must not spend it. The settings hold a version that
@@ -8,6 +9,7 @@
 rule generate:
     input:
         benchmark=ITEMS,
+        source=lambda wildcards: study.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
     output:
         GENERATIONS,
     log:
@@ -16,7 +18,7 @@ rule generate:
         "../../envs/generate.yaml"
     threads: CONFIG.generation.threads
     resources:
-        gpu=1,
+        gpu=lambda wildcards: study.gpus(CONFIG, wildcards.model),
         mem_mb=4000,
         runtime=240,
     params:

@@ -1,4 +1,4 @@
-# Needs: items of a benchmark and a model's responses to them.
+# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their file.
 # Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
 #
 # Like generations, labels may cost money: LABEL_VERSION in contracts/labels.py stands in for the code.
@@ -8,6 +8,7 @@ rule label:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
+        labels=lambda wildcards: study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark) or [],
     output:
         LABELS,
     log:

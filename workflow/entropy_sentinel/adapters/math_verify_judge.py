@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import logging
+import re
 from collections.abc import Sequence
 
 from math_verify import parse, verify
@@ -12,6 +13,9 @@ from entropy_sentinel.contracts.labels import Case, Verdict
 # math-verify logs every expression that it cannot read; the verdict's reason says so already.
 logging.getLogger("math_verify").setLevel(logging.CRITICAL)
 logging.getLogger("latex2sympy2_extended").setLevel(logging.CRITICAL)
+
+
+_NUMBER_AND_UNIT = re.compile(r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s+(?P<unit>[^\d\s=<>+-].*)")
 
 
 class MathVerifyJudge:
@@ -37,7 +41,10 @@ class MathVerifyJudge:
             if not answer:
                 found = boxed is not None
                 return Verdict(None, answer=boxed, reason="answer cannot be read" if found else "no final answer")
-            return Verdict(verify(reference, answer, raise_on_error=True), answer=str(answer[-1]))
+            equal = verify(reference, answer, raise_on_error=True)
+            if not equal and (number := number_before_unit(case.reference)):
+                equal = verify(parse(number), answer, raise_on_error=True)
+            return Verdict(equal, answer=str(answer[-1]))
         except TimeoutException:
             return Verdict(None, answer=boxed, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system: anything can come out
@@ -55,6 +62,15 @@ def last_boxed(text: str) -> str | None:
         if depth == 0:
             return text[begin + 1 : position].strip()
     return None
+
+
+def number_before_unit(reference: str) -> str | None:
+    """The number of a reference such as `0.286 nm`, which math-verify reads as a product; None if it is no such.
+
+    A unit with a power of ten in it, `1.9 $10^{-47}$ kg`, changes the number: that is none either.
+    """
+    found = _NUMBER_AND_UNIT.fullmatch(reference.strip())
+    return found["number"] if found and "10^" not in found["unit"] else None
 
 
 def _in_box(expression: str) -> str:

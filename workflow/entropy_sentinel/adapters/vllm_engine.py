@@ -30,7 +30,7 @@ class VllmEngine:
         self._vllm, self._settings = vllm, settings
         arguments = {
             "model": settings["weights"],
-            "revision": None if settings["local"] else settings["revision"],
+            "revision": settings.get("commit"),  # of weights on the hub
             "max_logprobs": TOP_K,
             # The distribution of the model, before temperature: what the features are defined on.
             "logprobs_mode": "raw_logprobs",

@@ -6,11 +6,13 @@ The JSON schema in `workflow/schemas/config.schema.json` is generated from these
 
 import json
 import re
+import string
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from entropy_sentinel.contracts.errors import ConfigError
@@ -116,6 +118,9 @@ class Model(Settings):
     path: str | None = Field(None, description="folder with the weights, run on vLLM")
     api: Api | None = Field(None, description="server that answers instead")
     source: str | None = Field(None, description="folder with traces made elsewhere, {benchmark}.parquet, no engine")
+    source_logprobs_mode: Literal["raw_logprobs"] | None = Field(
+        None, description="set to raw_logprobs, before temperature, where the source's files do not say so themselves"
+    )
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: dict[str, Any] = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: dict[str, Any] = Field({}, description="variables of the model's chat template")
@@ -157,6 +162,18 @@ class Benchmark(Settings):
     only_if_empty: list[str] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     expected_items: int | None = Field(None, description="published count; another count is a warning")
 
+    @field_validator("question", "reference")
+    @classmethod
+    def _formats_name_columns(cls, templates: list[str]) -> list[str]:
+        for template in templates:
+            try:
+                fields = [parts[1:] for parts in string.Formatter().parse(template) if parts[1] is not None]
+            except ValueError as error:
+                raise ValueError(f"'{template}' is no format string: {error}") from None
+            if not fields or any(not column or spec or conversion for column, spec, conversion in fields):
+                raise ValueError(f"'{template}' must name columns, each as {{column}}")
+        return templates
+
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
@@ -167,7 +184,16 @@ class Benchmark(Settings):
 class Judge(Settings):
     """Who decides whether a response is correct."""
 
-    kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+    kind: Literal["math-verify", "file"] = Field(
+        description="math-verify: symbolic comparison of the final answer; file: labels made elsewhere"
+    )
+    path: str | None = Field(None, description="file: folder with the labels, {model}/{benchmark}.parquet")
+
+    @model_validator(mode="after")
+    def _path_goes_with_file(self) -> "Judge":
+        if (self.kind == "file") != (self.path is not None):
+            raise ValueError("needs 'path' (a folder of labels) with kind 'file', and only with it")
+        return self
 
 
 class Estimation(Settings):
@@ -263,6 +289,12 @@ class Config(Settings):
             path = self.benchmarks[name].path if name in self.benchmarks else None
             if path is not None and not Path(path).is_file():
                 raise ValueError(f"benchmarks.{name}.path: must be a file; there is none at '{path}'")
+        for name in self.run.judges:
+            path = self.judges[name].path if name in self.judges else None
+            files = [f"{model}/{benchmark}.parquet" for model in self.run.models for benchmark in self.run.benchmarks]
+            missing = [file for file in files if path is not None and not (Path(path) / file).is_file()]
+            if missing:
+                raise ValueError(f"judges.{name}.path: must hold {missing[0]}; '{path}' does not")
         return self
 
     @model_validator(mode="after")
@@ -289,6 +321,30 @@ class Config(Settings):
 def group_id(benchmarks: Iterable[str]) -> str:
     """The id of a training group: its benchmarks' names, sorted and joined with `+`."""
     return "+".join(sorted(benchmarks))
+
+
+def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """Config files as one dict, each over those before it, as Snakemake does: dicts are merged, the rest is replaced.
+
+    Not checked: see `load_config`. Raises ConfigError for a file that is absent or no YAML mapping.
+    """
+    merged: dict[str, Any] = {}
+    for path in paths:
+        try:
+            content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, yaml.YAMLError) as error:
+            raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+        if not isinstance(content, dict):
+            raise ConfigError(f"{path}: must be a YAML mapping with the config's keys at the top")
+        merged = _merge(merged, content)
+    return merged
+
+
+def _merge(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below) if isinstance(below, Mapping) else {}
+    for key, value in above.items():
+        merged[key] = _merge(merged.get(key), value) if isinstance(value, Mapping) else value
+    return merged
 
 
 def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:

@@ -18,4 +18,4 @@ class ContractError(EntropySentinelError):
 
 
 class ProvenanceError(EntropySentinelError):
-    """Traces of different origin would be mixed (another log-probability mode, another k)."""
+    """Rows or traces of different origin would be mixed (another log-probability mode, another commit)."""

@@ -62,10 +62,18 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
 def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
     """What the traces of a model on a benchmark depend on, the items aside."""
     settings, shared = config.models[model], config.generation
+    job = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    if settings.source is not None:
+        return {
+            **job,
+            "engine": "source",
+            "source": source_file(config, model, benchmark),
+            "logprobs_mode": settings.source_logprobs_mode,
+            "samples": shared.samples,
+            "sampling": shared.sampling.model_dump() | settings.sampling,
+        }
     return {
-        "version": GENERATION_VERSION,
-        "model": model,
-        "benchmark": benchmark,
+        **job,
         **_origin(settings),
         "prompt": shared.prompt,
         "prompt_version": PROMPTS[shared.prompt].version,
@@ -87,16 +95,34 @@ def _origin(model: Model) -> dict[str, Any]:
     """Where a model's responses come from, and of which version."""
     if model.api is not None:
         return {"engine": "api", "api": model.api.model_dump()}
-    if model.source is not None:
-        return {"engine": "source", "source": model.source}
     if model.path is not None:
         return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
     return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
 
 
+def source_file(config: Config, model: str, benchmark: str) -> str | None:
+    """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
+    folder = config.models[model].source
+    return None if folder is None else str(Path(folder) / f"{benchmark}.parquet")
+
+
+def gpus(config: Config, model: str) -> int:
+    """GPUs of one generate job: none for a server behind an API and for traces made elsewhere."""
+    settings = config.models[model]
+    if settings.api is not None or settings.source is not None:
+        return 0
+    return (config.generation.engine_args | settings.engine_args).get("tensor_parallel_size", 1)
+
+
+def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
+    """The file of labels made elsewhere; None where the judge is run."""
+    folder = config.judges[judge].path
+    return None if folder is None else str(Path(folder) / model / f"{benchmark}.parquet")
+
+
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     """What the labels of a judge depend on."""
-    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump()}
+    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump(exclude_none=True)}
 
 
 def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, Any]:

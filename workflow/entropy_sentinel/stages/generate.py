@@ -7,6 +7,7 @@ A job that is killed loses the responses since its last part at most: parts lie 
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from entropy_sentinel.contracts.benchmarks import BENCHMARKS
 from entropy_sentinel.contracts.generations import GENERATIONS, TOP_K
 from entropy_sentinel.contracts.prompts import PROMPTS
 from entropy_sentinel.contracts.traces import Engine, Response
+from entropy_sentinel.stages.imports import import_generations
 from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)
@@ -34,9 +36,13 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
     """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
 
     `settings` is `contracts.study.generation_settings`; the engine gets `threads` CPU cores. Goes on where a killed
-    job with the same settings and items stopped.
+    job with the same settings and items stopped. Traces made elsewhere are checked and taken over instead.
     """
     items = BENCHMARKS.read(benchmark)
+    if settings["engine"] == "source":
+        import_generations(items, settings, output)
+        return
+    settings = with_commit(settings, output)
     keys = request_keys(items, settings["samples"])
     parts = Parts(Path(f"{output}.parts"), GENERATIONS, identity(settings, items))
     done = set(parts.read(["item_id", "sample"]).iter_rows())
@@ -50,6 +56,17 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
     frame = order.join(parts.read(), on=["item_id", "sample"], how="left", maintain_order="left")
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, provenance(settings, parts.notes(), frame))
     parts.remove()
+
+
+def with_commit(settings: Mapping[str, Any], output: str) -> Mapping[str, Any]:
+    """The settings with the commit of weights on the hub, to which the study keeps (`adapters.hub`)."""
+    if settings["engine"] != "vllm" or settings["local"]:
+        return settings
+    os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
+    from entropy_sentinel.adapters import hub
+
+    records = Path(output).parents[2] / "revisions"
+    return {**settings, "commit": hub.pinned_commit("model", settings["weights"], settings["revision"], records)}
 
 
 def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:

@@ -8,10 +8,20 @@ import polars as pl
 from entropy_sentinel.contracts.benchmarks import BENCHMARKS
 from entropy_sentinel.contracts.generations import GENERATIONS
 from entropy_sentinel.contracts.labels import LABELS, Case, Judge
+from entropy_sentinel.stages.imports import import_labels
 
 
-def write_labels(benchmark: str, generations: str, settings: Mapping[str, Any], output: str) -> None:
-    """Label the responses in the file `generations` by the judge of `contracts.study.judge_settings`."""
+def write_labels(
+    benchmark: str, generations: str, settings: Mapping[str, Any], output: str, source: str | None = None
+) -> None:
+    """Label the responses in the file `generations` by the judge of `contracts.study.judge_settings`.
+
+    `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over.
+    """
+    if settings["kind"] == "file":
+        responses = GENERATIONS.read(generations, ["item_id", "sample"])
+        LABELS.write(import_labels(responses, source), output, {**settings, "source": source})
+        return
     judge = make_judge(settings)
     items = BENCHMARKS.read(benchmark)
     responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])

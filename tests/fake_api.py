@@ -1,0 +1,106 @@
+"""An OpenAI-compatible server on loopback for tests, which answers as a function says."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+# (status, headers, JSON body, seconds until it is sent)
+Answer = tuple[int, Mapping[str, str], Any, float]
+
+
+@dataclass
+class FakeApi:
+    """What was asked so far, and what to answer: `reply(request body, number of the request)`."""
+
+    reply: Callable[[dict[str, Any], int], Answer]
+    base_url: str = ""
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+    lock: Any = field(default_factory=threading.Lock)
+
+
+def completion(text: str = "42", steps: list[dict] | None = None, n_tokens: int | None = None) -> dict[str, Any]:
+    """A chat completion; by default of three plain steps."""
+    steps = [step() for _ in range(3)] if steps is None else steps
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "tiny-2025",
+        "system_fingerprint": "fp-7",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
+                "logprobs": {"content": steps} if steps else None,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 11,
+            "completion_tokens": len(steps) if n_tokens is None else n_tokens,
+            "total_tokens": 0,
+        },
+    }
+
+
+def step(token: str = "a", logprob: float = -0.5, top: list[float] | None = None) -> dict[str, Any]:
+    """One token of a completion; the others of its top 20 are at -2, -3, ... -20 unless `top` gives all."""
+    top = [logprob, *(-float(rank) for rank in range(2, 21))] if top is None else top
+    entries = [{"token": f"t{rank}", "bytes": [97], "logprob": value} for rank, value in enumerate(top)]
+    return {"token": token, "bytes": [97], "logprob": logprob, "top_logprobs": entries}
+
+
+def ok(body: Any, delay_s: float = 0.0) -> Answer:
+    return 200, {}, body, delay_s
+
+
+@contextmanager
+def fake_api(reply: Callable[[dict[str, Any], int], Answer]) -> Iterator[FakeApi]:
+    """Serve until the block ends."""
+    api = FakeApi(reply)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with api.lock:
+                number = len(api.requests)
+                api.requests.append(body)
+                api.times.append(time.monotonic())
+                api.keys.append(self.headers.get("Authorization"))
+                api.running += 1
+                api.most_running = max(api.most_running, api.running)
+            status, headers, content, delay_s = api.reply(body, number)
+            time.sleep(delay_s)
+            with api.lock:
+                api.running -= 1
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """A client that has given up waiting is no failure of the test."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        api.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield api
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,26 @@
+"""Where the files of a study lie: templates over the wildcards, relative to the working directory."""
+
+
+class Layout:
+    """The files of one study, as templates for `str.format` (and Snakemake) over `{model}`, `{benchmark}`,
+    `{judge}` and `{group}`.
+    """
+
+    def __init__(self, study: str) -> None:
+        self.results = f"results/{study}"
+        self.logs = f"logs/{study}"
+        self.items = f"{self.results}/benchmarks/{{benchmark}}.parquet"
+        self.generations = f"{self.results}/generations/{{model}}/{{benchmark}}.parquet"
+        self.labels = f"{self.results}/labels/{{judge}}/{{model}}/{{benchmark}}.parquet"
+        self.features = f"{self.results}/features/{{model}}/{{benchmark}}.parquet"
+        self.observations = f"{self.results}/observations/{{judge}}/{{model}}.parquet"
+        self.estimates = f"{self.results}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
+        self.sweep = f"{self.results}/{{judge}}/sweep.parquet"
+        self.auroc = f"{self.results}/{{judge}}/auroc.parquet"
+        self.domains = f"{self.results}/{{judge}}/domains.parquet"
+        self.report = f"{self.results}/{{judge}}/report.html"
+
+
+def parts_folder(output: str) -> str:
+    """Where the partial results of a long job lie, beside its output."""
+    return f"{output}.parts"

@@ -1,0 +1,181 @@
+"""How far a study is: `PYTHONPATH=workflow python -m entropy_sentinel.presentation.progress [--configfile FILE ...]`.
+
+It looks at files alone, by name, modification time and Parquet metadata, so that it can run beside Snakemake at any
+time. A file that is there counts as done, whether or not Snakemake would make it again.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.contracts.config import Config, load_config, read_config
+from entropy_sentinel.contracts.errors import EntropySentinelError
+from entropy_sentinel.contracts.layout import Layout, parts_folder
+from entropy_sentinel.contracts.study import training_groups
+from entropy_sentinel.presentation.forecast import item_counts
+
+# Speed is that of the last ten minutes.
+WINDOW_S = 600
+
+Event = tuple[float, int]  # modification time in seconds, amount of work done with it
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Work done of a total, and its speed in units per second; None where that is unknown."""
+
+    done: int
+    total: int | None
+    speed: float | None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until all is done at this speed."""
+        return (self.total - self.done) / self.speed if self.speed and self.total is not None else None
+
+
+def stage_files(config: Config) -> dict[str, list[Path]]:
+    """Every file of the study, by stage, in the order of the stages."""
+    layout, run = Layout(config.study), config.run
+    axes = {"model": run.models, "benchmark": run.benchmarks, "judge": run.judges, "group": training_groups(config)}
+
+    def files(template: str) -> list[Path]:
+        names = [name for name in axes if f"{{{name}}}" in template]
+        combinations = product(*(axes[name] for name in names))
+        return [Path(template.format(**dict(zip(names, values, strict=True)))) for values in combinations]
+
+    return {
+        "benchmarks": files(layout.items),
+        "generations": files(layout.generations),
+        "labels": files(layout.labels),
+        "features": files(layout.features),
+        "observations": files(layout.observations),
+        "estimates": files(layout.estimates),
+        "sweep": files(layout.sweep),
+        "report": files(layout.report),
+    }
+
+
+def jobs(config: Config, now: float) -> dict[str, Amount]:
+    """Jobs done per stage at time `now` (seconds since the epoch)."""
+    amounts = {}
+    for stage, files in stage_files(config).items():
+        finished = [(at, 1) for at in map(_modified, files) if at is not None]
+        amounts[stage] = Amount(len(finished), len(files), speed_of_finished(finished, now))
+    return amounts
+
+
+def responses(config: Config, now: float) -> Amount:
+    """Responses generated at time `now`, those in the parts of jobs under way included."""
+    finished, parts, under_way = [], 0, 0.0
+    for path in stage_files(config)["generations"]:
+        if (at := _modified(path)) is not None:
+            finished.append((at, _rows(path)))
+        else:
+            events = list(_part_events(path))
+            parts += sum(rows for _, rows in events)
+            under_way += speed_of_parts(events, _modified(_notes(path)), now)
+    items = item_counts(config).values()
+    total = None if None in items else sum(items) * len(config.run.models) * config.generation.samples
+    speed = under_way or speed_of_finished(finished, now)
+    return Amount(sum(rows for _, rows in finished) + parts, total, speed)
+
+
+def speed_of_finished(finished: Sequence[Event], now: float) -> float | None:
+    """Amount per second since the first end of a job in the window, the job itself left out; None after one end.
+
+    The work of that first job was done before its end, a part of it perhaps before the window.
+    """
+    recent = sorted(event for event in finished if event[0] > now - WINDOW_S)
+    return sum(amount for _, amount in recent[1:]) / (now - recent[0][0]) if len(recent) > 1 else None
+
+
+def speed_of_parts(parts: Sequence[Event], ready: float | None, now: float) -> float:
+    """Rows per second of a job under way: those of the window, since its engine was `ready`; 0 for a job that stands.
+
+    The time ends with the last part: what came after it is not written yet.
+    """
+    start = max(ready or 0, now - WINDOW_S)
+    recent = [(at, rows) for at, rows in parts if at > start]
+    return sum(rows for _, rows in recent) / (max(recent)[0] - start) if recent else 0.0
+
+
+def _part_events(output: Path) -> Iterator[Event]:
+    for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
+        if (at := _modified(path)) is not None:
+            yield at, _rows(path)
+
+
+def _notes(output: Path) -> Path:
+    """Written by a generate job as soon as its engine is loaded."""
+    return Path(parts_folder(str(output))) / "notes.json"
+
+
+def _modified(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return None
+
+
+def _rows(path: Path) -> int:
+    """Rows of a Parquet file, from its metadata; 0 for one that has gone in the meantime."""
+    try:
+        return pl.scan_parquet(path).select(pl.len()).collect().item()
+    except FileNotFoundError:
+        return 0
+
+
+def progress(config: Config, now: float) -> str:
+    """How far the study is at time `now`, as text."""
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+    lines = [f"Study '{config.study}', {at}", f"{'':13}{'done':>16} {'per minute':>12} {'left':>12}"]
+    for stage, amount in jobs(config, now).items():
+        lines.append(_line(stage, amount))
+        if stage == "generations":
+            lines.append(_line("  responses", responses(config, now)))
+    return "\n".join(lines)
+
+
+def _line(name: str, amount: Amount) -> str:
+    total = "?" if amount.total is None else f"{amount.total:,}"
+    speed = "-" if amount.speed is None else f"{amount.speed * 60:,.1f}"
+    return f"{name:13}{f'{amount.done:,} of {total}':>16} {speed:>12} {_duration(amount):>12}"
+
+
+def _duration(amount: Amount) -> str:
+    if amount.done == amount.total:
+        return "done"
+    if amount.left_s is None:
+        return "-"
+    hours, minutes = divmod(round(amount.left_s / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m entropy_sentinel.presentation.progress", description=progress.__doc__
+    )
+    parser.add_argument("--configfile", nargs="+", default=[], help="as for snakemake; config.yaml lies below them")
+    parser.add_argument("--watch", type=float, metavar="SECONDS", help="repeat until all is done")
+    arguments = parser.parse_args()
+    files = ["config.yaml", *arguments.configfile]
+    try:
+        config = load_config(read_config(files), " + ".join(files))
+    except EntropySentinelError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+    print(progress(config, time.time()), flush=True)
+    while arguments.watch and any(amount.done < amount.total for amount in jobs(config, time.time()).values()):
+        time.sleep(arguments.watch)
+        print("\n" + progress(config, time.time()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

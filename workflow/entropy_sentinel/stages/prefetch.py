@@ -1,0 +1,39 @@
+"""Stage `prefetch`: weights and data sets are brought to the local cache, for jobs on machines without internet.
+
+Each function writes `results/<study>/prefetch/{models,datasets}/{name}.json`: id, revision asked for and commit.
+"""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.adapters.hub import Kind, pinned_commit, snapshot, write_json
+from entropy_sentinel.adapters.rows import folder_rows
+
+log = logging.getLogger(__name__)
+
+# Second and third copies of the weights that several models come with, and that vLLM does not read.
+_COPIES = ("original/*", "metal/*")
+_OTHER_FORMAT = {"mistral": "model*.safetensors"}
+
+
+def prefetch_model(settings: Mapping[str, Any], output: str) -> None:
+    """Bring a model's weights to the cache. `settings`: id, revision, and vLLM's load_format."""
+    other = _OTHER_FORMAT.get(settings["load_format"], "consolidated*.safetensors")
+    _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other))
+
+
+def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
+    """Bring a benchmark's data set to the cache and read it once. `settings`: dataset, revision, configs, split."""
+    dataset = settings["dataset"]
+    folder = _prefetch("dataset", dataset, settings["revision"], output)
+    rows = sum(1 for _ in folder_rows(folder, settings["configs"], settings["split"], dataset))
+    log.info("%s: %d rows", dataset, rows)
+
+
+def _prefetch(kind: Kind, repo_id: str, revision: str | None, output: str, ignore: tuple[str, ...] = ()) -> str:
+    commit = pinned_commit(kind, repo_id, revision, Path(output).parents[2] / "revisions")
+    folder = snapshot(kind, repo_id, commit, ignore)
+    write_json(output, {"id": repo_id, "revision": revision, "commit": commit})
+    return folder

@@ -1,0 +1,58 @@
+# Needs: internet; the ids of models and data sets in the config. `snakemake prefetch` runs on the submitting host.
+# Makes: the weights and data sets in the cache of the Hugging Face hub (HF_HOME), for jobs with HF_HUB_OFFLINE=1, and
+#        results/<study>/prefetch/{models,datasets}/{name}.json with the commit of each.
+#
+# No hash of the code here: what is in the cache at its commit stays as it is.
+
+
+localrules:
+    prefetch,
+    prefetch_model,
+    prefetch_dataset,
+
+
+rule prefetch:
+    input:
+        [f"{RESULTS}/prefetch/models/{name}.json" for name in MODELS if CONFIG.models[name].id],
+        [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
+
+
+rule prefetch_model:
+    output:
+        f"{RESULTS}/prefetch/models/{{model}}.json",
+    log:
+        f"{LOGS}/prefetch/models/{{model}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=600,
+    params:
+        settings=lambda wildcards: dict(
+            **CONFIG.models[wildcards.model].model_dump(include={"id", "revision"}),
+            load_format=(CONFIG.generation.engine_args | CONFIG.models[wildcards.model].engine_args).get(
+                "load_format"
+            ),
+        ),
+    script:
+        "../scripts/prefetch_model.py"
+
+
+rule prefetch_dataset:
+    output:
+        f"{RESULTS}/prefetch/datasets/{{benchmark}}.json",
+    log:
+        f"{LOGS}/prefetch/datasets/{{benchmark}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].model_dump(
+            include={"dataset", "configs", "split", "revision"}
+        ),
+    script:
+        "../scripts/prefetch_dataset.py"

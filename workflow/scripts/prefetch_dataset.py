@@ -1,0 +1,5 @@
+from entropy_sentinel.contracts.logs import job_log
+from entropy_sentinel.stages.prefetch import prefetch_dataset
+
+with job_log(snakemake.log[0]):
+    prefetch_dataset(snakemake.params.settings, snakemake.output[0])
