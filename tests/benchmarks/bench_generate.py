@@ -2,7 +2,8 @@
 
 Both sides answer the same prompts with the same seeds, sampling and engine arguments, and ask for the 20 largest
 log-probabilities in vLLM's flat form. The bare side throws the outputs away; the stage also writes parts, hashes,
-joins and compresses. Each run is a process of its own, in the order stage, bare, bare, stage. As information there is
+joins and compresses. Each run is a process of its own, in the order stage, bare, bare, stage;
+of each time the lesser of the two counts. As information there is
 a bare run with vLLM's default form, a dict per token. Run by `make bench-generate`; prints one JSON object as its last
 line. Times on a busy machine are noise: compare the CPU-seconds there.
 """
@@ -114,18 +115,17 @@ def prepare(config: Any, prompts: int, folder: str) -> str:
     return f"{folder}/items.parquet"
 
 
-def summary(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """Both runs of a side as one: seconds and tokens are added up."""
-    total = {key: sum(one[key] for one in runs) for key in ("tokens", "wall_s", "cpu_s", "start_wall_s", "start_cpu_s")}
+def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The runs of a side as one: the least of each time, for other work on the machine only adds to it."""
+    tokens = runs[0]["tokens"]
+    least = {key: min(one[key] for one in runs) for key in ("wall_s", "cpu_s", "start_wall_s", "start_cpu_s")}
     return {
-        "tokens": total["tokens"] // len(runs),
-        "tokens_per_s": round(total["tokens"] / total["wall_s"], 1),
-        "tokens_per_cpu_s": round(total["tokens"] / total["cpu_s"], 1),
-        "tokens_per_s_with_start": round(total["tokens"] / (total["wall_s"] + total["start_wall_s"]), 1),
-        "tokens_per_cpu_s_with_start": round(total["tokens"] / (total["cpu_s"] + total["start_cpu_s"]), 1),
-        "wall_s": [round(one["wall_s"], 2) for one in runs],
-        "cpu_s": [round(one["cpu_s"], 2) for one in runs],
-        "start_cpu_s": [round(one["start_cpu_s"], 2) for one in runs],
+        "tokens": tokens,
+        "tokens_per_s": round(tokens / least["wall_s"], 1),
+        "tokens_per_cpu_s": round(tokens / least["cpu_s"], 1),
+        "tokens_per_s_with_start": round(tokens / (least["wall_s"] + least["start_wall_s"]), 1),
+        "tokens_per_cpu_s_with_start": round(tokens / (least["cpu_s"] + least["start_cpu_s"]), 1),
+        **{key: round(value, 2) for key, value in least.items()},
         "peak_mib": max(one["peak_mib"] for one in runs),
     }
 
@@ -149,7 +149,7 @@ def main() -> None:
     sides = {name: summary(side) for name, side in runs.items()}
     ours, theirs = sides["stage"], sides["bare"]
     bytes_per_token = runs["stage"][0]["bytes_per_token"]
-    ratio = ours["tokens_per_s"] / theirs["tokens_per_s"]
+    ratio, ratio_of_cpu = (ours[key] / theirs[key] for key in ("tokens_per_s", "tokens_per_cpu_s"))
     print(
         json.dumps(
             {
@@ -157,10 +157,11 @@ def main() -> None:
                 "ratio": round(ratio, 3),
                 "of": "tokens per second of the generate stage over those of LLM.chat, flat log-probabilities, "
                 "engine start aside",
-                "ratio_of_cpu": round(ours["tokens_per_cpu_s"] / theirs["tokens_per_cpu_s"], 3),
+                "ratio_of_cpu": round(ratio_of_cpu, 3),
                 "ratio_with_start": round(ours["tokens_per_s_with_start"] / theirs["tokens_per_s_with_start"], 3),
                 "goal": GOAL,
                 "reached": ratio >= GOAL,
+                "reached_in_cpu": ratio_of_cpu >= GOAL,
                 "bytes_per_token": round(bytes_per_token, 1),
                 "bytes_goal": GOAL_BYTES,
                 "prompts": arguments.prompts,

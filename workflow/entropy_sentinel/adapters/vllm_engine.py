@@ -125,9 +125,12 @@ class VllmEngine:
         )
 
 
-def trace_start(token_ids: np.ndarray, thinking_end: int | None) -> int:
-    """The position after the last `thinking_end`; 0 where none is set; the length where it never came."""
+def trace_start(tokens: np.ndarray, thinking_end: int | str | None) -> int:
+    """The position after the last `thinking_end` among tokens, ids or strings.
+
+    0 where none is set; the length where it never came.
+    """
     if thinking_end is None:
         return 0
-    ends = np.flatnonzero(token_ids == thinking_end)
-    return int(ends[-1]) + 1 if len(ends) else len(token_ids)
+    ends = np.flatnonzero(tokens == thinking_end)
+    return int(ends[-1]) + 1 if len(ends) else len(tokens)

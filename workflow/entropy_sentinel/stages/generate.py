@@ -50,7 +50,6 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
     if waiting:
         engine = make_engine(settings, threads)
         log.info("%d of %d responses to generate", len(waiting), len(keys))
-        parts.note(engine.provenance)
         generate(items, waiting, settings, engine, parts)
     order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
     frame = order.join(parts.read(), on=["item_id", "sample"], how="left", maintain_order="left")
@@ -95,6 +94,7 @@ def generate(
             responses,
             parts.run,
         )
+        parts.note(engine.provenance)  # with every part: a server says what it is in its replies only
         parts.append(rows)
 
 
