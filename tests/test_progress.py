@@ -16,8 +16,7 @@ from entropy_sentinel.presentation.progress import (
     jobs,
     progress,
     responses,
-    speed_of_finished,
-    speed_of_parts,
+    speed,
     stage_files,
 )
 
@@ -82,28 +81,30 @@ def test_empty_folder_has_nothing_done(config: Config) -> None:
 def test_responses_count_finished_files_and_parts(config: Config) -> None:
     make("generations/qwen3-4b/gsm8k.parquet", 100, 5000)
     parts = "generations/qwen3-4b/svamp.parquet.parts"
-    make(f"{parts}/part-000-000000.parquet", 16, 2000)  # of an earlier run, before the engine was started again
-    make(f"{parts}/notes.json", 0, 160)
-    make(f"{parts}/part-001-000001.parquet", 20, 110)
-    make(f"{parts}/part-001-000002.parquet", 20, 60)
+    make(f"{parts}/part-000-000000.parquet", 6, 2000)  # of an earlier run, out of the window
+    make(f"{parts}/part-001-000001.parquet", 10, 160)
+    make(f"{parts}/part-001-000002.parquet", 20, 110)
+    make(f"{parts}/part-001-000003.parquet", 20, 60)
     amount = responses(config, NOW)
-    # 40 responses in the 100 s from the engine's start to the last part; 400 - 156 are left.
+    # 40 responses in the 100 s from the first to the last part of the window; 400 - 156 are left.
     assert (amount.done, amount.total, amount.speed) == (156, 400, pytest.approx(0.4))
     assert amount.left_s == pytest.approx(244 / 0.4)
     assert jobs(config, NOW)["generations"] == Amount(1, 4, None)
 
 
-def test_speed_of_finished_jobs_starts_at_the_first_end() -> None:
-    # Ends 300, 200 and 100 s ago: two jobs in 300 s; the one of 700 s ago is out of the window.
-    assert speed_of_finished([(NOW - 100, 7), (NOW - 300, 9), (NOW - 200, 5), (NOW - 700, 1)], NOW) == 12 / 300
-    assert speed_of_finished([(NOW - 300, 1)], NOW) is None
+def test_total_follows_the_files_that_are_there(config: Config) -> None:
+    make("benchmarks/gsm8k.parquet", 90, 5000)  # 90 items, whatever was published
+    make("generations/qwen3-4b/gsm8k.parquet", 80, 5000)  # traces made elsewhere may lack items
+    assert responses(config, NOW) == Amount(80, 80 + 90 + 2 * 100, None)
 
 
-def test_speed_of_parts_is_that_of_the_window() -> None:
-    parts = [(NOW - 900, 50), (NOW - 500, 30), (NOW - 100, 20)]
-    assert speed_of_parts(parts, NOW - 1000, NOW) == 50 / 500  # window of 600 s, last part after 500 s of it
-    assert speed_of_parts(parts, NOW - 300, NOW) == 20 / 200
-    assert speed_of_parts(parts[:1], NOW - 1000, NOW) == 0.0
+def test_speed_starts_at_the_first_event_of_the_window() -> None:
+    # 300, 200 and 100 s ago: the amounts of the last two in 300 s; the one of 700 s ago is out of the window.
+    events = [(NOW - 100, 7), (NOW - 300, 9), (NOW - 200, 5), (NOW - 700, 1)]
+    assert speed(events, NOW) == 12 / 300
+    assert speed(events, NOW, until=NOW - 100) == 12 / 200
+    assert speed(events[:1], NOW) is None
+    assert speed([], NOW) is None
 
 
 def test_text_names_stages_speed_and_time_left(config: Config) -> None:

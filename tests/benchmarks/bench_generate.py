@@ -2,10 +2,9 @@
 
 Both sides answer the same prompts with the same seeds, sampling and engine arguments, and ask for the 20 largest
 log-probabilities in vLLM's flat form. The bare side throws the outputs away; the stage also writes parts, hashes,
-joins and compresses. Each run is a process of its own, in the order stage, bare, bare, stage;
-of each time the lesser of the two counts. As information there is
-a bare run with vLLM's default form, a dict per token. Run by `make bench-generate`; prints one JSON object as its last
-line. Times on a busy machine are noise: compare the CPU-seconds there.
+joins and compresses. Each run is a process of its own, in the order stage, bare, bare, stage, and of each time the
+lesser counts. As information there is a bare run with vLLM's default form, a dict per token. Run by
+`make bench-generate`; prints one JSON object as its last line. On a busy machine compare the CPU-seconds.
 """
 
 import argparse

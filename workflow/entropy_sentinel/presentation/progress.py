@@ -67,54 +67,50 @@ def jobs(config: Config, now: float) -> dict[str, Amount]:
     amounts = {}
     for stage, files in stage_files(config).items():
         finished = [(at, 1) for at in map(_modified, files) if at is not None]
-        amounts[stage] = Amount(len(finished), len(files), speed_of_finished(finished, now))
+        amounts[stage] = Amount(len(finished), len(files), speed(finished, now))
     return amounts
 
 
 def responses(config: Config, now: float) -> Amount:
     """Responses generated at time `now`, those in the parts of jobs under way included."""
-    finished, parts, under_way = [], 0, 0.0
-    for path in stage_files(config)["generations"]:
+    layout, items, samples = Layout(config.study), _item_counts(config), config.generation.samples
+    finished: list[Event] = []
+    parts, under_way, waiting = 0, 0.0, []
+    for model, benchmark in product(config.run.models, config.run.benchmarks):
+        path = Path(layout.generations.format(model=model, benchmark=benchmark))
         if (at := _modified(path)) is not None:
             finished.append((at, _rows(path)))
-        else:
-            events = list(_part_events(path))
-            parts += sum(rows for _, rows in events)
-            under_way += speed_of_parts(events, _modified(_notes(path)), now)
-    items = item_counts(config).values()
-    total = None if None in items else sum(items) * len(config.run.models) * config.generation.samples
-    speed = under_way or speed_of_finished(finished, now)
-    return Amount(sum(rows for _, rows in finished) + parts, total, speed)
+            continue
+        waiting.append(items[benchmark])
+        events = list(_part_events(path))
+        parts += sum(rows for _, rows in events)
+        # What came after the last part is not written yet: the time ends with it.
+        under_way += speed(events, now, max(events)[0] if events else None) or 0.0
+    done = sum(rows for _, rows in finished)
+    total = None if None in waiting else done + sum(waiting) * samples
+    return Amount(done + parts, total, under_way or speed(finished, now))
 
 
-def speed_of_finished(finished: Sequence[Event], now: float) -> float | None:
-    """Amount per second since the first end of a job in the window, the job itself left out; None after one end.
+def _item_counts(config: Config) -> dict[str, int | None]:
+    """Items per benchmark: those of the files that are made, else what the forecast goes by."""
+    made = zip(config.run.benchmarks, stage_files(config)["benchmarks"], strict=True)
+    return item_counts(config) | {name: _rows(path) for name, path in made if path.exists()}
 
-    The work of that first job was done before its end, a part of it perhaps before the window.
+
+def speed(events: Sequence[Event], now: float, until: float | None = None) -> float | None:
+    """Amount per second from the first event of the window to `until` (default `now`); None for a single event.
+
+    The first event's own amount is left out: it was done before it was written, a part of it perhaps before the window.
     """
-    recent = sorted(event for event in finished if event[0] > now - WINDOW_S)
-    return sum(amount for _, amount in recent[1:]) / (now - recent[0][0]) if len(recent) > 1 else None
-
-
-def speed_of_parts(parts: Sequence[Event], ready: float | None, now: float) -> float:
-    """Rows per second of a job under way: those of the window, since its engine was `ready`; 0 for a job that stands.
-
-    The time ends with the last part: what came after it is not written yet.
-    """
-    start = max(ready or 0, now - WINDOW_S)
-    recent = [(at, rows) for at, rows in parts if at > start]
-    return sum(rows for _, rows in recent) / (max(recent)[0] - start) if recent else 0.0
+    recent = sorted(event for event in events if event[0] > now - WINDOW_S)
+    span = (now if until is None else until) - recent[0][0] if recent else 0
+    return sum(amount for _, amount in recent[1:]) / span if len(recent) > 1 and span > 0 else None
 
 
 def _part_events(output: Path) -> Iterator[Event]:
     for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
         if (at := _modified(path)) is not None:
             yield at, _rows(path)
-
-
-def _notes(output: Path) -> Path:
-    """Written by a generate job as soon as its engine is loaded."""
-    return Path(parts_folder(str(output))) / "notes.json"
 
 
 def _modified(path: Path) -> float | None:

@@ -1,28 +1,20 @@
-"""Stages `features` and `observations`: from traces to what an estimator sees of one model."""
+"""Stage `observations`: all that an estimator sees of one model, joined."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.computation.features import compute_features
 from entropy_sentinel.computation.splits import train_or_test
 from entropy_sentinel.contracts.benchmarks import BENCHMARKS
 from entropy_sentinel.contracts.errors import ProvenanceError
 from entropy_sentinel.contracts.features import FEATURE_FRAME
 from entropy_sentinel.contracts.frames import read_provenance
-from entropy_sentinel.contracts.generations import GENERATIONS
 from entropy_sentinel.contracts.labels import LABELS
 from entropy_sentinel.contracts.observations import OBSERVATIONS
 
 # What must be the same in all traces that an estimator learns from or is applied to.
 SIGNAL = ("logprobs_mode", "top_k_returned", "sampling")
-
-
-def write_features(generations: str, output: str) -> None:
-    """The 17 features of every response in the file `generations`."""
-    frame = compute_features(GENERATIONS.scan(generations))
-    FEATURE_FRAME.write(frame, output, read_provenance(generations))
 
 
 def write_observations(
