@@ -11,6 +11,7 @@ from entropy_sentinel.contracts.config import load_config
 from entropy_sentinel.contracts.errors import ConfigError
 from entropy_sentinel.contracts.fingerprint import fingerprint
 from entropy_sentinel.contracts.layout import Layout
+from entropy_sentinel.contracts.versions import announce_versions
 from snakemake.exceptions import WorkflowError
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
@@ -30,6 +31,8 @@ except ConfigError as error:
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
 NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
+
+announce_versions()
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

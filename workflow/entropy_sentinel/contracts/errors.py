@@ -17,5 +17,9 @@ class ContractError(EntropySentinelError):
     """A frame does not have the columns, dtypes or keys that its stage has promised."""
 
 
+class VersionError(EntropySentinelError):
+    """A job runs with other package versions than the host that submitted it has."""
+
+
 class ProvenanceError(EntropySentinelError):
     """Rows or traces of different origin would be mixed (another log-probability mode, another commit)."""

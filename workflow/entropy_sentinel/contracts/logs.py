@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from entropy_sentinel.contracts.errors import EntropySentinelError
+from entropy_sentinel.contracts.versions import check_versions
 
 
 @contextmanager
 def job_log(path: str) -> Iterator[None]:
     """Send everything that the job prints, its children and C libraries included, to the file `path`.
 
-    An error that a user can act on is repeated on the terminal as its message alone; the log has the traceback of
-    every other error.
+    Before the job begins, `check_versions`. An error that a user can act on is repeated on the terminal as its message
+    alone; the log has the traceback of every other error.
     """
     terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
@@ -23,6 +24,7 @@ def job_log(path: str) -> Iterator[None]:
         os.dup2(log.fileno(), 2)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
+        check_versions()
         yield
     except EntropySentinelError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
