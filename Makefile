@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test check clean
+.PHONY: demo test check plan progress clean
 
 # The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
 # the first; holding it, nothing else is running, and a lock that a killed Snakemake left behind can go.
@@ -17,6 +17,12 @@ test: $(INSTALLED)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
+
+plan: $(INSTALLED)
+	$(BIN)/snakemake plan --cores 1 --quiet
+
+progress: $(INSTALLED)
+	PYTHONPATH=workflow $(BIN)/python -m entropy_sentinel.presentation.progress
 
 bench-%: $(INSTALLED)
 	PYTHONPATH=workflow:tests $(BIN)/python tests/benchmarks/bench_$*.py

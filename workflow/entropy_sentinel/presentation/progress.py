@@ -5,6 +5,7 @@ time. A file that is there counts as done, whether or not Snakemake would make i
 """
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -141,7 +142,7 @@ def progress(config: Config, now: float) -> str:
 
 def _line(name: str, amount: Amount) -> str:
     total = "?" if amount.total is None else f"{amount.total:,}"
-    speed = "-" if amount.speed is None else f"{amount.speed * 60:,.1f}"
+    speed = "-" if amount.speed is None or amount.done == amount.total else f"{amount.speed * 60:,.1f}"
     return f"{name:13}{f'{amount.done:,} of {total}':>16} {speed:>12} {_duration(amount):>12}"
 
 
@@ -150,7 +151,7 @@ def _duration(amount: Amount) -> str:
         return "done"
     if amount.left_s is None:
         return "-"
-    hours, minutes = divmod(round(amount.left_s / 60), 60)
+    hours, minutes = divmod(math.ceil(amount.left_s / 60), 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
 
 
