@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.contracts.benchmarks import BENCHMARK_VERSION
-from entropy_sentinel.contracts.config import Config, Model, group_id
+from entropy_sentinel.contracts.config import Config
 from entropy_sentinel.contracts.estimators import CONFIGURATIONS, baseline_name
 from entropy_sentinel.contracts.generations import GENERATION_VERSION, TOP_K
 from entropy_sentinel.contracts.labels import LABEL_VERSION
 from entropy_sentinel.contracts.prompts import PROMPTS
+from entropy_sentinel.contracts.sections import Model, group_id
 
 # Files of a model folder up to this size are hashed whole, larger ones in their first, middle and last MiB: the
 # fingerprint is taken whenever the workflow is planned, and 16 GB of weights must not take a minute each time.

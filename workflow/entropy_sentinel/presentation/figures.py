@@ -23,7 +23,11 @@ from entropy_sentinel.presentation.point_names import name_points
 
 # Blue and orange of Okabe and Ito, told apart with every common colour blindness; the markers differ as well.
 BLUE, ORANGE = "#0072B2", "#D55E00"
-_ROLE_STYLES = {"training": {"color": ORANGE, "marker": "s"}, "held_out": {"color": BLUE, "marker": "o"}}
+# Training domains are drawn first and larger, so that one under an unseen domain still shows.
+_ROLE_STYLES = {
+    "training": {"color": ORANGE, "marker": "s", "s": 80},
+    "held_out": {"color": BLUE, "marker": "o", "s": 34},
+}
 _PNG_DPI = 150
 _BINS = 10
 
@@ -71,7 +75,7 @@ def _draw_accuracies(axes: Axes, headline: Headline) -> None:
     for role, style in _ROLE_STYLES.items():
         points = [point for point, row in _points(headline) if row["role"] == role]
         x, y = zip(*points, strict=True) if points else ((), ())
-        axes.scatter(x, y, s=34, edgecolor="white", linewidth=0.6, label=f"{ROLES[role]} domain", zorder=3, **style)
+        axes.scatter(x, y, edgecolor="white", linewidth=0.6, label=f"{ROLES[role]} domain", zorder=3, **style)
     score = headline.scores.get("held_out")
     errors = f"AEE {number(score.aee)}, rho {number(score.rho)} on unseen domains" if score else "no results"
     axes.set_title(f"{headline.model}\n{errors}", fontsize=10)

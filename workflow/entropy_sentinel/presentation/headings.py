@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.contracts.config import group_id
+from entropy_sentinel.contracts.sections import group_id
 
 STATISTICS: dict[str, str] = {
     "mean": "Mean",

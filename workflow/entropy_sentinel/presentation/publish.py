@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.contracts.config import group_id
 from entropy_sentinel.contracts.estimates import AUROC, DOMAINS, ESTIMATES, SWEEP
 from entropy_sentinel.contracts.frames import read_provenance
 from entropy_sentinel.contracts.observations import OBSERVATIONS
+from entropy_sentinel.contracts.sections import group_id
 from entropy_sentinel.presentation.figures import draw_figure, write_figure
 from entropy_sentinel.presentation.report import render_report
 from entropy_sentinel.presentation.summary import summarise
