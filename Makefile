@@ -11,6 +11,7 @@ INSTALLED := $(VENV)/installed
 demo: $(INSTALLED)
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
 	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt'
+	@echo 'The whole report: results/demo/math-verify/report.html'
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
