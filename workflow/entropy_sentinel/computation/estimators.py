@@ -6,9 +6,9 @@ and the uncalibrated estimator.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -45,9 +45,12 @@ class Fitted:
 class TrainingGroup:
     """The rows of one training group, and every estimator that can be trained on them."""
 
-    def __init__(self, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any], choices: MutableMapping[str, Any] | None = None
+    ) -> None:
         """x: (n_rows, 17) features in the order of FEATURES, unscaled; y: (n_rows,) bool, correct or not.
 
+        `choices` has what earlier searches on the same rows chose, and gets what this one does.
         `settings` is `contracts.study.estimation_settings`. With rows of one class only, or fewer rows of a class
         than folds, the estimators that cannot be trained are `Fitted` with a reason and without a classifier.
         """
@@ -56,7 +59,7 @@ class TrainingGroup:
         self.x = self.scaler.transform(x) if len(x) else x
         self.y = y
         self.folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=settings["seed"])
-        self._chosen = cache(self._choose)
+        self.choices = {} if choices is None else choices
 
     def fit(self, estimator: str) -> Fitted:
         """Train a configuration or a baseline by its name."""
@@ -75,7 +78,10 @@ class TrainingGroup:
         reason = self._why_untrainable() or self._why_unsearchable(configuration)
         if reason:
             return Fitted(None, columns, reason=reason)
-        chosen = self._chosen(configuration.classifier, columns, configuration.balanced)
+        search = replace(configuration, isotonic=False).name  # the calibrated estimator shares it
+        if search not in self.choices:
+            self.choices[search] = self._choose(configuration.classifier, columns, configuration.balanced)
+        chosen = self.choices[search]
         classifier = self._classifier(configuration.classifier, configuration.balanced, **chosen)
         if configuration.isotonic:
             classifier = CalibratedClassifierCV(classifier, method="isotonic", cv=self.folds, ensemble=True)

@@ -1,7 +1,6 @@
 """The machinery of the contracts: columns with dtype and unit, checked whenever a file is written or read."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.contracts.errors import ContractError
+from entropy_sentinel.contracts.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
 
@@ -68,12 +68,9 @@ class Contract:
         alone, so a stage that computes the same again leaves the same checksum.
         """
         self.check(frame, str(path))
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(path.name + ".partial")
         metadata = {PROVENANCE_KEY: json.dumps({"stage": self.stage, **provenance}, sort_keys=True)}
-        frame.write_parquet(partial, compression="zstd", metadata=metadata)
-        os.replace(partial, path)
+        with whole_file(path) as partial:
+            frame.write_parquet(partial, compression="zstd", metadata=metadata)
 
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
         """Read a file of this stage, all columns or some; ContractError if its columns are others."""

@@ -1,6 +1,5 @@
 """From the study's files to its tables, figures and report: reading and writing; the content is made elsewhere."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.contracts.estimates import AUROC, DOMAINS, ESTIMATES, SWEEP
+from entropy_sentinel.contracts.files import whole_file
 from entropy_sentinel.contracts.frames import read_provenance
 from entropy_sentinel.contracts.observations import OBSERVATIONS
 from entropy_sentinel.contracts.sections import group_id
@@ -59,9 +59,8 @@ def publish(
         figures={number: out / "figures" / f"figure_{number}.png" for number in figures},
         files=[files["sweep"], files["auroc"], files["domains"], f"{out}/tables", f"{out}/figures"],
     )
-    partial = out / "report.html.partial"
-    partial.write_text(page, encoding="utf-8")
-    os.replace(partial, out / "report.html")
+    with whole_file(out / "report.html") as partial:
+        partial.write_text(page, encoding="utf-8")
 
 
 def _estimates(paths: Sequence[str], models: Sequence[str], group: str) -> pl.DataFrame:

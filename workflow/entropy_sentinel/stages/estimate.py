@@ -14,6 +14,7 @@ from entropy_sentinel.contracts.estimates import ESTIMATES
 from entropy_sentinel.contracts.features import FEATURES
 from entropy_sentinel.contracts.frames import read_provenance
 from entropy_sentinel.contracts.observations import OBSERVATIONS
+from entropy_sentinel.stages.choices import Choices
 
 RAW = "raw_logprobs"
 
@@ -31,13 +32,16 @@ def write_estimates(observations: str, group: str, settings: Mapping[str, Any], 
             f"'{signal['logprobs_mode']}'; generate the traces with that mode"
         )
     with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
-        frame = estimate(OBSERVATIONS.read(observations), group.split("+"), settings)
+        frame = estimate(OBSERVATIONS.read(observations), group.split("+"), settings, f"{output}.searches.json")
     ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "signal": signal})
 
 
-def estimate(observations: pl.DataFrame, group: list[str], settings: Mapping[str, Any]) -> pl.DataFrame:
+def estimate(
+    observations: pl.DataFrame, group: list[str], settings: Mapping[str, Any], searches: str | None = None
+) -> pl.DataFrame:
     """Train on the group's `train` rows and estimate every domain; a frame of contract ESTIMATES.
 
+    The file `searches` keeps what the grid searches choose, for a killed job and for domains that are added later.
     A training benchmark is evaluated on its `test` rows, any other on all its rows. Estimate and true accuracy are
     means over the same rows: those with a label and features.
     """
@@ -47,7 +51,7 @@ def estimate(observations: pl.DataFrame, group: list[str], settings: Mapping[str
     evaluated = observations.filter(~trains | (pl.col("split") == "test")).with_columns(usable=usable)
     rows = evaluated.filter("usable")
     x, y = training_rows.select(FEATURES).to_numpy(), training_rows["label"].to_numpy()
-    training = TrainingGroup(x, y, settings)
+    training = TrainingGroup(x, y, settings, Choices(searches, x, y, settings) if searches else None)
     scaled = training.scaler.transform(rows.select(FEATURES).to_numpy()) if len(x) and len(rows) else None
     domains = _domains(evaluated, group)
     parts = []

@@ -1,7 +1,6 @@
 """Partial results of a long job: a folder beside its output, from which a killed job goes on."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.contracts.files import whole_file
 from entropy_sentinel.contracts.frames import Contract
 
 _IDENTITY, _NOTES = "identity.json", "notes.json"
@@ -61,7 +61,5 @@ class Parts:
         return json.loads(path.read_text()) if path.exists() else {}
 
     def _save(self, name: str, content: Mapping[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / f"{name}.partial"
-        partial.write_text(json.dumps(dict(content)))
-        os.replace(partial, self.folder / name)
+        with whole_file(self.folder / name) as partial:
+            partial.write_text(json.dumps(dict(content)))

@@ -1,0 +1,42 @@
+"""What grid searches chose, kept beside the estimates: most of a training group's time goes into them.
+
+They depend on the group's training rows alone. So a benchmark that is added to the study, or a job that was killed,
+costs the fits of the chosen settings and no search.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from entropy_sentinel.contracts.files import whole_file
+from entropy_sentinel.contracts.fingerprint import fingerprint
+
+
+class Choices(dict[str, Any]):
+    """Chosen settings by search, saved to a file with every search that ends."""
+
+    def __init__(self, path: str, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> None:
+        """Open the choices in `path`; those made on other rows, settings, code or scikit-learn are left behind.
+
+        x: (n_rows, 17) features, y: (n_rows,) labels of the training rows.
+        """
+        self._path, self._key = Path(path), identity(x, y, settings)
+        kept = json.loads(self._path.read_text()) if self._path.exists() else {}
+        super().__init__(kept["choices"] if kept.get("key") == self._key else {})
+
+    def __setitem__(self, search: str, chosen: Any) -> None:
+        super().__setitem__(search, chosen)
+        with whole_file(self._path) as partial:
+            partial.write_text(json.dumps({"key": self._key, "choices": self}))
+
+
+def identity(x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> str:
+    """What a search depends on; which estimators are asked for is no part of it."""
+    grids = {name: value for name, value in settings.items() if name != "estimators"}
+    about = json.dumps([grids, fingerprint("estimate.py"), sklearn.__version__, x.shape], sort_keys=True)
+    return hashlib.sha256(about.encode() + np.ascontiguousarray(x).tobytes() + y.tobytes()).hexdigest()[:16]
