@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,10 +25,16 @@ class Project:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
 
+    def over(self, config: str) -> "Project":
+        """The same folder, with one more config file over the others."""
+        other = copy(self)
+        other.configs = [*self.configs, config]
+        return other
+
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Snakemake in a process group of its own, its output on a pipe."""
         program = [sys.executable, "-m", "snakemake", "--profile", self.profile]
-        command = [*program, "--configfile", *self.configs, *arguments]
+        command = [*program, *arguments, "--configfile", *self.configs]
         return subprocess.Popen(
             command,
             cwd=self.folder,
