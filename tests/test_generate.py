@@ -25,13 +25,13 @@ class CountingEngine:
 
     provenance = {"engine": "counting", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
 
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.stop_after, self.answered = stop_after, []
+    def __init__(self, stop_after: int | None = None, stop: type[BaseException] = KeyboardInterrupt) -> None:
+        self.stop_after, self.stop, self.answered = stop_after, stop, []
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
         for done, position in enumerate(reversed(range(len(messages)))):
             if done == self.stop_after:
-                raise KeyboardInterrupt
+                raise self.stop
             self.answered.append(messages[position])
             yield position, response(seeds[position] % 7)
 
@@ -115,6 +115,16 @@ def test_interrupted_job_goes_on_where_it_stopped(
     assert frame.drop("run").equals(GENERATIONS.read(whole).drop("run"))
     assert sorted(frame["run"]) == [0] * 8 + [1] * 4
     assert read_provenance(output)["resumed_responses"] == 4
+
+
+def test_engine_that_fails_loses_nothing_it_has_answered(tmp_path: Path, engines: list) -> None:
+    path, output = benchmark(tmp_path, 6), str(tmp_path / "out.parquet")
+    first, second = CountingEngine(stop_after=10, stop=RuntimeError), CountingEngine()
+    engines.extend([first, second])
+    with pytest.raises(RuntimeError):
+        generate.write_generations(path, SETTINGS, 1, output)
+    generate.write_generations(path, SETTINGS, 1, output)
+    assert (len(first.answered), len(second.answered)) == (10, 2)
 
 
 def test_job_killed_just_before_the_end_needs_no_engine(

@@ -101,20 +101,28 @@ def generate(
 def _batches(
     answers: Iterable[tuple[int, Response]], total: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
-    """Answers by the batch, as (positions, responses); says how far it is and how fast."""
+    """Answers by the batch, as (positions, responses); says how far it is and how fast.
+
+    Where the engine fails, what it has answered until then still comes, and then the error.
+    """
     batch: list[tuple[int, Response]] = []
     start = last = time.monotonic()
     done = tokens = 0
-    for answer in answers:
-        batch.append(answer)
-        tokens += len(answer[1].token_logprobs)
-        now = time.monotonic()
-        if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
-            done, last = done + len(batch), now
-            speed, left = tokens / (now - start), (now - start) / done * (total - done)
-            log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
+    try:
+        for answer in answers:
+            batch.append(answer)
+            tokens += len(answer[1].token_logprobs)
+            now = time.monotonic()
+            if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
+                done, last = done + len(batch), now
+                speed, left = tokens / (now - start), (now - start) / done * (total - done)
+                log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
+                yield tuple(zip(*batch, strict=True))
+                batch = []
+    except Exception:
+        if batch:
             yield tuple(zip(*batch, strict=True))
-            batch = []
+        raise
 
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
