@@ -239,7 +239,7 @@ class Rates(Settings):
     engine_start_s: float = Field(90, ge=0, description="start of one generate job, seconds")
     gpu_usd_per_h: float = Field(2.5, ge=0, description="price of one GPU-hour")
     judge_usd_per_response: float = Field(0, ge=0, description="price of one label")
-    estimate_cpu_s: float = Field(60, ge=0, description="CPU-seconds of one model and group, all configurations")
+    estimate_cpu_s: float = Field(100, ge=0, description="CPU-seconds of one model and group, all configurations")
 
 
 class Presentation(Settings):
