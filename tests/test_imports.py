@@ -46,14 +46,17 @@ def traces(**changes: list) -> dict[str, Any]:
     return columns | changes
 
 
-def run_import(folder: Path, columns: dict[str, Any], **settings: Any) -> Path:
-    """Write a file of traces, import it for four items, and return the output."""
-    items, source, output = (folder / f"{name}.parquet" for name in ("items", "source", "out"))
-    BENCHMARKS.write(
-        BENCHMARKS.frame({"item_id": IDS, "question": IDS, "reference": IDS, "duplicate_of": IDS}), items, {}
-    )
+def write_items(folder: Path, ids: list[str]) -> str:
+    path = str(folder / "items.parquet")
+    BENCHMARKS.write(BENCHMARKS.frame({"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids}), path, {})
+    return path
+
+
+def run_import(folder: Path, columns: dict[str, Any], ids: list[str] = IDS, **settings: Any) -> Path:
+    """Write a file of traces, import it for the items `ids`, and return the output."""
+    source, output = folder / "source.parquet", folder / "out.parquet"
     pl.DataFrame(columns).write_parquet(source)
-    write_generations(str(items), SETTINGS | {"source": str(source)} | settings, 1, str(output))
+    write_generations(write_items(folder, ids), SETTINGS | {"source": str(source)} | settings, 1, str(output))
     return output
 
 
@@ -72,10 +75,33 @@ def test_lacking_columns_are_filled_and_rows_come_in_benchmark_order(tmp_path: P
 
 def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tmp_path: Path) -> None:
     found = read_provenance(run_import(tmp_path, traces()))
-    assert found["missing_items"] == 1
+    assert (found["missing_items"], found["unused_rows"]) == (1, 0)
     assert (found["engine"], found["source_engine"]) == ("source", None)
     assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)
     assert found["sampling"] == {"temperature": 0.7}
+
+
+def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: Path) -> None:
+    output = run_import(tmp_path, traces(), ids=[IDS[0], IDS[3]])
+    assert GENERATIONS.read(output)["item_id"].to_list() == [IDS[0]]
+    found = read_provenance(output)
+    assert (found["unused_rows"], found["missing_items"]) == (2, 1)
+    labels, labelled = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
+    pl.DataFrame({"item_id": IDS, "label": [True, False, True, False]}).write_parquet(labels)
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
+    write_labels("unused", str(output), settings, str(labelled), str(labels))
+    assert LABELS.read(labelled, ["item_id", "label"]).rows() == [(IDS[0], True)]
+    assert read_provenance(labelled)["unused_rows"] == 3
+
+
+def test_a_file_without_any_item_of_the_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"source.parquet: none of its 3 rows is on an item .* such as a-00003"):
+        run_import(tmp_path, traces(), ids=[IDS[3]])
+    labels = tmp_path / "labels.parquet"
+    pl.DataFrame({"item_id": IDS[1:], "label": [True] * 3}).write_parquet(labels)
+    responses = pl.DataFrame({"item_id": IDS[:1], "sample": [0]}, schema_overrides={"sample": pl.UInt16})
+    with pytest.raises(InputError, match=r"labels.parquet: none of its 3 rows is on an item"):
+        import_labels(responses, str(labels))
 
 
 def test_kind_of_log_probabilities_must_be_known(tmp_path: Path) -> None:
@@ -107,6 +133,8 @@ STEPS = [[STEP] * n for n in (2, 1, 0)]
     ("changes", "expected"),
     [
         ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark; .*b-00007"),
+        ({"item_id": [IDS[0], "a-7", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was a-7"),
+        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
         ({"item_id": [IDS[0], IDS[1], IDS[0]]}, r"row 2: 'sample' must be below generation.samples, 1; was 1"),
         ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
         ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must be there once per sample"),
@@ -156,13 +184,16 @@ def test_unusable_labels_are_named(tmp_path: Path) -> None:
     responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
     source = tmp_path / "labels.parquet"
     pl.DataFrame({"item_id": [IDS[2], "b-00001"], "label": [True, False]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"row 1: 'item_id' must be a response of the model; was .*b-00001"):
+    with pytest.raises(InputError, match=r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was b-00001"):
+        import_labels(responses, str(source))
+    pl.DataFrame({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}).write_parquet(source)
+    with pytest.raises(InputError, match=r"row 1: 'sample' must be that of a response of the model; was 1"):
         import_labels(responses, str(source))
     pl.DataFrame({"item_id": [IDS[2]], "label": ["yes"]}).write_parquet(source)
     with pytest.raises(InputError, match=r"column 'label' must be Boolean, was String"):
         import_labels(responses, str(source))
     pl.DataFrame({"item_id": [IDS[2]], "label": [None], "reason": ["unclear"]}).write_parquet(source)
-    assert import_labels(responses, str(source))["reason"][2] == "unclear"
+    assert import_labels(responses, str(source))[0]["reason"][2] == "unclear"
 
 
 def study_of_files(folder: Path) -> Config:

@@ -220,6 +220,14 @@ def test_table_4_tells_all_configurations_from_the_default():
     assert "Training groups of the rows 'Default': 1 of size 1, 1 of size 2." in table.notes
 
 
+def test_table_4_says_what_its_medians_leave_out():
+    table = table_4(pl.concat([full_sweep(), sweep_rows([0.5, None, 0.8], [1.0] * 3, group="logic")]), DEFAULT)
+    # 48 configurations and one more group's default, three models each; the default of the first group counts once.
+    undefined = [note for note in table.notes if "undefined" in note]
+    assert len(undefined) == 1
+    assert "in 1 of 147 results (b 1)" in undefined[0]
+
+
 def test_table_5_main_effects_are_over_fully_swept_groups_alone():
     other = sweep_rows([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], group="logic")
     table = table_5(pl.concat([full_sweep(), other]))
@@ -271,7 +279,25 @@ def test_table_9_best_and_worst_group():
         ("only one", 2, "x, y"),
     ]
     assert table.cells()[0][3:] == ["0.200", "0.500", "0.500", "0.100", "-", "0.800"]
-    assert "1 groups without results for every model are left out." in table.notes
+    assert "1 groups without an AEE for every model are left out." in table.notes
+
+
+def test_table_9_ranks_no_group_on_some_of_the_models():
+    sweep = pl.concat(
+        [
+            sweep_rows([0.1, 0.2, 0.6], [None] * 3, group="x", scope="all"),
+            sweep_rows([0.01, None, None], [1.0] * 3, group="y", scope="all"),
+            sweep_rows([0.01, 0.01, 0.01], [1.0] * 3, group="y"),
+            sweep_rows([0.3, 0.3, 0.3], [1.0] * 3, group="z", scope="all"),
+        ]
+    )
+    table = table_9(sweep, domains([("a", name, 1, 1, 0.5) for name in "xyz"]), DEFAULT)
+    assert table.frame.select("Rank", "Training group").rows() == [("best", "x"), ("worst", "z")]
+    assert "1 groups without an AEE for every model are left out." in table.notes
+    # 4 sets of 3 rows; the undefined rho is not a column of this table.
+    undefined = [note for note in table.notes if "undefined" in note]
+    assert len(undefined) == 1
+    assert "AEE is undefined, shown as - and left out of medians, in 2 of 12 results (b 1, c 1)" in undefined[0]
 
 
 def test_table_10_is_over_the_groups_that_leave_one_out():

@@ -2,20 +2,28 @@
 
 import importlib.metadata
 import logging
-import re
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from math_verify import parse, verify
 from math_verify.errors import TimeoutException
 
+from entropy_sentinel.adapters.answers import bare, elements, is_text, last_boxed, quantity, scientific, truth
 from entropy_sentinel.contracts.labels import Case, Verdict
 
 # math-verify logs every expression that it cannot read; the verdict's reason says so already.
 logging.getLogger("math_verify").setLevel(logging.CRITICAL)
 logging.getLogger("latex2sympy2_extended").setLevel(logging.CRITICAL)
 
+# math-verify compares numbers by six decimals. Below this size that is fewer than four digits, down to none: there
+# numbers are compared by four significant digits instead.
+_SMALL = 0.01
+_SMALL_TOLERANCE = 1e-4
 
-_NUMBER_AND_UNIT = re.compile(r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s+(?P<unit>[^\d\s=<>+-].*)")
+
+class _Unclear(Exception):
+    """The judge cannot say; the message is the reason."""
 
 
 class MathVerifyJudge:
@@ -28,50 +36,58 @@ class MathVerifyJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
-        if not case.response.strip():
-            return Verdict(None, reason="empty response")
         boxed = last_boxed(case.response)
-        if boxed is None and case.truncated:
-            return Verdict(None, reason="cut off before a boxed answer")
         try:
-            answer = parse(case.response if boxed is None else _in_box(boxed), raise_on_error=True)
-            reference = parse(_in_box(case.reference), raise_on_error=True)
-            if not reference:
-                return Verdict(None, reason="reference cannot be read")
-            if not answer:
-                found = boxed is not None
-                return Verdict(None, answer=boxed, reason="answer cannot be read" if found else "no final answer")
-            equal = verify(reference, answer, raise_on_error=True)
-            if not equal and (number := number_before_unit(case.reference)):
-                equal = verify(parse(number), answer, raise_on_error=True)
-            return Verdict(equal, answer=str(answer[-1]))
+            if not case.response.strip():
+                raise _Unclear("empty response")
+            if boxed is None and case.truncated:
+                raise _Unclear("cut off before a boxed answer")
+            return _compare(case.reference.strip(), boxed, case.response)
+        except _Unclear as unclear:
+            return Verdict(None, answer=boxed, reason=str(unclear))
         except TimeoutException:
             return Verdict(None, answer=boxed, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system: anything can come out
             return Verdict(None, answer=boxed, reason=f"comparison failed: {type(error).__name__}")
 
 
-def last_boxed(text: str) -> str | None:
-    r"""What stands inside the last `\boxed{...}` of `text`, braces balanced; None if there is none or it never ends."""
-    start = text.rfind("\\boxed{")
-    if start < 0:
-        return None
-    depth, begin = 0, start + len("\\boxed{") - 1
-    for position in range(begin, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[position], 0)
-        if depth == 0:
-            return text[begin + 1 : position].strip()
-    return None
+def _compare(reference: str, boxed: str | None, response: str) -> Verdict:
+    """By the kind of the reference: true or false, a number with a unit, words, a list, or an expression."""
+    if (expected := truth(reference)) is not None:
+        if (found := truth(boxed)) is None:
+            raise _Unclear("answer is neither true nor false")
+        return Verdict(found == expected, answer=boxed)
+    number = quantity(reference)
+    if number is None and is_text(reference):
+        if boxed is None or bare(boxed) != bare(reference):
+            raise _Unclear("reference is text, not an expression")
+        return Verdict(True, answer=boxed)
+    if (expected_list := elements(reference)) is not None:
+        found_list = (boxed or response).strip("$[](){}\\ ").split(",")
+        same = len(found_list) == len(expected_list) and all(map(_equal, expected_list, found_list))
+        return Verdict(same, answer=boxed)
+    answer = response if boxed is None else number and quantity(boxed) or boxed
+    return Verdict(_equal(number or reference, answer, anywhere=boxed is None), answer=boxed)
 
 
-def number_before_unit(reference: str) -> str | None:
-    """The number of a reference such as `0.286 nm`, which math-verify reads as a product; None if it is no such.
+def _equal(reference: str, answer: str, anywhere: bool = False) -> bool:
+    """Whether two expressions are equal; the answer's may stand `anywhere` in a text, the last one counts."""
+    expected = parse(_in_box(reference), raise_on_error=True)
+    found = parse(scientific(answer) if anywhere else _in_box(answer), raise_on_error=True)
+    if not expected:
+        raise _Unclear("reference cannot be read")
+    if not found:
+        raise _Unclear("no final answer" if anywhere else "answer cannot be read")
+    value, other = _number(expected[0]), _number(found[0])
+    if value is not None and other is not None and abs(value) < _SMALL:
+        return math.isclose(value, other, rel_tol=_SMALL_TOLERANCE)
+    return verify(expected, found, raise_on_error=True)
 
-    A unit with a power of ten in it, `1.9 $10^{-47}$ kg`, changes the number: that is none either.
-    """
-    found = _NUMBER_AND_UNIT.fullmatch(reference.strip())
-    return found["number"] if found and "10^" not in found["unit"] else None
+
+def _number(expression: Any) -> float | None:
+    """The value of a real number that SymPy can evaluate."""
+    return float(expression) if getattr(expression, "is_number", False) and expression.is_real else None
 
 
 def _in_box(expression: str) -> str:
-    return f"\\boxed{{{expression}}}"
+    return f"\\boxed{{{scientific(expression)}}}"

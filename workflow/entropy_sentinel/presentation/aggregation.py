@@ -76,16 +76,16 @@ def missing_notes(sweep: pl.DataFrame, group: str, title: str) -> list[str]:
     return [f"{model} has no results for {title}." for model in names_in(sweep, "model") if model not in there]
 
 
-def null_notes(sweep: pl.DataFrame) -> list[str]:
-    """One line for each measure and reason for which it is null, with how often per model."""
+def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
+    """One line for each of the measures shown and each reason for which it is null, with how often per model."""
     notes = []
-    for measure, title in MEASURES.items():
+    for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())
         for (reason,), part in nulls.group_by("reason", maintain_order=True):
             counts = part.group_by("model", maintain_order=True).len().iter_rows()
             where = ", ".join(f"{model} {count}" for model, count in counts)
             notes.append(
-                f"{title} is undefined, shown as - and left out of medians, in {len(part)} of {len(sweep)} "
+                f"{MEASURES[measure]} is undefined, shown as - and left out of medians, in {len(part)} of {len(sweep)} "
                 f"results ({where}): {reason or 'no reason given'}."
             )
     return notes

@@ -72,6 +72,7 @@ def table_4(sweep: pl.DataFrame, default: str) -> Table:
         "Default": small.filter(pl.col("estimator") == default),
     }
     sizes = sorted(set(small["k"]))
+    ran = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
     for source_title, source in sources.items():
         counts = {k: source.filter(pl.col("k") == k)["group"].n_unique() for k in sizes}
@@ -94,7 +95,7 @@ def table_4(sweep: pl.DataFrame, default: str) -> Table:
         "AEE by the number k of training benchmarks: median and IQR over training groups and configurations, "
         "for all 48 configurations and for the default alone.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
-        (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE),
+        (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
     )
 
 
@@ -142,7 +143,9 @@ def table_9(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
     """Best and worst training group of each size, by the default's median AEE over models and all domains."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     ran = small.filter(pl.col("estimator") == default)
-    complete = pl.col("model").n_unique().over("group") == ran["model"].n_unique()
+    # A group without an AEE of some models would be ranked on the others alone.
+    has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
+    complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
     accuracies = dict(group_accuracies(domains, ran["group"]).iter_rows())
     swept = fully_swept(sweep)
     rows = []
@@ -165,7 +168,8 @@ def table_9(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
             SCOPE_NOTE,
             IQR_NOTE,
             "Weighted accuracy: mean over models, weighted by the benchmarks' numbers of responses.",
-            *([f"{incomplete} groups without results for every model are left out."] if incomplete else []),
+            *([f"{incomplete} groups without an AEE for every model are left out."] if incomplete else []),
+            *null_notes(ran, ["aee"]),
         ),
     )
 

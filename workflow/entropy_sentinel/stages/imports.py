@@ -1,10 +1,12 @@
 """Traces and labels made elsewhere: Parquet files that are checked, completed and taken over as this pipeline's own.
 
 Columns that a contract does not know are left out. What cannot be used is an InputError with file, row (from 0) and
-column; nothing is repaired by a guess.
+column; nothing is repaired by a guess. Rows of items that the study leaves out, by its limit or because the row lacks
+a question or a reference, are set aside and counted.
 """
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,35 +27,40 @@ FINISH_REASONS = ("stop", "length")
 def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output: str) -> None:
     """Take over the traces in the file `settings["source"]` on `items` (contract BENCHMARKS), in benchmark order.
 
-    `settings` is `contracts.study.generation_settings` of a model with a source. Items without a response are counted
-    in the log and in the provenance. Raises InputError for what cannot be used.
+    `settings` is `contracts.study.generation_settings` of a model with a source. Items without a response and rows of
+    items that are not among `items` are counted in the log and in the provenance. Raises InputError for what cannot
+    be used.
     """
     source = settings["source"]
     frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
     _refuse_rows(frame, source, _checks(settings["samples"]))
     _refuse_steps(frame["top_logprobs"], source)
-    _refuse_others(frame, items.select("item_id"), source, "an item of the benchmark")
+    frame, unused = _of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
         log.warning("%s: has no response to %d of %d items", source, missing, len(items))
     frame = items.select("item_id").join(frame.sort(KEY), on="item_id", how="inner", maintain_order="left_right")
-    facts = source_provenance(source, settings) | {"missing_items": missing}
+    facts = source_provenance(source, settings) | {"missing_items": missing, "unused_rows": unused}
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
 
 
-def import_labels(responses: pl.DataFrame, source: str) -> pl.DataFrame:
+def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
     """The labels in the file `source` of `responses` (item_id, sample): a frame of contract LABELS.
 
-    A response that the file does not label gets null, with the reason. Raises InputError for what cannot be used.
+    A response that the file does not label gets null, with the reason. Also the number of rows of items without a
+    response, which are set aside. Raises InputError for what cannot be used.
     """
     found = read_columns(source, LABELS, {"item_id": False, "label": True})
-    _refuse_others(found, responses.select(KEY), source, "a response of the model")
+    answered = pl.col("item_id").is_in(responses["item_id"].implode())
+    known = pl.struct(KEY).is_in(responses.select(pl.struct(KEY)).to_series().implode())
+    _refuse_rows(found, source, {"sample": (answered & ~known, "must be that of a response of the model")})
+    found, unused = _of_items(found, responses["item_id"], source)
     frame = responses.select(KEY).join(_with_missing(found, LABELS), on=KEY, how="left", maintain_order="left")
     labelled = frame.select(KEY).join(found, on=KEY, how="semi").height
     if labelled < len(frame):
         log.warning("%s: has no label for %d of %d responses", source, len(frame) - labelled, len(frame))
     reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
-    return frame.with_columns(reason=reason).select(LABELS.schema.names())
+    return frame.with_columns(reason=reason).select(LABELS.schema.names()), unused
 
 
 # Columns that a file of traces must have.
@@ -182,12 +189,24 @@ def _refuse_steps(top: pl.Series, source: str) -> None:
         raise _unusable(source, row, "top_logprobs", must, values[wrong.argmax()].tolist())
 
 
-def _refuse_others(frame: pl.DataFrame, known: pl.DataFrame, source: str, what: str) -> None:
-    """Raise InputError for the first row of `frame` whose key is not in `known`."""
-    strangers = frame.with_row_index("row").join(known, on=known.columns, how="anti", maintain_order="left")
-    if len(strangers):
-        row = strangers.row(0, named=True)
-        raise _unusable(source, row["row"], "item_id", f"must be {what}", {name: row[name] for name in known.columns})
+def _of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
+    """The rows of `frame` on the item ids `known`, and how many others are set aside.
+
+    Raises InputError for the first id that no row of the benchmark can have, and where no row is left.
+    """
+    benchmark = known[0].rpartition("-")[0]
+    possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
+    _refuse_rows(frame, source, {"item_id": (~possible, f"must be an item of the benchmark, {benchmark}-NNNNN")})
+    used = frame.filter(pl.col("item_id").is_in(known.implode()))
+    unused = len(frame) - len(used)
+    if used.is_empty():
+        raise InputError(
+            f"{source}: none of its {unused} rows is on an item that the study uses, such as {known[0]}; the number in "
+            "an id must be that of the item's row in the benchmark's source, from 0"
+        )
+    if unused:
+        log.info("%s: %d of %d rows are on items that the study does not use, set aside", source, unused, len(frame))
+    return used, unused
 
 
 def _cast(column: pl.Series, dtype: pl.DataType, source: str) -> pl.Series:

@@ -20,7 +20,8 @@ def write_labels(
     """
     if settings["kind"] == "file":
         responses = GENERATIONS.read(generations, ["item_id", "sample"])
-        LABELS.write(import_labels(responses, source), output, {**settings, "source": source})
+        frame, unused = import_labels(responses, source)
+        LABELS.write(frame, output, {**settings, "source": source, "unused_rows": unused})
         return
     judge = make_judge(settings)
     items = BENCHMARKS.read(benchmark)
