@@ -81,6 +81,51 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("benchmarks.gsm8k.reference", ["{answer"], "reference: '{answer' is no format string: expected"),
         ("benchmarks.gsm8k.reference", ["answer"], "reference: 'answer' must name columns, each as {column}"),
         ("benchmarks.gsm8k.reference", ["{answer:.2f}"], "'{answer:.2f}' must name columns, each as {column}"),
+        ("run.models", ["qwen3-4b", "qwen3-8b", "qwen3-4b"], "run.models: 'qwen3-4b' is there twice"),
+        ("run.benchmarks", ["gsm8k", "gsm8k"], "run.benchmarks: 'gsm8k' is there twice"),
+        ("run.judges", ["math-verify"] * 2, "run.judges: 'math-verify' is there twice"),
+        ("run.groups", ["extremes"] * 2, "run.groups: 'extremes' is there twice"),
+        ("groups.extremes.benchmarks", ["gsm8k"] * 2, "groups.extremes.benchmarks: 'gsm8k' is there twice"),
+        (
+            "models.qwen3-4b.sampling",
+            {"temperature": "warm"},
+            "models.qwen3-4b.sampling.temperature: Input should be a",
+        ),
+        (
+            "estimation.max_depth",
+            [3, 0],
+            "estimation.max_depth.1: Input should be greater than or equal to 1; it was 0",
+        ),
+        (
+            "estimation.min_samples_split",
+            [1],
+            "estimation.min_samples_split.0: Input should be greater than or equal to 2",
+        ),
+        ("estimation.hidden_layers", [[5], []], "estimation.hidden_layers.1: List should have at least 1 item"),
+        (
+            "estimation.hidden_layers",
+            [[5, 0]],
+            "estimation.hidden_layers.0.1: Input should be greater than or equal to 1",
+        ),
+        ("models.x", {"api": {"model": "a"}, "lora": "b"}, "models.x: 'lora' cannot be sent to a server"),
+        (
+            "models.x",
+            {"api": {"model": "a"}, "template_date": "2025-11-01"},
+            "models.x: 'template_date' cannot be sent",
+        ),
+        ("models.x", {"path": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
+        ("models.x", {"source": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
+        (
+            "benchmarks.x",
+            {"path": "a", "revision": "b", "question": ["{q}"], "reference": ["{a}"]},
+            "benchmarks.x: 'revision' goes with 'dataset'",
+        ),
+        ("judges.labels", {"kind": "math-verify"}, "judges.labels: its results would go to the folder of the stage"),
+        ("models.qwen3-4b.lora", "nowhere", "models.qwen3-4b.lora: must be a folder with an adapter_config.json"),
+        ("generation.environment", {"AWS_SECRET_ACCESS_KEY": "x"}, "generation: environment: 'AWS_SECRET_ACCESS_KEY'"),
+        ("generation.engine_args", {"hf_token": "x"}, "generation: engine_args: 'hf_token' looks like a secret"),
+        ("models.qwen3-4b.engine_args", {"hf_token": "x"}, "models.qwen3-4b: engine_args: 'hf_token' looks like"),
+        ("models.qwen3-4b.chat_template_kwargs", {"api_key": "x"}, "chat_template_kwargs: 'api_key' looks like"),
         ("run.sizes", [{"size": 10}], "size 10 leaves no benchmark unseen"),
     ],
 )
@@ -88,9 +133,33 @@ def test_refusals_say_where_and_what(path: str, value: Any, expected: str) -> No
     assert expected in refusal(changed(path, value))
 
 
+@pytest.mark.parametrize("address", ["https://me:sk-1a2b3c@example.org/v1", "https://example.org/v1?key=sk-1a2b3c"])
+def test_an_address_with_a_secret_is_refused_without_showing_it(address: str) -> None:
+    message = refusal(changed("models.x", {"api": {"model": "openai/a", "base_url": address}}))
+    assert "models.x.api: base_url must be an address without user, password and query" in message
+    assert "sk-1a2b3c" not in message
+
+
+def test_names_with_the_words_for_secrets_in_them_may_be_none() -> None:
+    environment = {"TOKENIZERS_PARALLELISM": "false", "MONKEY": "x"}
+    assert load_config(changed("generation.environment", environment)).generation.environment == environment
+    arguments = {"long_prefill_token_threshold": 4, "max_num_batched_tokens": 512, "hf_token": True}
+    assert load_config(changed("generation.engine_args", arguments)).generation.engine_args == arguments
+
+
+def test_sampling_of_a_model_holds_numbers_and_what_was_given_alone() -> None:
+    config = load_config(changed("models.qwen3-4b.sampling", {"temperature": "0.7"}))
+    assert config.models["qwen3-4b"].sampling == {"temperature": 0.7}
+
+
 def test_missing_model_folder_names_it() -> None:
     config = changed("models.qwen3-8b", {"path": "models/none"})
     assert "models.qwen3-8b.path: must be a folder with a config.json; 'models/none' has none" in refusal(config)
+
+
+def test_folder_of_an_adapter_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    assert load_config(changed("models.qwen3-4b.lora", str(tmp_path))).models["qwen3-4b"].lora == str(tmp_path)
 
 
 def test_missing_folder_of_a_model_that_is_not_run_is_no_matter() -> None:

@@ -92,7 +92,7 @@ def test_chosen_setting_is_recorded_and_of_the_grid() -> None:
     x, y = rows()
     group = TrainingGroup(x, y, SETTINGS)
     assert group.fit("forest-10d-balanced-isotonic").hyperparameters["max_depth"] in (3, 5)
-    assert group.fit("mlp-10d-balanced-isotonic").hyperparameters["hidden_layer_sizes"] in ((5,), (8, 4))
+    assert group.fit("mlp-10d-balanced-isotonic").hyperparameters["hidden_layer_sizes"] in ([5], [8, 4])
 
 
 def test_calibrated_and_uncalibrated_share_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_calibrated_and_uncalibrated_share_one_search(monkeypatch: pytest.Monkey
     calls = []
     monkeypatch.setattr(
         "entropy_sentinel.computation.estimators.search_forest",
-        lambda *arguments: calls.append(1) or {"max_depth": 3, "min_samples_split": 2},
+        lambda *arguments: calls.append(1) or {"max_depth": 3, "min_samples_split": 2, "n_estimators": 10},
     )
     group.fit("forest-10d-balanced-isotonic")
     group.fit("forest-10d-balanced-uncalibrated")
@@ -139,6 +139,13 @@ def test_fewer_rows_of_a_class_than_folds_leaves_what_needs_no_folds() -> None:
         assert group.fit(estimator).reason == "4 training rows of the rarer class, 5 folds need 5"
     for estimator in ("baseline-ppl", "logistic-10d-balanced-uncalibrated"):
         assert group.fit(estimator).reason is None
+
+
+def test_mlp_needs_two_rows_of_a_class_in_each_fold() -> None:
+    x, _ = rows(60)
+    for correct, expected in ((3, "60 training rows are too few for the MLP's early stopping"), (4, None)):
+        group = TrainingGroup(x, np.arange(60) < correct, SETTINGS | {"folds": 2})
+        assert group.fit("mlp-1d-unbalanced-uncalibrated").reason == expected
 
 
 def test_too_few_rows_for_early_stopping() -> None:

@@ -142,9 +142,15 @@ def test_sampled_token_of_probability_0_takes_the_smallest_finite_entry(zero):
 
 
 def test_sampled_token_just_above_the_sentinel_is_kept():
-    found = row([-9998.0], [CERTAIN])
+    found = row([-9998.0] + [0.0] * 99, [CERTAIN] * 100)
     assert (found["nll_sum"], found["clamped_tokens"]) == (9998, 0)
-    assert found["ppl"] == INF
+    assert found["ppl"] == pytest.approx(math.exp(99.98))
+
+
+def test_perplexity_beyond_float64_leaves_no_features():
+    found = row([-5000.0], [CERTAIN])
+    assert found["reason"] == "perplexity overflows"
+    assert all(found[name] is None for name in FEATURES)
 
 
 EMPTY = ([], [])

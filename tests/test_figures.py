@@ -131,6 +131,29 @@ def test_figure_4_draws_the_default_on_unseen_domains(study):
     assert len(figure.axes[0].collections[0].get_offsets()) == 2 * 41
 
 
+def test_figure_4_has_the_median_of_either_scope(study):
+    sweep = pl.concat(
+        [
+            sweep_rows([0.1, 0.2, 0.6], [1.0] * 3, group="logic"),
+            sweep_rows([0.3, 0.4, 0.4], [1.0] * 3, group="logic", scope="all"),
+            sweep_rows([0.9, None, 0.5], [1.0] * 3, group="words"),
+            sweep_rows([0.7, 0.7, 0.8], [1.0] * 3, group="words", scope="all"),
+        ]
+    )
+    figure = figure_4(sweep, study.domains, DEFAULT, LABEL)
+    unseen, over_all = figure.axes[0].lines
+    # Two groups of different accuracies: the first and the last bin, whichever way round.
+    assert sorted(unseen.get_ydata()) == [0.2, 0.7]
+    assert sorted(over_all.get_ydata()) == [0.4, 0.7]
+    assert over_all.get_linewidth() < unseen.get_linewidth()
+    assert legend(figure) == [
+        "one model and group, unseen domains",
+        "IQR of a bin, unseen domains",
+        "median of a bin, unseen domains",
+        "median of a bin, all domains",
+    ]
+
+
 def test_figure_4_without_points_says_so(study):
     figure = figure_4(sweep_rows([None] * 3, [None] * 3), study.domains, DEFAULT, LABEL)
     assert [text.get_text() for text in figure.texts] == [LABEL, "No training group has an AEE and an accuracy"]

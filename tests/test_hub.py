@@ -14,7 +14,7 @@ from huggingface_hub import constants, errors
 
 from entropy_sentinel.adapters import hub
 from entropy_sentinel.contracts.benchmarks import BENCHMARKS
-from entropy_sentinel.contracts.errors import InputError, ProvenanceError
+from entropy_sentinel.contracts.errors import InputError
 from entropy_sentinel.contracts.frames import read_provenance
 from entropy_sentinel.stages.benchmarks import write_benchmark
 from entropy_sentinel.stages.prefetch import prefetch_dataset, prefetch_model
@@ -181,23 +181,18 @@ def test_of_several_commits_in_the_cache_the_configured_one_is_read(sums: Path, 
         assert BENCHMARKS.read(output)["reference"].to_list() == references
 
 
-def test_a_changed_data_set_is_refused_until_the_user_decides(sums: Path, cache: Path, tmp_path: Path) -> None:
+def test_a_study_keeps_to_the_commit_that_it_used_first(sums: Path, cache: Path, tmp_path: Path) -> None:
     folder = sums / "revisions"
     record = folder / "datasets" / "owner--sums.json"
     assert hub.pinned_commit("dataset", "owner/sums", None, folder) == COMMIT
     put_in_cache(cache, "dataset", "owner/sums", tmp_path / "files", OTHER_COMMIT)
-    for revision in (None, "main"):
-        with pytest.raises(ProvenanceError) as refusal:
-            hub.pinned_commit("dataset", "owner/sums", revision, folder)
-        for part in (f"was commit {COMMIT}", f"is {OTHER_COMMIT} now", "set its `revision`", f"delete {record}"):
-            assert part in str(refusal.value)
-    assert hub.pinned_commit("dataset", "owner/sums", COMMIT, folder) == COMMIT
-    assert json.loads(record.read_text())["commit"] == COMMIT
+    assert hub.resolve("dataset", "owner/sums", None) == OTHER_COMMIT
+    assert hub.pinned_commit("dataset", "owner/sums", None, folder) == COMMIT
     record.unlink()
     assert hub.pinned_commit("dataset", "owner/sums", None, folder) == OTHER_COMMIT
 
 
-def test_a_configured_commit_replaces_the_record(
+def test_another_revision_in_the_config_replaces_the_record(
     sums: Path, cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = sums / "revisions"
@@ -206,8 +201,7 @@ def test_a_configured_commit_replaces_the_record(
     with caplog.at_level(logging.WARNING):
         assert hub.pinned_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
     assert f"commit {OTHER_COMMIT} instead of {COMMIT}, as configured" in caplog.text
-    with pytest.raises(ProvenanceError):
-        hub.pinned_commit("dataset", "owner/sums", "main", folder)
+    assert hub.pinned_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
 
 
 def test_online_the_hub_says_which_commit_and_a_model_is_no_data_set(

@@ -39,7 +39,7 @@ def traces(**changes: list) -> dict[str, Any]:
     columns = {
         "item_id": [IDS[2], IDS[0], IDS[1]],
         "text": ["two", "one", ""],
-        "finish_reason": ["stop", "length", "stop"],
+        "finish_reason": ["stop", "length", "content_filter"],
         "token_logprobs": [[-0.5] * n for n in lengths],
         "top_logprobs": [[STEP] * n for n in lengths],
     }
@@ -48,7 +48,9 @@ def traces(**changes: list) -> dict[str, Any]:
 
 def write_items(folder: Path, ids: list[str]) -> str:
     path = str(folder / "items.parquet")
-    BENCHMARKS.write(BENCHMARKS.frame({"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids}), path, {})
+    BENCHMARKS.write(
+        BENCHMARKS.frame({"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids}), path, {}
+    )
     return path
 
 
@@ -132,13 +134,13 @@ STEPS = [[STEP] * n for n in (2, 1, 0)]
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark; .*b-00007"),
+        ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark, .*b-00007"),
         ({"item_id": [IDS[0], "a-7", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was a-7"),
         ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
         ({"item_id": [IDS[0], IDS[1], IDS[0]]}, r"row 2: 'sample' must be below generation.samples, 1; was 1"),
         ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
         ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must be there once per sample"),
-        ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be one of .*; was eos"),
+        ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was eos"),
         ({"token_logprobs": [[-0.5], [-0.5], []]}, r"row 0: 'top_logprobs' must have as many steps"),
         ({"token_logprobs": [[-0.5, None], [-0.5], []]}, r"row 0: 'token_logprobs' must not hold null"),
         ({"token_ids": [[1, 2], [3, 4], []]}, r"row 1: 'token_ids' must have as many steps"),

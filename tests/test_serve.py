@@ -26,6 +26,13 @@ def with_model(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
+def adapter(tmp_path: Path) -> Path:
+    folder = tmp_path / "adapter"
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text("{}")
+    return folder
+
+
 def test_files_are_merged_as_snakemake_does(tmp_path: Path) -> None:
     more = tmp_path / "more.yaml"
     more.write_text("run: {models: [a]}\nmodels: {a: {id: b/c}}\nlimit: {of: 3}\ngeneration: {environment: {}}")
@@ -74,10 +81,13 @@ def test_engine_arguments_become_flags(value: object, words: list[str]) -> None:
 
 
 def test_lora_is_served_under_the_models_name(tmp_path: Path) -> None:
-    config = load_config(read_config(["config.yaml", with_model(tmp_path, "{id: a/b, revision: c0ffee, lora: d/e}")]))
+    lora = adapter(tmp_path)
+    config = load_config(
+        read_config(["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {lora}}}")])
+    )
     command = " ".join(server_command(config, "mine", "0.0.0.0", 1))
     assert "--model a/b --revision c0ffee --served-model-name mine-base" in command
-    assert "--enable-lora --lora-modules mine=d/e" in command
+    assert f"--enable-lora --lora-modules mine={lora}" in command
 
 
 def test_pinned_date_reaches_the_server() -> None:
@@ -87,14 +97,15 @@ def test_pinned_date_reaches_the_server() -> None:
 
 @pytest.mark.parametrize("model", ["gpt-oss-20b", "qwen3-8b", "mine"])
 def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str) -> None:
-    files = ["config.yaml", with_model(tmp_path, "{id: a/b, revision: c0ffee, lora: d/e}")]
+    files = ["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {adapter(tmp_path)}}}")]
     before = load_config(read_config(files))
     (tmp_path / "served.yaml").write_text(config_snippet(before, model, "http://localhost:8000/v1"))
     after = load_config(read_config([*files, tmp_path / "served.yaml"]))
     old, new = (generation_settings(config, model, "gsm8k") for config in (before, after))
     assert new["engine"] == "api"
     assert new["api"]["model"] == f"hosted_vllm/{model}"
-    assert new["api"]["base_url"] == "http://localhost:8000/v1"
+    assert after.models[model].api.base_url == "http://localhost:8000/v1"
+    assert new["revision"] == old["revision"]
     assert new["lora"] is new["template_date"] is None
     kept = {"model", "prompt", "sampling", "seed", "chat_template_kwargs", "trace_after"}
     assert {key: new[key] for key in kept} == {key: old[key] for key in kept}

@@ -33,6 +33,7 @@ GROUPS = study.training_groups(CONFIG)
 NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
 
 announce_versions()
+study.announce_servers(CONFIG)
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

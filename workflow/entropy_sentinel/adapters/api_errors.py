@@ -3,8 +3,9 @@
 import os
 import re
 
-SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD")
-# Shorter values are numbers and switches (MAX_TOKENS=4), which would be masked wherever they stand.
+from entropy_sentinel.contracts.secrets import SECRET_NAME
+
+# Shorter values are numbers and switches (USE_TOKEN=1), which would be masked wherever they stand.
 SECRET_LENGTH = 6
 LONGEST_MESSAGE = 300
 
@@ -31,7 +32,7 @@ def brief(error: BaseException) -> str:
 
 def masked(text: str) -> str:
     """The text without the values of environment variables that are named like secrets, and without bearer tokens."""
-    values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name.upper())}
+    values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
     for value in sorted(values, key=len, reverse=True):
         if len(value) >= SECRET_LENGTH:
             text = text.replace(value, "***")

@@ -15,7 +15,7 @@ import httpx
 import huggingface_hub
 from huggingface_hub import constants, errors
 
-from entropy_sentinel.contracts.errors import InputError, ProvenanceError
+from entropy_sentinel.contracts.errors import InputError
 from entropy_sentinel.contracts.files import whole_file
 
 log = logging.getLogger(__name__)
@@ -24,25 +24,19 @@ Kind = Literal["dataset", "model"]
 
 
 def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
-    """The commit to use, held against the one that the study has used before; the first one is recorded.
+    """The commit that a study uses: the one that `revision` stood for when the study first used it.
 
-    `folder` is `results/<study>/revisions`; the record is one JSON file per id. A `revision` that is a full commit
-    hash is the user's decision and replaces the record. Raises ProvenanceError if anything else resolves to another
-    commit than the recorded one, and InputError as `resolve` does.
+    `folder` is `results/<study>/revisions`; the record is one JSON file per id. A branch that has moved since changes
+    nothing: to accept what it is now, set `revision` to another value, such as the new commit, or delete the record.
+    Raises InputError as `resolve` does.
     """
-    commit = resolve(kind, repo_id, revision)
     record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
-    recorded = json.loads(record.read_text())["commit"] if record.exists() else None
-    if recorded == commit:
-        return commit
-    if recorded is not None and revision != commit:
-        raise ProvenanceError(
-            f"{kind} {repo_id}: revision {revision or 'null (the default branch)'} was commit {recorded} when this "
-            f"study first used it, and is {commit} now; set its `revision` to one of the two commits in the config, "
-            f"or delete {record} to accept the new one"
-        )
+    recorded = json.loads(record.read_text()) if record.exists() else None
+    if recorded is not None and recorded["revision"] == revision:
+        return recorded["commit"]
+    commit = resolve(kind, repo_id, revision)
     if recorded is not None:
-        log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded)
+        log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
     write_json(record, {"id": repo_id, "revision": revision, "commit": commit})
     return commit
 

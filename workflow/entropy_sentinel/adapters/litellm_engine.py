@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import tenacity
@@ -22,7 +21,7 @@ from entropy_sentinel.adapters.api_errors import brief, may_pass, retry_after_s
 from entropy_sentinel.adapters.reply_cache import ReplyCache
 from entropy_sentinel.adapters.vllm_engine import trace_start
 from entropy_sentinel.contracts.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.contracts.generations import TOP_K
+from entropy_sentinel.contracts.generations import OTHER_STOPS, TOP_K
 from entropy_sentinel.contracts.traces import Response
 
 log = logging.getLogger(__name__)
@@ -47,13 +46,9 @@ class LitellmEngine:
     FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Prepare for the server of `contracts.study.generation_settings`; sends nothing yet.
-
-        Raises ConfigError if a setting cannot reach a server, or the address holds a secret.
-        """
+        """Prepare for the server of `contracts.study.generation_settings`; sends nothing yet."""
         self._settings, self._api = settings, settings["api"]
         self._name = f"models.{settings['model']}"
-        self._check_settings()
         os.environ.update(settings["environment"])
         # Without it the import fetches a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -112,22 +107,8 @@ class LitellmEngine:
             stop.set()
             pool.shutdown(cancel_futures=True)
 
-    def _check_settings(self) -> None:
-        for key in ("template_date", "lora"):
-            if self._settings[key] is not None:
-                raise ConfigError(
-                    f"{self._name}.{key}: cannot be sent to a server; give it to the server when it starts "
-                    "(entropy_sentinel.presentation.serve does) and leave it out here"
-                )
-        address = urlsplit(self._api["base_url"] or "")
-        if "@" in address.netloc or address.query:
-            raise ConfigError(
-                f"{self._name}.api.base_url: must be an address without user, password and query, since it is written "
-                "into trace files; put the key into the provider's environment variable"
-            )
-
     def _request(self, message: str, seed: int) -> dict[str, Any]:
-        """What identifies a reply: everything that is sent but the key."""
+        """Everything that is sent but the key."""
         request = {
             "model": self._api["model"],
             "base_url": self._api["base_url"],
@@ -144,10 +125,12 @@ class LitellmEngine:
     def _answer_one(self, position: int, message: str, seed: int, stop: threading.Event) -> Response:
         """One response, from the cache or the server; runs in a thread of the pool."""
         request = self._request(message, seed)
-        reply = self._cache.get(request)
+        # What identifies a reply: the request, wherever it is sent, and which version of the model is asked.
+        identity = request | {"base_url": None, "revision": self._settings["revision"]}
+        reply = self._cache.get(identity)
         if reply is None:
             reply = self._checked_reply(self._send(position, request, stop))
-            self._cache.put(request, reply)
+            self._cache.put(identity, reply)
             self._checked = self._checked or bool(reply["tokens"])
         self._servers.add(" ".join(filter(None, (reply["model"], reply["system_fingerprint"]))))
         return self._response(message, reply)
@@ -204,7 +187,7 @@ class LitellmEngine:
             "model": reply.model,
             "system_fingerprint": getattr(reply, "system_fingerprint", None),
             "prompt_tokens": getattr(usage, "prompt_tokens", 0),
-            "finish_reason": choice.finish_reason,
+            "finish_reason": finish_reason(choice),
             "text": text,
             "tokens": [step.token for step in steps],
             "token_logprobs": [step.logprob for step in steps],
@@ -220,9 +203,19 @@ class LitellmEngine:
             prompt_hash=hashlib.sha256(prompt.encode()).hexdigest()[:16],
             prompt_tokens=reply["prompt_tokens"],
             text=reply["text"],
-            finish_reason="length" if reply["finish_reason"] == "length" else "stop",
+            finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
             trace_start=trace_start(np.array(reply["tokens"], dtype=object), self._settings["trace_after"]),
             displaced_steps=int((sampled == top_logprobs[:, -1]).sum()),
         )
+
+
+def finish_reason(choice: Any) -> str:
+    """Why a response ended, as contract GENERATIONS has it.
+
+    LiteLLM says `stop` for what it does not know and for errors of a provider, and keeps the provider's own word aside.
+    """
+    own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
+    hidden = choice.finish_reason == "stop" and own is not None and own not in OTHER_STOPS
+    return own if hidden else choice.finish_reason

@@ -5,8 +5,9 @@ computed once: the scaling, and per classifier, feature set and balancing the gr
 and the uncalibrated estimator.
 """
 
+import json
 import warnings
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -78,9 +79,11 @@ class TrainingGroup:
         reason = self._why_untrainable() or self._why_unsearchable(configuration)
         if reason:
             return Fitted(None, columns, reason=reason)
-        search = replace(configuration, isotonic=False).name  # the calibrated estimator shares it
+        # The calibrated estimator shares the search. The grid is part of its name: another grid is another search.
+        grid = self._grid(configuration.classifier)
+        search = f"{replace(configuration, isotonic=False).name} {json.dumps(grid)}"
         if search not in self.choices:
-            self.choices[search] = self._choose(configuration.classifier, columns, configuration.balanced)
+            self.choices[search] = self._choose(configuration.classifier, grid, columns, configuration.balanced)
         chosen = self.choices[search]
         classifier = self._classifier(configuration.classifier, configuration.balanced, **chosen)
         if configuration.isotonic:
@@ -103,31 +106,39 @@ class TrainingGroup:
         rarest = int(min(self.y.sum(), n_rows - self.y.sum()))
         if rarest < n_folds:
             return f"{rarest} training rows of the rarer class, {n_folds} folds need {n_folds}"
-        n_fold_rows = n_rows - -(-n_rows // n_folds)
-        if configuration.classifier == "mlp" and n_fold_rows * _EARLY_STOPPING_SHARE <= 1:
+        n_fold_rows, rarest_in_fold = n_rows - -(-n_rows // n_folds), rarest - -(-rarest // n_folds)
+        too_few = n_fold_rows * _EARLY_STOPPING_SHARE <= 1 or rarest_in_fold < 2
+        if configuration.classifier == "mlp" and too_few:
             return f"{n_rows} training rows are too few for the MLP's early stopping"
         return None
 
-    def _choose(self, classifier: str, columns: tuple[int, ...], balanced: bool) -> dict[str, Any]:
-        """The grid's best setting by the mean ROC-AUC over the folds; nothing to choose for the logistic regression."""
+    def _grid(self, classifier: str) -> list[dict[str, Any]]:
+        """The settings to choose from; the logistic regression has one."""
+        if classifier == "forest":
+            grid = product(self.settings["max_depth"], self.settings["min_samples_split"], [self.settings["trees"]])
+            return [{"max_depth": d, "min_samples_split": s, "n_estimators": trees} for d, s, trees in grid]
+        if classifier == "mlp":
+            return [{"hidden_layer_sizes": layers} for layers in self.settings["hidden_layers"]]
+        return [{}]
+
+    def _choose(
+        self, classifier: str, grid: list[dict[str, Any]], columns: tuple[int, ...], balanced: bool
+    ) -> dict[str, Any]:
+        """The grid's best setting by the mean ROC-AUC over the folds."""
         x = self.x[:, columns]
         make = partial(self._classifier, classifier, balanced)
         if classifier == "forest":
-            depths, splits = self.settings["max_depth"], self.settings["min_samples_split"]
-            grid = [{"max_depth": d, "min_samples_split": s} for d, s in product(depths, splits)]
             return search_forest(make, x, self.y, self.folds, grid)
-        if classifier == "mlp":
-            layers = [tuple(layer) for layer in self.settings["hidden_layers"]]
-            return self._search_mlp(make, x, layers)
-        return {}
+        return self._search_mlp(make, x, grid) if classifier == "mlp" else grid[0]
 
-    def _search_mlp(self, make, x: np.ndarray, layers: Sequence[tuple[int, ...]]) -> dict[str, Any]:
-        mlp = make(hidden_layer_sizes=layers[0])
-        name = "mlpclassifier__hidden_layer_sizes" if hasattr(mlp, "steps") else "hidden_layer_sizes"
-        search = GridSearchCV(mlp, {name: layers}, scoring="roc_auc", cv=self.folds, refit=False)
+    def _search_mlp(self, make, x: np.ndarray, grid: list[dict[str, Any]]) -> dict[str, Any]:
+        mlp = make(**grid[0])
+        prefix = "mlpclassifier__" if hasattr(mlp, "steps") else ""
+        layers = {f"{prefix}hidden_layer_sizes": [setting["hidden_layer_sizes"] for setting in grid]}
+        search = GridSearchCV(mlp, layers, scoring="roc_auc", cv=self.folds, refit=False)
         with _expected_warnings():
             search.fit(x, self.y)
-        return {"hidden_layer_sizes": search.best_params_[name]}
+        return grid[search.best_index_]
 
     def _classifier(self, classifier: str, balanced: bool, **hyperparameters: Any) -> BaseEstimator:
         """An unfitted classifier with the balancing that suits it (appendix C.4)."""
@@ -138,8 +149,7 @@ class TrainingGroup:
             from sklearn.ensemble import RandomForestClassifier
 
             weight = "balanced_subsample" if balanced else None
-            trees = self.settings["trees"]
-            return RandomForestClassifier(trees, class_weight=weight, random_state=seed, **hyperparameters)
+            return RandomForestClassifier(class_weight=weight, random_state=seed, **hyperparameters)
         from sklearn.neural_network import MLPClassifier
 
         mlp = MLPClassifier(alpha=0.001, early_stopping=True, random_state=seed, **hyperparameters)

@@ -14,6 +14,8 @@ from entropy_sentinel.contracts.generations import TOP_K
 ZERO_PROBABILITY = -9999.0
 # A log-probability is at most 0; rounding may lift it above, but not as far as this.
 POSITIVE = 1e-3
+# exp of a larger mean negative log-likelihood is infinite in Float64, and an infinite feature stops every estimator.
+LARGEST_MEAN_NLL = 700.0
 # Up to this standard deviation, in nats, third and fourth moments are float noise.
 FLAT_STD = 1e-6
 # Bounds the memory: in Float64, 64 responses of 2,048 tokens with 20 entries each take 21 MB per thread.
@@ -121,6 +123,8 @@ def _reason() -> pl.Expr:
         .then(pl.lit("NaN in the log-probabilities"))
         .when(pl.col("largest").max() > POSITIVE)
         .then(pl.lit("positive log-probability: raw logits?"))
+        .when(NLL.mean() > LARGEST_MEAN_NLL)
+        .then(pl.lit("perplexity overflows"))
         .when(pl.col("unbounded").any())
         .then(pl.lit(f"sampled token of probability 0, and no finite log-probability in its top {TOP_K}"))
     )

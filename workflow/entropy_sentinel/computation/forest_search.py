@@ -26,7 +26,7 @@ def search_forest(
     `make_forest(**setting)` gives an unfitted forest; settings hold max_depth and min_samples_split; x is
     (n_rows, n_features), y (n_rows,) bool with both classes in every fold.
     """
-    widest = {
+    widest = grid[0] | {
         "max_depth": max(setting["max_depth"] for setting in grid),
         "min_samples_split": min(setting["min_samples_split"] for setting in grid),
     }

@@ -13,6 +13,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from entropy_sentinel.contracts.errors import ConfigError
+from entropy_sentinel.contracts.layout import STAGE_FOLDERS
 from entropy_sentinel.contracts.sections import (
     Benchmark,
     Estimation,
@@ -52,6 +53,9 @@ class Config(Settings):
             path = self.models[name].path if name in self.models else None
             if path is not None and not (Path(path) / "config.json").is_file():
                 raise ValueError(f"models.{name}.path: must be a folder with a config.json; '{path}' has none")
+            lora = self.models[name].lora if name in self.models else None
+            if lora is not None and not (Path(lora) / "adapter_config.json").is_file():
+                raise ValueError(f"models.{name}.lora: must be a folder with an adapter_config.json; '{lora}' has none")
             source = self.models[name].source if name in self.models else None
             missing = [one for one in self.run.benchmarks if source and not (Path(source) / f"{one}.parquet").is_file()]
             if missing:
@@ -72,6 +76,11 @@ class Config(Settings):
     def _names_are_known(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups"):
             check_names(f"name in run.{axis}:", getattr(self.run, axis), getattr(self, axis))
+        for name in self.judges:
+            if name in STAGE_FOLDERS:
+                raise ValueError(
+                    f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
+                )
         for name in self.run.groups:
             check_names(f"benchmark in groups.{name}:", self.groups[name].benchmarks, self.run.benchmarks)
         for sweep in self.run.sizes:

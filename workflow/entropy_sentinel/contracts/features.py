@@ -46,7 +46,7 @@ FEATURE_FRAME = Contract(
         Column(
             "displaced_steps", pl.UInt32, "steps whose entropy may lack a term (contracts/generations.py)", "tokens"
         ),
-        Column("finish_reason", pl.String, "`stop` or `length`"),
+        Column("finish_reason", pl.String, "`stop` where the response is whole (contracts/generations.py)"),
         *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),

@@ -11,6 +11,9 @@ GENERATION_VERSION = 1
 # The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
 TOP_K = 20
 
+# Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
+OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
+
 GENERATIONS = Contract(
     stage="generations",
     key=("item_id", "sample"),
@@ -25,7 +28,8 @@ GENERATIONS = Contract(
         Column(
             "finish_reason",
             pl.String,
-            "`stop`, or `length` where the response was cut off at the token limit",
+            "`stop`, `length` where the response was cut off at the token limit, or a provider's other reason for "
+            "which it is not whole, such as `content_filter`",
         ),
         Column("text", pl.String, "the response"),
         Column("trace_start", pl.UInt32, "first token that the features are over: 0, or after the thinking", "tokens"),

@@ -1,5 +1,17 @@
 """Where the files of a study lie: templates over the wildcards, relative to the working directory."""
 
+# Folders of a study beside those of its judges, which cannot have these names.
+STAGE_FOLDERS = (
+    "benchmarks",
+    "generations",
+    "labels",
+    "features",
+    "observations",
+    "estimates",
+    "revisions",
+    "prefetch",
+)
+
 
 class Layout:
     """The files of one study, as templates for `str.format` (and Snakemake) over `{model}`, `{benchmark}`,

@@ -16,7 +16,7 @@ OBSERVATIONS = Contract(
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
-        Column("finish_reason", pl.String, "`stop` or `length`"),
+        Column("finish_reason", pl.String, "`stop` where the response is whole (contracts/generations.py)"),
         *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),

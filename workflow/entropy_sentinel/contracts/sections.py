@@ -3,19 +3,30 @@
 `contracts.config` puts them together; `config.yaml` explains them to a user.
 """
 
-import re
 import string
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from entropy_sentinel.contracts.estimators import BASELINES, CONFIGURATIONS
 from entropy_sentinel.contracts.prompts import PROMPTS
+from entropy_sentinel.contracts.secrets import refuse_secrets
 
 # Names become parts of file names and of group ids, where benchmarks are joined with "+".
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"'{twice[0]}' is there twice; each name once")
+    return names
+
+
+Names = Annotated[list[Name], AfterValidator(_distinct)]
+Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
@@ -55,10 +66,10 @@ class SweepSize(Settings):
 class Run(Settings):
     """The axes of the study: what is run. Lists, so that a second config file replaces them whole."""
 
-    models: list[Name] = Field(min_length=1, description="models to run, keys of `models`")
-    benchmarks: list[Name] = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
-    judges: list[Name] = Field(min_length=1, description="judges to run, keys of `judges`; the first is the primary")
-    groups: list[Name] = Field(description="named training groups to run, keys of `groups`")
+    models: Names = Field(min_length=1, description="models to run, keys of `models`")
+    benchmarks: Names = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
+    judges: Names = Field(min_length=1, description="judges to run, keys of `judges`; the first is the primary")
+    groups: Names = Field(description="named training groups to run, keys of `groups`")
     sizes: list[SweepSize] = Field([], description="training groups to run by size: every subset of `benchmarks`")
     tables: list[Annotated[int, Field(ge=1, le=10)]] = Field(description="numbers of the tables to render")
     figures: list[Annotated[int, Field(ge=1, le=4)]] = Field(description="numbers of the figures to render")
@@ -86,12 +97,8 @@ class Generation(Settings):
     @model_validator(mode="after")
     def _known(self) -> "Generation":
         check_names("prompt", [self.prompt], PROMPTS)
-        for variable in self.environment:
-            if re.search("TOKEN|KEY|SECRET|PASSWORD", variable.upper()):
-                raise ValueError(
-                    f"environment: '{variable}' looks like a secret, and settings are written into every trace file; "
-                    "set it in the shell that starts Snakemake"
-                )
+        refuse_secrets("environment", self.environment)
+        refuse_secrets("engine_args", self.engine_args)
         return self
 
 
@@ -103,6 +110,17 @@ class Api(Settings):
     concurrency: int = Field(16, ge=1, description="requests at a time")
     timeout_s: float = Field(300, gt=0, description="longest wait for one reply, seconds")
     retries: int = Field(6, ge=0, description="further tries after 429, 5xx and time-outs, with growing pauses")
+
+    # Over the whole section: the message about a field would show its value.
+    @model_validator(mode="after")
+    def _address_holds_no_secret(self) -> "Api":
+        address = urlsplit(self.base_url or "")
+        if "@" in address.netloc or address.query:
+            raise ValueError(
+                "base_url must be an address without user, password and query, since it is written into trace files; "
+                "put the key into the provider's environment variable"
+            )
+        return self
 
 
 class Model(Settings):
@@ -126,8 +144,7 @@ class Model(Settings):
     @field_validator("sampling")
     @classmethod
     def _sampling_is_known(cls, sampling: dict[str, Any]) -> dict[str, Any]:
-        Sampling.model_validate(sampling)
-        return sampling
+        return Sampling.model_validate(sampling).model_dump(include=set(sampling))
 
     @model_validator(mode="after")
     def _one_source(self) -> "Model":
@@ -136,6 +153,20 @@ class Model(Settings):
                 "needs exactly one of 'id' (a Hugging Face id), 'path' (a local folder), 'api' (a server) and "
                 "'source' (a folder of traces)"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _settings_reach_the_engine(self) -> "Model":
+        if self.revision is not None and (self.path or self.source):
+            raise ValueError("'revision' goes with 'id' and 'api'; leave it out, or set it to null")
+        for key in ("template_date", "lora"):
+            if self.api is not None and getattr(self, key) is not None:
+                raise ValueError(
+                    f"'{key}' cannot be sent to a server; give it to the server when it starts "
+                    "(entropy_sentinel.presentation.serve does) and leave it out here"
+                )
+        refuse_secrets("engine_args", self.engine_args)
+        refuse_secrets("chat_template_kwargs", self.chat_template_kwargs)
         return self
 
 
@@ -173,6 +204,8 @@ class Benchmark(Settings):
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
             raise ValueError("needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)")
+        if self.revision is not None and self.path is not None:
+            raise ValueError("'revision' goes with 'dataset'; leave it out, or set it to null")
         return self
 
 
@@ -198,9 +231,11 @@ class Estimation(Settings):
     test_share: Share = Field(0.2, description="share of a training benchmark's items kept for evaluation")
     folds: int = Field(5, ge=2, description="folds of the grid search and of the calibration")
     trees: int = Field(100, ge=1, description="trees of a random forest")
-    max_depth: list[int] = Field([3, 5, 10], min_length=1, description="grid of the forest")
-    min_samples_split: list[int] = Field([2, 5, 10], min_length=1, description="grid of the forest")
-    hidden_layers: list[list[int]] = Field(
+    max_depth: list[Positive] = Field([3, 5, 10], min_length=1, description="grid of the forest")
+    min_samples_split: list[Annotated[int, Field(ge=2)]] = Field(
+        [2, 5, 10], min_length=1, description="grid of the forest"
+    )
+    hidden_layers: list[Annotated[list[Positive], Field(min_length=1)]] = Field(
         [[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP"
     )
     baselines: list[str] = Field(list(BASELINES), description="features that get a Platt-scaled baseline")
@@ -215,7 +250,7 @@ class Estimation(Settings):
 class Group(Settings):
     """A named training group."""
 
-    benchmarks: list[Name] = Field(min_length=1, description="benchmarks that the estimator is trained on")
+    benchmarks: Names = Field(min_length=1, description="benchmarks that the estimator is trained on")
     estimator: str = Field("forest-10d-balanced-isotonic", description="the configuration shown for this group")
     configurations: Literal["all", "default"] = Field("default", description="all 48, or the estimator's alone")
 

@@ -5,7 +5,10 @@ A job carries its stage's settings as one dict, so that Snakemake reruns it when
 
 import hashlib
 import json
-from collections.abc import Iterable
+import math
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,10 +21,13 @@ from entropy_sentinel.contracts.labels import LABEL_VERSION
 from entropy_sentinel.contracts.prompts import PROMPTS
 from entropy_sentinel.contracts.sections import Model, group_id
 
-# Files of a model folder up to this size are hashed whole, larger ones in their first, middle and last MiB: the
-# fingerprint is taken whenever the workflow is planned, and 16 GB of weights must not take a minute each time.
+# Files of a model folder up to this size are hashed whole, larger ones in blocks all over them: it is done
+# whenever the workflow is planned, and 16 GB of weights must not take a minute each time.
 _WHOLE_BYTES = 64 * 2**20
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 64 * 2**10
+_BLOCKS = 256
+
+_SERVERS = "ENTROPY_SENTINEL_SERVERS"
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -56,7 +62,7 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
         "benchmark": benchmark,
         "limit": config.limit,
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items"}),
     }
 
 
@@ -87,6 +93,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "template_date": settings.template_date and settings.template_date.isoformat(),
         "trace_after": settings.trace_after,
         "lora": settings.lora,
+        "lora_revision": settings.lora and folder_fingerprint(settings.lora),
         "keep_top_token_ids": shared.keep_top_token_ids,
         "environment": shared.environment,
     }
@@ -95,7 +102,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
 def _origin(model: Model) -> dict[str, Any]:
     """Where a model's responses come from, and of which version."""
     if model.api is not None:
-        return {"engine": "api", "api": model.api.model_dump()}
+        return {"engine": "api", "api": {"model": model.api.model}, "revision": model.revision}
     if model.path is not None:
         return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
     return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
@@ -112,7 +119,23 @@ def gpus(config: Config, model: str) -> int:
     settings = config.models[model]
     if settings.api is not None or settings.source is not None:
         return 0
-    return (config.generation.engine_args | settings.engine_args).get("tensor_parallel_size", 1)
+    arguments = config.generation.engine_args | settings.engine_args
+    sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    return math.prod(arguments.get(size, 1) for size in sizes)
+
+
+def announce_servers(config: Config) -> None:
+    """Put the addresses and limits of servers into the environment, which jobs inherit.
+
+    They are no part of a job's settings: the same model at another address has nothing to answer again.
+    """
+    servers = {name: model.api.model_dump(exclude={"model"}) for name, model in config.models.items() if model.api}
+    os.environ[_SERVERS] = json.dumps(servers)
+
+
+def announced_server(model: str) -> dict[str, Any]:
+    """What `announce_servers` said about a model's server."""
+    return json.loads(os.environ.get(_SERVERS, "{}")).get(model, {})
 
 
 def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
@@ -137,21 +160,27 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
 
 def folder_fingerprint(folder: str) -> str:
     """12 hex digits over the names, sizes and contents of a model folder's files, READMEs aside."""
+    files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and path.suffix != ".md"]
+    return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+@cache
+def _fingerprint(files: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(folder).iterdir()):
-        if path.is_file() and path.suffix != ".md":
-            digest.update(json.dumps([path.name, path.stat().st_size]).encode())
-            digest.update(_content(path))
+    for path, size, _ in files:
+        digest.update(json.dumps([path.name, size]).encode())
+        for block in _blocks(path, size):
+            digest.update(block)
     return digest.hexdigest()[:12]
 
 
-def _content(path: Path) -> bytes:
-    size = path.stat().st_size
-    if size <= _WHOLE_BYTES:
-        return path.read_bytes()
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    """The whole of a small file; blocks at equal distances of a large one, the last ending with it."""
+    starts = range(0, size, _BLOCK_BYTES)
+    if size > _WHOLE_BYTES:
+        step = (size - _BLOCK_BYTES) / (_BLOCKS - 1)
+        starts = [round(number * step) for number in range(_BLOCKS)]
     with path.open("rb") as file:
-        blocks = []
-        for offset in (0, size // 2, size - _BLOCK_BYTES):
-            file.seek(offset)
-            blocks.append(file.read(_BLOCK_BYTES))
-    return b"".join(blocks)
+        for start in starts:
+            file.seek(start)
+            yield file.read(_BLOCK_BYTES)

@@ -89,8 +89,10 @@ def flag(name: str, value: Any) -> list[str]:
 def config_snippet(config: Config, model: str, base_url: str) -> str:
     """What a further config file must say for this server to answer in the place of the engine, with the same seeds."""
     # What the server was started with cannot be set for an API as well.
-    given = config.models[model].model_dump(include={"id", "path", "revision", "lora", "template_date"})
+    given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
     lines = [f"    {key}: null" for key, value in given.items() if value is not None]
+    if revision := _settings(config, model)["revision"]:
+        lines.append(f"    revision: '{revision}'  # of the weights that the server has")
     api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
     return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])
 

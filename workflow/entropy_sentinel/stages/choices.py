@@ -36,7 +36,7 @@ class Choices(dict[str, Any]):
 
 
 def identity(x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> str:
-    """What a search depends on; which estimators are asked for is no part of it."""
-    grids = {name: value for name, value in settings.items() if name != "estimators"}
-    about = json.dumps([grids, fingerprint("estimate.py"), sklearn.__version__, x.shape], sort_keys=True)
+    """What every search of a training group depends on; a search's name has its grid."""
+    shared = [settings["folds"], settings["seed"]]
+    about = json.dumps([shared, fingerprint("estimate.py"), sklearn.__version__, x.shape], sort_keys=True)
     return hashlib.sha256(about.encode() + np.ascontiguousarray(x).tobytes() + y.tobytes()).hexdigest()[:16]

@@ -19,6 +19,7 @@ import polars as pl
 from entropy_sentinel.contracts.benchmarks import BENCHMARKS
 from entropy_sentinel.contracts.generations import GENERATIONS, TOP_K
 from entropy_sentinel.contracts.prompts import PROMPTS
+from entropy_sentinel.contracts.study import announced_server
 from entropy_sentinel.contracts.traces import Engine, Response
 from entropy_sentinel.stages.imports import import_generations
 from entropy_sentinel.stages.parts import Parts
@@ -73,7 +74,7 @@ def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
     if settings["engine"] == "api":
         from entropy_sentinel.adapters.litellm_engine import LitellmEngine
 
-        return LitellmEngine(settings)
+        return LitellmEngine({**settings, "api": settings["api"] | announced_server(settings["model"])})
     from entropy_sentinel.adapters.vllm_engine import VllmEngine
 
     return VllmEngine(settings, threads)

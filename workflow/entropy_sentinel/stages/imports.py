@@ -15,13 +15,12 @@ import polars as pl
 
 from entropy_sentinel.contracts.errors import ContractError, InputError
 from entropy_sentinel.contracts.frames import Contract, read_provenance
-from entropy_sentinel.contracts.generations import GENERATIONS, TOP_K
+from entropy_sentinel.contracts.generations import GENERATIONS, OTHER_STOPS, TOP_K
 from entropy_sentinel.contracts.labels import LABELS
 
 log = logging.getLogger(__name__)
 
 KEY = ["item_id", "sample"]
-FINISH_REASONS = ("stop", "length")
 
 
 def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output: str) -> None:
@@ -153,7 +152,10 @@ def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
     """Per column: which rows of a file of traces cannot be used, and what they must be."""
     steps = pl.col("token_logprobs").list.len()
     return {
-        "finish_reason": (~pl.col("finish_reason").is_in(FINISH_REASONS), f"must be one of {FINISH_REASONS}"),
+        "finish_reason": (
+            pl.col("finish_reason").is_in(["", *OTHER_STOPS]),
+            "must be 'stop', 'length' or the reason why the response is not whole",
+        ),
         "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
         **{
             name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")

@@ -42,7 +42,7 @@ def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge) -> pl.Data
     """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS."""
     joined = responses.join(items, on="item_id", how="left", maintain_order="left")
     cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] == "length")
+        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop")
         for row in joined.iter_rows(named=True)
     ]
     verdicts = judge.judge(cases)

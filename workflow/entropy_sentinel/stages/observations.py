@@ -14,7 +14,7 @@ from entropy_sentinel.contracts.labels import LABELS
 from entropy_sentinel.contracts.observations import OBSERVATIONS
 
 # What must be the same in all traces that an estimator learns from or is applied to.
-SIGNAL = ("logprobs_mode", "top_k_returned", "sampling")
+SIGNAL = ("logprobs_mode", "top_k_returned", "sampling", "commit")
 
 
 def write_observations(
@@ -30,7 +30,7 @@ def write_observations(
     `split` holds `test_share` and `seed`. Raises ProvenanceError where the traces' log-probabilities are not of one
     kind.
     """
-    signals = {path: {key: read_provenance(path)[key] for key in SIGNAL} for path in features}
+    signals = {path: {key: read_provenance(path).get(key) for key in SIGNAL} for path in features}
     first = next(iter(signals))
     for path, signal in signals.items():
         if signal != signals[first]:

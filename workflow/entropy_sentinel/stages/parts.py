@@ -1,6 +1,7 @@
 """Partial results of a long job: a folder beside its output, from which a killed job goes on."""
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,9 +37,9 @@ class Parts:
         return pl.concat([empty, *frames]).unique(list(self.contract.key), keep="first", maintain_order=True)
 
     def append(self, frame: pl.DataFrame) -> None:
-        """Add the rows of `frame` as one file."""
+        """Add the rows of `frame` as one file; the process id keeps a job that outlived its Snakemake apart."""
         number = len(self._files())
-        self.contract.write(frame, self.folder / f"part-{self.run:03d}-{number:06d}.parquet", {})
+        self.contract.write(frame, self.folder / f"part-{self.run:03d}-{number:06d}-{os.getpid()}.parquet", {})
 
     def note(self, facts: Mapping[str, str]) -> None:
         """Keep facts about this run, such as which engine answers; those of earlier runs stay."""
