@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from entropy_sentinel.contracts import study
 from entropy_sentinel.contracts.config import json_schema, load_config
 from entropy_sentinel.contracts.errors import ConfigError
 from entropy_sentinel.contracts.estimators import CONFIGURATIONS
@@ -200,6 +201,40 @@ def test_folder_fingerprint_sees_content_not_time(tmp_path: Path) -> None:
     assert folder_fingerprint(str(tmp_path)) == first
     weights.write_bytes(b"a" * 99 + b"b")
     assert folder_fingerprint(str(tmp_path)) != first
+
+
+def test_folder_fingerprint_looks_all_over_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "_WHOLE_BYTES", 1000)
+    monkeypatch.setattr(study, "_BLOCK_BYTES", 10)
+    monkeypatch.setattr(study, "_BLOCKS", 100)
+    weights = tmp_path / "model.safetensors"
+    seen = {}
+    for changed_part in (None, 0, 5, 9):
+        parts = [bytes([number]) * 500 for number in range(10)]
+        if changed_part is not None:
+            parts[changed_part] = b"x" * 500
+        weights.write_bytes(b"".join(parts))
+        seen[changed_part] = folder_fingerprint(str(tmp_path))
+    assert len(set(seen.values())) == 4
+
+
+def test_address_of_a_server_is_no_reason_to_ask_again() -> None:
+    api = {"model": "openai/x", "base_url": "http://one:8000/v1", "concurrency": 4}
+    one = load_config(changed("models.qwen3-4b", {"api": api}))
+    other = load_config(changed("models.qwen3-4b", {"api": api | {"base_url": "http://two:9000/v1", "retries": 1}}))
+    assert generation_settings(one, "qwen3-4b", "gsm8k") == generation_settings(other, "qwen3-4b", "gsm8k")
+    study.announce_servers(other)
+    assert study.announced_server("qwen3-4b")["base_url"] == "http://two:9000/v1"
+    assert study.announced_server("phi-3.5-mini") == {}
+    newer = load_config(changed("models.qwen3-4b", {"api": api, "revision": "b"}))
+    assert generation_settings(newer, "qwen3-4b", "gsm8k") != generation_settings(one, "qwen3-4b", "gsm8k")
+
+
+def test_gpus_of_a_job_follow_its_parallelism() -> None:
+    arguments = {"tensor_parallel_size": 2, "pipeline_parallel_size": 3}
+    assert study.gpus(load_config(changed("models.qwen3-4b.engine_args", arguments)), "qwen3-4b") == 6
+    assert study.gpus(load_config(changed("models.qwen3-4b", {"api": {"model": "openai/x"}})), "qwen3-4b") == 0
+    assert study.gpus(load_config(PAPER), "qwen3-4b") == 1
 
 
 def test_schema_file_has_not_drifted() -> None:

@@ -30,14 +30,38 @@ def test_widest_setting_is_scikit_learns_own_forest(data) -> None:
 
 @pytest.mark.parametrize("setting", GRID, ids=str)
 def test_truncation_equals_growing_narrower(data, setting) -> None:
-    """With all features at every split and no ties, a tree does not depend on its random numbers; bootstraps do not
-    depend on the limits. Then scikit-learn's narrower forest must be found exactly."""
-    x, y = data
-    widest = forest(max_depth=10, min_samples_split=2).set_params(max_features=None).fit(x, y)
-    narrower = forest(**setting).set_params(max_features=None).fit(x, y)
-    read_off = truncated_probabilities(widest, x, [setting])[0]
-    # Equally good splits on small nodes are broken at random: a few rows of a few trees may differ.
-    assert np.mean(np.abs(read_off - narrower.predict_proba(x)[:, 1])) < 0.01
+    """On one feature without ties a tree draws nothing that matters: only the bootstraps are random, and they do not
+    depend on the limits. So scikit-learn's narrower forest must be found exactly."""
+    x, y = data[0][:, :1], data[1]
+    widest = forest(max_depth=10, min_samples_split=2).fit(x, y)
+    narrower = forest(**setting).fit(x, y)
+    assert np.array_equal(truncated_probabilities(widest, x, [setting])[0], narrower.predict_proba(x)[:, 1])
+
+
+def test_truncation_equals_growing_narrower_on_two_features() -> None:
+    """Equally good splits on two features are chosen between at random, so the data sets are those on which
+    scikit-learn finds the same tree from five random states."""
+    rng = np.random.default_rng(0)
+    kept = 0
+    for _ in range(150):
+        x = np.column_stack([rng.permutation(24), rng.permutation(24)])
+        y = x.sum(axis=1) + rng.normal(scale=8, size=24) > 23
+        trees = [one_tree(state, max_depth=10, min_samples_split=2).fit(x, y) for state in range(5)]
+        if len({structure(tree) for tree in trees}) == 1:
+            kept += 1
+            points = rng.integers(24, size=(40, 2))
+            expected = [one_tree(5, **setting).fit(x, y).predict_proba(points)[:, 1] for setting in GRID]
+            assert np.array_equal(truncated_probabilities(trees[0], points, GRID), expected)
+    assert kept >= 20
+
+
+def one_tree(random_state: int, **setting: int) -> RandomForestClassifier:
+    return RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=random_state, **setting)
+
+
+def structure(fitted: RandomForestClassifier) -> tuple[bytes, bytes]:
+    tree = fitted.estimators_[0].tree_
+    return tree.feature.tobytes(), tree.threshold.tobytes()
 
 
 def test_a_hand_made_tree() -> None:

@@ -31,7 +31,6 @@ SETTINGS = {
     "reference": ["{a}"],
     "reference_after": None,
     "only_if_empty": [],
-    "expected_items": None,
     "limit": None,
     "seed": 42,
 }

@@ -7,7 +7,7 @@ from frames import BENCHMARKS, DEFAULT, GROUPS, LABEL, MODELS, SyntheticStudy, e
 
 from entropy_sentinel.contracts.estimates import DOMAINS
 from entropy_sentinel.presentation.figures import FIGURES, draw_figure, write_figure
-from entropy_sentinel.presentation.origins import origins
+from entropy_sentinel.presentation.origins import miscounts, origins
 from entropy_sentinel.presentation.report import render_report
 from entropy_sentinel.presentation.tables import TABLES, make_table
 
@@ -47,6 +47,7 @@ def small_report(**changes: object) -> str:
         "headline_group": "extremes",
         "generations": [],
         "benchmarks": [],
+        "expected_items": {},
         "tables": {},
         "figures": {},
         "files": ["sweep.parquet"],
@@ -166,3 +167,9 @@ def test_conflict_is_reported_where_all_models_have_it():
     changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
     found = origins(changed, "model")
     assert len(found.conflicts) == 2
+
+
+def test_another_number_of_items_than_published_is_a_warning():
+    benchmarks = [{"benchmark": "a", "items_in_source": 24}, {"benchmark": "b", "items_in_source": 7}]
+    assert miscounts(benchmarks, {"a": 25, "b": 7, "c": 1}) == ("a: 24 items, the published count is 25.",)
+    assert miscounts(benchmarks, {"a": None}) == ()

@@ -152,6 +152,10 @@ def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
     assert project.planned("--config", "estimation={trees: 30}") == {"estimate": 4, "sweep": 1, "report": 1}
 
 
+def test_published_count_reruns_the_report_alone(project: Project) -> None:
+    assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"report": 1}
+
+
 def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -> None:
     process = project.start("--dry-run", "--config", "estimation={tress: 30}")
     output, _ = process.communicate(timeout=60)

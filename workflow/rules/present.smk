@@ -49,6 +49,7 @@ rule report:
             benchmarks=BENCHMARKS,
             groups=NAMED_GROUPS,
             default=CONFIG.estimation.default,
+            expected_items={name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS},
         ),
     script:
         "../scripts/report.py"

@@ -53,6 +53,15 @@ def origins(provenance: Provenance, by: str) -> Origins:
     )
 
 
+def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
+    """One line for each benchmark whose source has another number of items than was published."""
+    return tuple(
+        f"{entry['benchmark']}: {entry['items_in_source']} items, the published count is {published}."
+        for entry in benchmarks
+        if (published := expected.get(entry["benchmark"])) not in (None, entry["items_in_source"])
+    )
+
+
 def _distinct(values: Any) -> list[str]:
     return list(dict.fromkeys(values))
 

@@ -26,7 +26,7 @@ def publish(
     `files` has the paths `sweep`, `auroc`, `domains`, `observations` (of `settings["figure_model"]`); lists by model
     `headline` (estimates of the headline group, in the order of `settings["models"]`); lists `generations` and
     `benchmarks`, whose provenance is shown. `settings` is the config's section `presentation` with `models`,
-    `benchmarks`, `groups` (name to settings) and `default`.
+    `benchmarks`, `groups` (name to settings), `default` and `expected_items` (published counts by benchmark).
     """
     out = Path(folder)
     sweep, domains = SWEEP.read(files["sweep"]), DOMAINS.read(files["domains"])
@@ -55,6 +55,7 @@ def publish(
         headline_group=headline,
         generations=[read_provenance(path) for path in files["generations"]],
         benchmarks=[read_provenance(path) for path in files["benchmarks"]],
+        expected_items=settings["expected_items"],
         tables=made,
         figures={number: out / "figures" / f"figure_{number}.png" for number in figures},
         files=[files["sweep"], files["auroc"], files["domains"], f"{out}/tables", f"{out}/figures"],

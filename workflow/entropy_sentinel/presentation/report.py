@@ -18,7 +18,7 @@ from entropy_sentinel.presentation.headings import (
     number,
 )
 from entropy_sentinel.presentation.headline import Headline, headlines
-from entropy_sentinel.presentation.origins import Provenance, origins
+from entropy_sentinel.presentation.origins import Provenance, miscounts, origins
 from entropy_sentinel.presentation.table_files import Table
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -33,6 +33,7 @@ def render_report(
     headline_group: str,
     generations: Provenance,
     benchmarks: Provenance,
+    expected_items: Mapping[str, int | None],
     tables: Mapping[int, Table],
     figures: Mapping[int, str | Path],
     files: Sequence[str],
@@ -40,7 +41,8 @@ def render_report(
     """The report as HTML, the same for the same arguments.
 
     `estimates` are frames ESTIMATES with `model` and `group` added, `sweep` and `domains` frames SWEEP and
-    DOMAINS. `generations` has a provenance dict per (model, benchmark), `benchmarks` one per benchmark. `tables` are
+    DOMAINS. `generations` has a provenance dict per (model, benchmark), `benchmarks` one per benchmark,
+    `expected_items` the published counts. `tables` are
     by number, `figures` the PNG files by number, `files` the names of the study's files.
     """
     environment = Environment(
@@ -63,6 +65,7 @@ def render_report(
         scopes=SCOPES,
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
+        miscounts=miscounts(benchmarks, expected_items),
         counts=_counts(domains),
         tables=[tables[key] for key in sorted(tables)],
         figures=[(key, FIGURES[key].caption, _embedded(figures[key])) for key in sorted(figures)],
