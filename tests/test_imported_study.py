@@ -14,7 +14,7 @@ from entropy_sentinel.contracts.generations import TOP_K
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 STUDY = {
     "study": "imported",
-    "limit": None,
+    "limit": 150,
     "run": {"models": ["theirs"], "judges": ["people"]},
     "models": {"theirs": {"source": "given/traces", "source_logprobs_mode": "raw_logprobs"}},
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
@@ -51,6 +51,10 @@ def test_report_from_traces_and_labels_made_elsewhere(tmp_path: Path) -> None:
     assert "theirs" in (results / "people" / "report.html").read_text()
     provenance = read_provenance(results / "generations" / "theirs" / "percentages.parquet")
     assert (provenance["engine"], provenance["missing_items"]) == ("source", 0)
+    # The files have 200 items, of which the study draws 150.
+    assert provenance["unused_rows"] == 50
+    labels = read_provenance(results / "labels" / "people" / "theirs" / "percentages.parquet")
+    assert labels["unused_rows"] == 50
     assert project.planned() == {}
     # A file of labels that changes is read again, and nothing that does not depend on it.
     labels = tmp_path / "given" / "labels" / "theirs" / "percentages.parquet"

@@ -63,7 +63,6 @@ def _truncated_values(tree, depth_limits: np.ndarray, sample_limits: np.ndarray)
         for children in (tree.children_left[parents], tree.children_right[parents]):
             inherited = stopped[:, parents]
             values[:, children] = np.where(inherited, values[:, parents], values[:, children])
-            stopped[:, children] |= inherited
         nodes = np.concatenate([tree.children_left[parents], tree.children_right[parents]])
         depth += 1
     return values
