@@ -12,6 +12,7 @@ from entropy_sentinel.contracts.estimates import AUROC, DOMAINS, ESTIMATES, SWEE
 from entropy_sentinel.contracts.estimators import BASELINES, CONFIGURATIONS, baseline_name
 from entropy_sentinel.contracts.features import FEATURES
 from entropy_sentinel.contracts.observations import OBSERVATIONS
+from entropy_sentinel.presentation.table_files import Table
 
 DEFAULT = "forest-10d-balanced-isotonic"
 MODELS = ("tiny-a", "tiny-b")
@@ -189,3 +190,30 @@ def _errors(estimates: pl.DataFrame) -> pl.DataFrame:
         for scope, rows in scopes.items()
     ]
     return pl.concat(frames).select(pl.col(column).cast(dtype) for column, dtype in SWEEP.schema.items())
+
+
+def cell(table: Table, row: dict[str, object], column: str) -> object:
+    """The one cell of the row with these values."""
+    found = table.frame.filter(**row)
+    assert len(found) == 1, f"{len(found)} rows are {row}"
+    return found[column][0]
+
+
+def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame:
+    """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
+    return DOMAINS.frame(
+        [
+            (model, name, right + wrong, right, wrong, 0, 0, 0, 10.0, accuracy, "{}")
+            for model, name, right, wrong, accuracy in rows
+        ]
+    )
+
+
+def auroc_frame(models: list[str]) -> pl.DataFrame:
+    """AUROC 0.5 + feature's number / 100 on `x`; null on `y`, which has no incorrect response."""
+    rows = []
+    for model in models:
+        for number, feature in enumerate(FEATURES):
+            rows.append((model, "x", feature, 0.5 + number / 100, 10, 10, None))
+            rows.append((model, "y", feature, None, 10, 0, "no incorrect response"))
+    return AUROC.frame(rows)
