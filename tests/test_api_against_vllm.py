@@ -25,7 +25,7 @@ from entropy_sentinel.contracts.config import load_config, read_config
 from entropy_sentinel.contracts.features import FEATURES
 from entropy_sentinel.contracts.frames import read_provenance
 from entropy_sentinel.contracts.generations import GENERATIONS
-from entropy_sentinel.contracts.study import generation_settings
+from entropy_sentinel.contracts.study import announce_servers, generation_settings
 
 ROOT = Path(__file__).parents[1]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
@@ -108,7 +108,9 @@ def generate(folder: Path, name: str, *configs: Path) -> pl.DataFrame:
     """Answer the items with the engine that the config files name, in a process of its own."""
     with chdir(ROOT):
         raw = read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", *configs])
-        settings = generation_settings(load_config(raw), MODEL, BENCHMARK)
+        config = load_config(raw)
+        settings = generation_settings(config, MODEL, BENCHMARK)
+        announce_servers(config)
     start = time.monotonic()
     output = folder / f"{name}.parquet"
     subprocess.run(

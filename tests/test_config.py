@@ -226,7 +226,8 @@ def test_address_of_a_server_is_no_reason_to_ask_again(monkeypatch: pytest.Monke
     assert generation_settings(one, "qwen3-4b", "gsm8k") == generation_settings(other, "qwen3-4b", "gsm8k")
     study.announce_servers(other)
     assert study.announced_server("qwen3-4b")["base_url"] == "http://two:9000/v1"
-    assert study.announced_server("phi-3.5-mini") == {}
+    with pytest.raises(ConfigError, match=r"models.phi-3.5-mini.api: the server's address has not reached this job"):
+        study.announced_server("phi-3.5-mini")
     newer = load_config(changed("models.qwen3-4b", {"api": api, "revision": "b"}))
     assert generation_settings(newer, "qwen3-4b", "gsm8k") != generation_settings(one, "qwen3-4b", "gsm8k")
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from entropy_sentinel.contracts.benchmarks import BENCHMARK_VERSION
 from entropy_sentinel.contracts.config import Config
+from entropy_sentinel.contracts.errors import ConfigError
 from entropy_sentinel.contracts.estimators import CONFIGURATIONS, baseline_name
 from entropy_sentinel.contracts.generations import GENERATION_VERSION, TOP_K
 from entropy_sentinel.contracts.labels import LABEL_VERSION
@@ -134,8 +135,14 @@ def announce_servers(config: Config) -> None:
 
 
 def announced_server(model: str) -> dict[str, Any]:
-    """What `announce_servers` said about a model's server."""
-    return json.loads(os.environ.get(_SERVERS, "{}")).get(model, {})
+    """What `announce_servers` said about a model's server; ConfigError where it did not reach this job."""
+    servers = json.loads(os.environ.get(_SERVERS, "{}"))
+    if model not in servers:
+        raise ConfigError(
+            f"models.{model}.api: the server's address has not reached this job; the environment variable {_SERVERS}, "
+            "which the workflow sets, must be passed on to jobs"
+        )
+    return servers[model]
 
 
 def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
