@@ -6,7 +6,7 @@ import re
 _SCIENTIFIC = re.compile(r"(?<![\w.\\])([-+]?\d+(?:\.\d+)?)[eE]([-+]?\d+)(?!\w)")
 _QUANTITY = re.compile(r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s+(?P<unit>\S.*)", re.DOTALL)
 # What a unit begins with: text in LaTeX, a sign, a power of ten, a word, or one of the units of one letter. A variable
-# or a constant after a number, `5 x`, `288 \\pi`, is a factor and no unit.
+# or a constant after a number, `5 x`, `288 \pi`, is a factor and no unit.
 _UNIT = re.compile(
     r"[$\s]*(?:\\(?:mathrm|text|rm|%|Omega|AA|circ)|\^|%|°|10\s*\^|[A-Za-z]{2}|[NJKVAmsgLCWTFHe](?![A-Za-z]))"
 )

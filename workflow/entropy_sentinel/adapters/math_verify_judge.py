@@ -63,7 +63,9 @@ def _compare(reference: str, boxed: str | None, response: str) -> Verdict:
             raise _Unclear("reference is text, not an expression")
         return Verdict(True, answer=boxed)
     if (expected_list := elements(reference)) is not None:
-        found_list = (boxed or response).strip("$[](){}\\ ").split(",")
+        if boxed is None:
+            raise _Unclear("no boxed list")
+        found_list = boxed.strip("$[](){}\\ ").split(",")
         same = len(found_list) == len(expected_list) and all(map(_equal, expected_list, found_list))
         return Verdict(same, answer=boxed)
     answer = response if boxed is None else number and quantity(boxed) or boxed

@@ -28,7 +28,7 @@ def write_observations(
     """Join the files of one model, one of each kind per benchmark in `names`, into one.
 
     `split` holds `test_share` and `seed`. Raises ProvenanceError where the traces' log-probabilities are not of one
-    kind.
+    kind, or the weights not of one commit.
     """
     signals = {path: {key: read_provenance(path).get(key) for key in SIGNAL} for path in features}
     first = next(iter(signals))
