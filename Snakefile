@@ -15,15 +15,15 @@ configfile: "config.yaml"
 
 
 include: "workflow/common.smk"
-include: "workflow/rules/benchmarks.smk"
-include: "workflow/rules/generate.smk"
+include: "workflow/rules/benchmark.smk"
+include: "workflow/rules/generation.smk"
 include: "workflow/rules/label.smk"
-include: "workflow/rules/features.smk"
+include: "workflow/rules/feature.smk"
+include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
-include: "workflow/rules/sweep.smk"
-include: "workflow/rules/present.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
+include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
 
 
 localrules:

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import entropy_sentinel
-from entropy_sentinel.contracts import study
-from entropy_sentinel.contracts.config import load_config
-from entropy_sentinel.contracts.errors import ConfigError
-from entropy_sentinel.contracts.fingerprint import fingerprint
-from entropy_sentinel.contracts.layout import Layout
-from entropy_sentinel.contracts.versions import announce_versions
+from entropy_sentinel.config import study
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.jobs.servers import announce_servers
+from entropy_sentinel.jobs.versions import announce_versions
 from snakemake.exceptions import WorkflowError
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
@@ -33,7 +34,7 @@ GROUPS = study.training_groups(CONFIG)
 NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
 
 announce_versions()
-study.announce_servers(CONFIG)
+announce_servers(CONFIG)
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

@@ -14,11 +14,11 @@ import yaml
 from dry_runs import DryRun, dry_run
 from workflow_runs import ROOT, Project, job_counts
 
-from entropy_sentinel.contracts.config import load_config
-from entropy_sentinel.contracts.study import training_groups
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.study import training_groups
 
 GOAL_S = 20
-EXPECTED = {"generate": 90, "label": 90, "feature": 90, "estimate": 3555}
+EXPECTED = {"generation": 90, "label": 90, "feature": 90, "estimate": 3555}
 
 BARE = """
 MODELS, BENCHMARKS, GROUPS = {models}, {benchmarks}, {groups}
@@ -33,7 +33,7 @@ rule benchmark:
     output: "items/{{benchmark}}"
     shell: "touch {{output}}"
 
-rule generate:
+rule generation:
     input: rules.benchmark.output
     output: "generations/{{model}}/{{benchmark}}"
     shell: "touch {{output}}"

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.contracts.features import FEATURES
-from entropy_sentinel.contracts.generations import GENERATIONS, TOP_K
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
 SIDES = ("polars", "loop")
@@ -82,7 +82,7 @@ def measure_side(side: str, traces_path: str, features_path: str, repetitions: i
     """
     traces = pl.read_parquet(traces_path)
     if side == "polars":
-        from entropy_sentinel.computation.features import compute_features
+        from entropy_sentinel.features.compute import compute_features
 
         compute = compute_features
     else:

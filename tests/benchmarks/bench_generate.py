@@ -20,14 +20,14 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.contracts.benchmarks import BENCHMARKS
-from entropy_sentinel.contracts.config import load_config, read_config
-from entropy_sentinel.contracts.generations import TOP_K
-from entropy_sentinel.contracts.logs import job_log
-from entropy_sentinel.contracts.prompts import PROMPTS
-from entropy_sentinel.contracts.study import benchmark_settings, generation_settings
-from entropy_sentinel.stages import generate
-from entropy_sentinel.stages.benchmarks import write_benchmark
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.study import benchmark_settings, generation_settings
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.jobs.logs import job_log
+from entropy_sentinel.stages import generation
+from entropy_sentinel.stages.benchmark import write_benchmark
 
 ROOT = Path(__file__).parents[2]
 GOAL, GOAL_BYTES = 0.9, 100
@@ -61,15 +61,15 @@ class Clock:
 
 def stage(items: str, settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """`write_generations`, all of it."""
-    output, clock, make_engine = f"{folder}/out.parquet", Clock(), generate.make_engine
+    output, clock, make_engine = f"{folder}/out.parquet", Clock(), generation.make_engine
 
     def timed(*arguments: Any) -> Any:
         engine = make_engine(*arguments)
         clock.engine_is_ready()
         return engine
 
-    generate.make_engine = timed
-    generate.write_generations(items, settings, 1, output)
+    generation.make_engine = timed
+    generation.write_generations(items, settings, 1, output)
     tokens = pl.scan_parquet(output).select(pl.col("n_tokens").sum()).collect().item()
     return clock.measured(tokens, bytes_per_token=Path(output).stat().st_size / tokens)
 
@@ -87,7 +87,7 @@ def bare(items: str, settings: Mapping[str, Any], folder: str, *, flat: bool = T
     chats = [[{"role": "user", "content": prompt.render(question)}] for question in frame["question"]]
     sampling = [
         vllm.SamplingParams(**settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=flat)
-        for seed in (generate.request_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"])
+        for seed in (generation.request_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"])
     ]
     outputs = engine.chat(chats, sampling, use_tqdm=False)
     return clock.measured(sum(len(output.outputs[0].token_ids) for output in outputs))

@@ -1,7 +1,7 @@
 # Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their file.
 # Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
 #
-# Like generations, labels may cost money: LABEL_VERSION in contracts/labels.py stands in for the code.
+# Like generations, labels may cost money: LABEL_VERSION in frames/label.py stands in for the code.
 
 
 rule label:

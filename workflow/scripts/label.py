@@ -1,4 +1,4 @@
-from entropy_sentinel.contracts.logs import job_log
+from entropy_sentinel.jobs.logs import job_log
 from entropy_sentinel.stages.label import write_labels
 
 with job_log(snakemake.log[0]):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from entropy_sentinel.contracts.config import load_config
-from entropy_sentinel.presentation.forecast import plan
+from entropy_sentinel.commands.plan import plan
+from entropy_sentinel.config.config import load_config
 
 text = plan(load_config(snakemake.params.config))
 print(text)

@@ -1,5 +1,5 @@
-from entropy_sentinel.contracts.logs import job_log
-from entropy_sentinel.presentation.publish import publish
+from entropy_sentinel.analyses.accuracy.publish import publish
+from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
     files = {

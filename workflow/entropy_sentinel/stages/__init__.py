@@ -1,1 +1,1 @@
-"""Layer 3: one module per pipeline stage; each reads Parquet files and writes one."""
+"""Floor 4: one module per stage of the pipeline; each reads Parquet files and writes one."""

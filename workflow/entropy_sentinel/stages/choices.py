@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from entropy_sentinel.contracts.files import whole_file
-from entropy_sentinel.contracts.fingerprint import fingerprint
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.jobs.fingerprint import fingerprint
 
 
 class Choices(dict[str, Any]):

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.computation.estimators import Fitted, TrainingGroup
-from entropy_sentinel.contracts.errors import ProvenanceError
-from entropy_sentinel.contracts.estimates import ESTIMATES
-from entropy_sentinel.contracts.features import FEATURES
-from entropy_sentinel.contracts.frames import read_provenance
-from entropy_sentinel.contracts.observations import OBSERVATIONS
+from entropy_sentinel.estimators.training import Fitted, TrainingGroup
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ProvenanceError
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.choices import Choices
 
 RAW = "raw_logprobs"
@@ -22,7 +22,7 @@ RAW = "raw_logprobs"
 def write_estimates(observations: str, group: str, settings: Mapping[str, Any], output: str) -> None:
     """Estimates of one training group (`a+b`) from the file `observations` of one model.
 
-    `settings` is `contracts.study.estimation_settings`. Raises ProvenanceError for traces whose log-probabilities are
+    `settings` is `config.study.estimation_settings`. Raises ProvenanceError for traces whose log-probabilities are
     not those of the model's distribution before temperature.
     """
     signal = read_provenance(observations)["signal"]

@@ -5,16 +5,17 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.contracts.benchmarks import BENCHMARKS
-from entropy_sentinel.contracts.generations import GENERATIONS
-from entropy_sentinel.contracts.labels import LABELS, Case, Judge
-from entropy_sentinel.stages.imports import import_labels
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.judges.judge import Case, Judge
+from entropy_sentinel.sources.made_elsewhere import import_labels
 
 
 def write_labels(
     benchmark: str, generations: str, settings: Mapping[str, Any], output: str, source: str | None = None
 ) -> None:
-    """Label the responses in the file `generations` by the judge of `contracts.study.judge_settings`.
+    """Label the responses in the file `generations` by the judge of `config.study.judge_settings`.
 
     `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over.
     """
@@ -32,7 +33,7 @@ def write_labels(
 def make_judge(settings: Mapping[str, Any]) -> Judge:
     """The judge that the settings name; the config has checked that its kind is known."""
     if settings["kind"] == "math-verify":
-        from entropy_sentinel.adapters.math_verify_judge import MathVerifyJudge
+        from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
         return MathVerifyJudge()
     raise AssertionError(settings["kind"])

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.contracts.files import whole_file
-from entropy_sentinel.contracts.frames import Contract
+from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.frames.files import whole_file
 
 _IDENTITY, _NOTES = "identity.json", "notes.json"
 

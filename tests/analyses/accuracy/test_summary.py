@@ -1,0 +1,58 @@
+import polars as pl
+from frames import GROUPS, estimate_rows, sweep_rows
+
+from entropy_sentinel.analyses.accuracy.summary import summarise
+
+GROUP = "arithmetic+words"
+ESTIMATES = estimate_rows(
+    "a",
+    GROUP,
+    [("logic", "held_out", 0.30, 0.20), ("units", "held_out", 0.50, 0.65), ("words", "training", 0.80, 0.80)],
+)
+SWEEP = pl.concat(
+    [
+        sweep_rows([0.125], [1.0], ["a"]),
+        sweep_rows([0.083], [0.5], ["a"], scope="all"),
+        sweep_rows([0.05], [0.9], ["a"], estimator="baseline-max"),
+        sweep_rows([0.06], [0.9], ["a"], estimator="baseline-ppl"),
+    ]
+)
+
+
+def test_summary_of_one_model():
+    assert summarise(ESTIMATES, SWEEP, GROUPS).splitlines() == [
+        "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
+        "",
+        "a",
+        "  domain    role        estimated    true    error",
+        "  --------  --------  -----------  ------  -------",
+        "  words     training        0.800   0.800   +0.000",
+        "  units     unseen          0.500   0.650   -0.150",
+        "  logic     unseen          0.300   0.200   +0.100",
+        "",
+        "  unseen domains         AEE 0.125   rho 1.000",
+        "  all domains            AEE 0.083   rho 0.500",
+        "  best baseline, unseen  AEE 0.050   rho 0.900   SE max: lower AEE than the estimator",
+    ]
+
+
+def test_summary_says_when_no_baseline_is_better():
+    sweep = SWEEP.with_columns(aee=pl.when(pl.col("estimator").str.starts_with("baseline")).then(0.2).otherwise("aee"))
+    assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep, GROUPS)
+
+
+def test_summary_shows_nulls_with_their_reason():
+    estimates = estimate_rows("a", GROUP, [("logic", "held_out", None, None), ("units", "held_out", 0.5, 0.6)])
+    text = summarise(estimates, sweep_rows([0.1], [None], ["a"]), GROUPS)
+    assert "logic     unseen            -       -        -" in text
+    assert "AEE 0.100   rho -   (estimated accuracies are all equal)" in text
+
+
+def test_summary_leaves_out_a_model_without_the_group():
+    sweep = pl.concat([SWEEP, sweep_rows([0.1], [1.0], ["b"], group="logic")])
+    assert "\nb\n" not in summarise(ESTIMATES, sweep, GROUPS)
+
+
+def test_summary_without_results():
+    text = summarise(ESTIMATES, SWEEP.filter(pl.col("model") == "other"), GROUPS)
+    assert text.endswith("No results for this training group.\n")

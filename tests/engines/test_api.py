@@ -1,0 +1,301 @@
+"""The engine behind an API, against a server on loopback."""
+
+import gzip
+import logging
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_api import FakeApi, completion, fake_api, ok, step
+
+from entropy_sentinel.chat.errors import brief
+from entropy_sentinel.engines.api import LitellmEngine
+from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+
+# Of the shape that providers give out; no real one.
+KEY = "sk-proj-0a1b2c3d4e5f6a7b"
+TOP = [-float(rank) for rank in range(1, 21)]
+
+
+@pytest.fixture(autouse=True)
+def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache per test, short pauses, and a key as a user would set it."""
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
+    monkeypatch.setattr(LitellmEngine, "FIRST_PAUSE_S", 0.01)
+    yield
+    import litellm
+
+    # LiteLLM leaves its connections open to the end.
+    for client in litellm.in_memory_llm_clients_cache.cache_dict.values():
+        if isinstance(client, litellm.HTTPHandler):
+            client.close()
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def engine(
+    api: FakeApi, concurrency: int = 4, timeout_s: float = 20, retries: int = 3, **changes: Any
+) -> LitellmEngine:
+    settings = {
+        "model": "tiny",
+        "revision": None,
+        "api": {
+            "model": "hosted_vllm/tiny",
+            "base_url": api.base_url,
+            "concurrency": concurrency,
+            "timeout_s": timeout_s,
+            "retries": retries,
+        },
+        "sampling": {"temperature": 0.5, "top_p": 1.0, "max_tokens": 16},
+        "chat_template_kwargs": {},
+        "template_date": None,
+        "trace_after": None,
+        "lora": None,
+        "environment": {},
+    }
+    return LitellmEngine(settings | changes)
+
+
+def answers(engine: LitellmEngine, n: int = 1, first_seed: int = 0) -> dict[int, Response]:
+    given = list(engine.answer([f"question {i}" for i in range(n)], range(first_seed, first_seed + n)))
+    assert len({position for position, _ in given}) == len(given)
+    return dict(given)
+
+
+def only(body: dict[str, Any], **changes: Any) -> Response:
+    """The response that an engine makes of one reply."""
+    with fake_api(lambda *_: ok(body)) as api:
+        return answers(engine(api, **changes))[0]
+
+
+def cached(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache").rglob("*.json.gz"))
+
+
+def test_each_position_gets_its_own_answer_in_whatever_order_they_come() -> None:
+    def reply(body: dict, number: int) -> tuple:
+        return ok(completion(body["messages"][0]["content"]), delay_s=0.02 * (7 - number % 8))
+
+    with fake_api(reply) as api:
+        given = list(engine(api, concurrency=8).answer([f"question {i}" for i in range(17)], range(100, 117)))
+    assert [position for position, _ in given] != list(range(17))
+    assert {position: response.text for position, response in given} == {i: f"question {i}" for i in range(17)}
+    assert {body["messages"][0]["content"]: body["seed"] for body in api.requests} == {
+        f"question {i}": 100 + i for i in range(17)
+    }
+    sent = api.requests[0]
+    assert (sent["logprobs"], sent["top_logprobs"], sent["temperature"], sent["max_tokens"]) == (True, 20, 0.5, 16)
+
+
+def test_requests_at_a_time_are_bounded() -> None:
+    with fake_api(lambda *_: ok(completion(), delay_s=0.05)) as api:
+        assert len(answers(engine(api, concurrency=3), 14)) == 14
+    assert api.most_running == 3
+
+
+def test_full_and_failing_servers_are_tried_again_and_retry_after_is_kept() -> None:
+    failures = [(429, {"Retry-After": "1"}, {"error": "slow down"}, 0), (500, {}, {}, 0), (503, {}, {}, 0)]
+    with fake_api(lambda _, number: (failures + [ok(completion())])[number]) as api:
+        assert answers(engine(api))[0].text == "42"
+    assert len(api.requests) == 4
+    assert 1 <= api.times[1] - api.times[0] < 3
+    assert api.times[3] - api.times[1] < 1
+
+
+def test_a_reply_that_does_not_come_in_time_is_asked_for_again() -> None:
+    with fake_api(lambda _, number: ok(completion(), delay_s=1.5 if number == 0 else 0)) as api:
+        assert answers(engine(api, timeout_s=0.4))[0].text == "42"
+    assert len(api.requests) == 2
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with fake_api(lambda *_: ok(completion())) as api:
+        pass
+    with pytest.raises(EntropySentinelError, match="models.tiny.api: hosted_vllm/tiny .* in 2 tries: .*refused"):
+        answers(engine(api, retries=1))
+
+
+def test_a_refused_request_is_not_tried_again() -> None:
+    with (
+        fake_api(lambda *_: (404, {}, {"error": "no model tiny"}, 0)) as api,
+        pytest.raises(EntropySentinelError, match=r"request 0 \(from 0\) in 1 try: NotFoundError 404: .*no model tiny"),
+    ):
+        answers(engine(api), 5)
+    assert len(api.requests) == 1
+
+
+def test_after_a_failure_what_is_under_way_is_given_and_kept(tmp_path: Path) -> None:
+    def reply(body: dict, number: int) -> tuple:
+        return (400, {}, {}, 0) if body["seed"] == 2 else ok(completion(), delay_s=0.2 if number else 0)
+
+    given: list[tuple[int, Response]] = []
+    with (
+        fake_api(reply) as api,
+        pytest.raises(EntropySentinelError, match="did not answer request 2"),
+    ):
+        given.extend(engine(api, concurrency=4).answer(["q"] * 40, range(40)))
+    assert {0, 1, 3, 4} <= {position for position, _ in given}
+    assert len(api.requests) < 12
+    assert len(cached(tmp_path)) == len(given)
+
+
+def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    with fake_api(lambda body, _: ok(completion(f"seed {body['seed']}"))) as api:
+        first = answers(engine(api), 6)
+        again = answers(engine(api, concurrency=1, timeout_s=5), 6)
+        assert len(api.requests) == 6
+        assert {i: first[i].text for i in range(6)} == {i: again[i].text for i in range(6)}
+        assert all((first[i].top_logprobs == again[i].top_logprobs).all() for i in range(6))
+        assert answers(engine(api), 6, first_seed=1).keys() == set(range(6))
+        # The seed belongs to the request: the questions of seeds 1 .. 5 are others now.
+        assert len(api.requests) == 12
+        answers(engine(api, sampling={"temperature": 0.6, "top_p": 1.0, "max_tokens": 16}))
+        assert len(api.requests) == 13
+        cached(tmp_path)[0].write_bytes(b"\x1f\x8b half a file")
+        answers(engine(api), 6)
+        answers(engine(api), 6, first_seed=1)
+        answers(engine(api, sampling={"temperature": 0.6, "top_p": 1.0, "max_tokens": 16}))
+        assert len(api.requests) == 14
+    assert not list((tmp_path / "cache").rglob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [([step(), step(top=[-0.5, -2.0, -3.0, -4.0, -5.0])], "5 log-probabilities"), ([], "no log-probabilities")],
+)
+def test_missing_log_probabilities_are_told_after_one_request(tmp_path: Path, steps: list, told: str) -> None:
+    with (
+        fake_api(lambda *_: ok(completion(steps=steps, n_tokens=2))) as api,
+        pytest.raises(ConfigError, match=f"models.tiny.api: the server returned {told} per token, 20 are needed"),
+    ):
+        answers(engine(api, concurrency=8), 30)
+    assert len(api.requests) == 1
+    assert not cached(tmp_path)
+
+
+def test_an_empty_reply_says_nothing_about_the_server() -> None:
+    replies = [completion("", []), completion("", []), completion(steps=[step(top=TOP[:19])])]
+    with fake_api(lambda _, number: ok(replies[number])) as api, pytest.raises(ConfigError, match="returned 19"):
+        answers(engine(api, concurrency=8), 30)
+    assert len(api.requests) == 3
+
+
+def test_empty_reply_is_a_response_of_no_tokens() -> None:
+    response = only(completion("", []))
+    assert (response.text, response.token_logprobs.shape, response.top_logprobs.shape) == ("", (0,), (0, 20))
+    assert (response.trace_start, response.displaced_steps, response.prompt_tokens) == (0, 0, 11)
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_keys_show_nowhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture, status: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def reply(_: dict, number: int) -> tuple:
+        if number == 0:
+            return ok(completion())
+        return status, {"x-key": KEY}, {"error": {"message": f"wrong key {KEY}, Bearer {KEY}"}}, 0
+
+    with fake_api(reply) as api, pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
+        answers(engine(api, retries=1), 2)
+    assert api.keys[0] == f"Bearer {KEY}"
+    shown = "".join(traceback.format_exception(error.value)) + caplog.text + "".join(capfd.readouterr())
+    kept = "".join(gzip.decompress(path.read_bytes()).decode() for path in cached(tmp_path))
+    assert len(cached(tmp_path)) == 1
+    assert "again in" in shown or status == 401
+    assert KEY not in shown + kept
+    assert KEY[-8:] not in shown + kept
+
+
+def test_secrets_of_any_provider_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "abc123def456")
+    monkeypatch.setenv("MAX_TOKENS", "4")
+    assert (
+        brief(ValueError("4 tries\nwith abc123def456 and Bearer xyz")) == "ValueError: 4 tries with *** and Bearer ***"
+    )
+    assert "def456" not in brief(ValueError("x" * 295 + "abc123def456"))
+
+
+def test_top_20_are_sorted_and_kept_as_they_are() -> None:
+    shuffled = [-5.0, -9999.0, *(-float(rank) for rank in range(6, 24))]
+    response = only(completion(steps=[step(logprob=-5.0, top=shuffled)]))
+    assert response.top_logprobs.dtype == response.token_logprobs.dtype == np.float32
+    assert response.top_logprobs.tolist() == [[-5.0, *(-float(rank) for rank in range(6, 24)), -9999.0]]
+    assert response.token_ids is response.top_token_ids is None
+
+
+def test_steps_whose_sampled_token_may_have_displaced_the_20th_are_counted() -> None:
+    steps = [
+        step(logprob=-9.0, top=[-9.0, *TOP[:8], *TOP[9:19], -8.5]),  # among the others
+        step(logprob=-31.0, top=[-31.0, *TOP[:19]]),  # as vLLM returns it: first, in the place of the 20th
+        step(logprob=-20.0, top=TOP),  # really the 20th: looks the same
+        step(logprob=-31.0, top=TOP),  # left out by the provider
+        step(logprob=-31.0, top=[*TOP, -31.0]),  # as a 21st
+    ]
+    response = only(completion(steps=steps))
+    assert response.displaced_steps == 2
+    assert response.top_logprobs[4].tolist() == TOP
+    assert response.token_logprobs.tolist() == [-9.0, -31.0, -20.0, -31.0, -31.0]
+
+
+def test_trace_starts_after_the_thinking_and_lengths_are_told() -> None:
+    body = completion(steps=[step(token) for token in ("hm", "</think>", "4", "2")])
+    body["choices"][0]["finish_reason"] = "length"
+    response = only(body, trace_after="</think>")
+    assert (response.trace_start, response.finish_reason) == (2, "length")
+    assert only(body, trace_after="</thought>").trace_start == 4
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("content_filter", "content_filter"),
+        ("tool_calls", "tool_calls"),
+        ("MAX_TOKENS", "length"),
+        ("eos_token", "stop"),
+        ("abort", "abort"),  # unknown to LiteLLM, which makes it `stop`
+        ("error", "error"),  # known to LiteLLM, as `stop`
+        (None, "stop"),
+    ],
+)
+def test_a_response_that_is_not_whole_does_not_look_so(sent: str | None, kept: str) -> None:
+    body = completion()
+    body["choices"][0]["finish_reason"] = sent
+    assert only(body).finish_reason == kept
+
+
+def test_template_variables_are_sent_and_belong_to_the_prompt() -> None:
+    with fake_api(lambda *_: ok(completion())) as api:
+        off = answers(engine(api, chat_template_kwargs={"enable_thinking": False}))[0]
+        assert api.requests[-1]["chat_template_kwargs"] == {"enable_thinking": False}
+        plain = answers(engine(api))[0]
+    assert "chat_template_kwargs" not in api.requests[-1]
+    assert len(api.requests) == 2
+    assert off.prompt_hash != plain.prompt_hash
+    assert len(plain.prompt_hash) == 16
+
+
+def test_provenance_names_engine_and_server() -> None:
+    with fake_api(lambda *_: ok(completion())) as api:
+        asked = engine(api)
+        answers(asked, 3)
+    assert asked.provenance["engine"] == "api:hosted_vllm/tiny"
+    assert asked.provenance["engine_version"].startswith("litellm 1.")
+    assert asked.provenance["engine_version"].endswith(", tiny-2025 fp-7")
+    assert asked.provenance["logprobs_mode"] == "raw_logprobs"
+
+
+def test_no_more_is_sent_after_the_caller_has_gone() -> None:
+    with fake_api(lambda *_: ok(completion(), delay_s=0.02)) as api:
+        coming = engine(api, concurrency=2).answer(["q"] * 50, range(50))
+        next(coming)
+        next(coming)
+        coming.close()
+        sent = len(api.requests)
+    assert sent < 10
+    assert len(api.requests) == sent

@@ -1,0 +1,154 @@
+"""Both engines on the real thing: a model in this machine's vLLM, offline and behind a server that serve.py starts."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import chdir
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.jobs.servers import announce_servers
+
+ROOT = Path(__file__).parents[2]
+MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
+# Hot enough that a token outside the top 20 is drawn now and then.
+HOT = f"models: {{{MODEL}: {{sampling: {{temperature: 1.5, max_tokens: 64}}}}}}"
+START_S, RUN_S = 400, 300
+GENERATE = (
+    "import json, sys; from entropy_sentinel.stages.generation import write_generations; "
+    "write_generations(sys.argv[1], json.loads(sys.argv[2]), 1, sys.argv[3])"
+)
+
+pytestmark = pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the items to answer, `items.parquet`, and what differs from the demo, `hot.yaml`."""
+    folder = tmp_path_factory.mktemp("api")
+    rows = pl.read_ndjson(ROOT / "demo" / "benchmarks" / f"{BENCHMARK}.jsonl").head(ITEMS)
+    columns = {"item_id": rows["id"], "question": rows["question"], "reference": rows["answer"]}
+    BENCHMARKS.write(BENCHMARKS.frame({**columns, "duplicate_of": rows["id"]}), folder / "items.parquet", {})
+    (folder / "hot.yaml").write_text(HOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[Path]:
+    """What the server that serve.py started says to put into a config file."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "entropy_sentinel.commands.serve", MODEL, "--port", str(port)]
+    output = folder / "server.log"
+    with output.open("w") as log:
+        server = subprocess.Popen(
+            [*command, "--configfile", "demo/config.yaml"],
+            cwd=ROOT,
+            env=environment(folder),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        wait_until_healthy(server, port, output)
+        snippet = folder / "served.yaml"
+        snippet.write_text(output.read_text().split("\n\n")[0])
+        yield snippet
+    finally:
+        stop(server)
+
+
+def wait_until_healthy(server: subprocess.Popen, port: int, output: Path) -> None:
+    start = time.monotonic()
+    while time.monotonic() - start < START_S:
+        assert server.poll() is None, output.read_text()[-5000:]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                print(f"server healthy after {time.monotonic() - start:.0f} s")
+                return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(1)
+    raise TimeoutError(output.read_text()[-5000:])
+
+
+def stop(server: subprocess.Popen) -> None:
+    """End the server and its engine process, which are a process group of their own."""
+    for way in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(server.pid, way)
+            server.wait(timeout=30)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "workflow"), "ENTROPY_SENTINEL_CACHE": str(folder / "cache")}
+
+
+def generate(folder: Path, name: str, *configs: Path) -> pl.DataFrame:
+    """Answer the items with the engine that the config files name, in a process of its own."""
+    with chdir(ROOT):
+        raw = read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", *configs])
+        config = load_config(raw)
+        settings = generation_settings(config, MODEL, BENCHMARK)
+        announce_servers(config)
+    start = time.monotonic()
+    output = folder / f"{name}.parquet"
+    subprocess.run(
+        [sys.executable, "-c", GENERATE, str(folder / "items.parquet"), json.dumps(settings), str(output)],
+        cwd=ROOT,
+        env=environment(folder),
+        check=True,
+        timeout=RUN_S,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+    )
+    print(f"{name}: {ITEMS} responses in {time.monotonic() - start:.1f} s, start included")
+    return GENERATIONS.read(output)
+
+
+def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None:
+    offline, api = generate(folder, "offline"), generate(folder, "api", served)
+    assert offline["seed"].equals(api["seed"])
+    same = np.array(offline["text"] == api["text"]) & np.array(offline["n_tokens"] == api["n_tokens"])
+    whole = same & np.array(api["displaced_steps"] == 0)
+    displaced = int(api["displaced_steps"].sum())
+    print(f"{same.sum()} of {ITEMS} texts are the same; {displaced} displaced steps, {whole.sum()} responses without")
+    assert same.mean() > 0.9
+    assert displaced > 0
+    assert whole.sum() >= 10
+
+    # Offline, the sampled token and the real top 20 are known: these are the steps that look displaced on a server.
+    rows = zip(offline["token_logprobs"].to_list(), offline["top_logprobs"].to_list(), strict=True)
+    steps = np.array([sum(token <= top[-1] for token, top in zip(*row, strict=True)) for row in rows])
+    assert (steps[same] == api["displaced_steps"].to_numpy()[same]).all()
+
+    ours, theirs = (compute_features(frame).select(FEATURES).to_numpy() for frame in (offline, api))
+    worst = np.max(np.abs(ours / theirs - 1)[whole], axis=0)
+    print("largest relative difference:", dict(zip(FEATURES, worst.tolist(), strict=True)))
+    np.testing.assert_allclose(theirs[whole], ours[whole], rtol=1e-4)
+
+    found = read_provenance(folder / "api.parquet")
+    assert found["engine"] == f"api:hosted_vllm/{MODEL}"
+    assert re.fullmatch(r"litellm \S+, tiny-1m vllm-\S+", found["engine_version"])
+    assert found["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]

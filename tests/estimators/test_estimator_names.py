@@ -1,0 +1,31 @@
+import pytest
+
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, Configuration, baseline_name, parse
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import ConfigError
+
+
+def test_48_configurations_with_different_names():
+    assert len({configuration.name for configuration in CONFIGURATIONS}) == len(CONFIGURATIONS) == 3 * 4 * 2 * 2
+
+
+def test_name_of_the_papers_default():
+    default = Configuration("forest", "10d", balanced=True, isotonic=True)
+    assert default.name == "forest-10d-balanced-isotonic"
+    assert Configuration("mlp", "1d", balanced=False, isotonic=False).name == "mlp-1d-unbalanced-uncalibrated"
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda configuration: configuration.name)
+def test_parse_reads_every_name(configuration):
+    assert parse(configuration.name) == configuration
+
+
+@pytest.mark.parametrize("name", ["forest-10d", "baseline-ppl", "tree-10d-balanced-isotonic", ""])
+def test_parse_refuses_other_names(name):
+    with pytest.raises(ConfigError, match=f"estimator '{name}' is unknown.*logistic, forest, mlp; 17d, 10d, 3d, 1d"):
+        parse(name)
+
+
+def test_baselines_are_features():
+    assert set(BASELINES) < set(FEATURES)
+    assert baseline_name("ppl") == "baseline-ppl"

@@ -1,0 +1,279 @@
+"""The 17 features against values worked out by hand, by numpy and scipy, and by the packages of peers."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+from entropy_sentinel.features import compute
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.frames.generation import GENERATIONS
+
+INF, NAN = float("inf"), float("nan")
+PEERS = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_text())
+
+
+def step(*log_p):
+    """The top 20 of one step: the given log-probabilities, then tokens of probability 0."""
+    return [*log_p, *[-INF] * (20 - len(log_p))]
+
+
+def frame(*responses):
+    """GENERATIONS of responses, each a pair of sampled log-probabilities (T,) and their top 20 (T, 20)."""
+    return GENERATIONS.frame(
+        {
+            "item_id": [f"item-{row}" for row in range(len(responses))],
+            "sample": [0] * len(responses),
+            "seed": [7] * len(responses),
+            "run": [0] * len(responses),
+            "trace_start": [0] * len(responses),
+            "displaced_steps": [0] * len(responses),
+            "top_token_ids": [None] * len(responses),
+            "prompt_hash": ["0123456789abcdef"] * len(responses),
+            "prompt_tokens": [12] * len(responses),
+            "n_tokens": [len(sampled) for sampled, _ in responses],
+            "finish_reason": ["stop"] * len(responses),
+            "text": ["four"] * len(responses),
+            "token_ids": [[1] * len(sampled) for sampled, _ in responses],
+            "token_logprobs": [list(sampled) for sampled, _ in responses],
+            "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
+        }
+    )
+
+
+def row(sampled, top):
+    return compute_features(frame((sampled, top))).row(0, named=True)
+
+
+def random_trace(rng, n_tokens):
+    """A float32 trace whose tokens are drawn from the 20 most likely of 60."""
+    logits = rng.normal(scale=3.0, size=(n_tokens, 60))
+    log_p = -np.sort(-(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)), axis=1)
+    log_p = log_p.astype(np.float32)[:, :20]
+    return log_p[np.arange(n_tokens), rng.integers(0, 20, n_tokens)], log_p
+
+
+LN2 = math.log(2)
+HALVES = step(-LN2, -LN2)
+CERTAIN = step(0.0)
+
+
+def test_uniform_top_20_has_the_entropy_ln_20():
+    found = row([-math.log(20)] * 3, [[-math.log(20)] * 20] * 3)
+    for name in ("mean", "max", "q10", "q90"):
+        assert found[name] == pytest.approx(math.log(20), rel=1e-6), name
+    assert found["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
+    assert (found["skewness"], found["kurtosis"]) == (0, 0)
+    assert found["ppl"] == pytest.approx(20, rel=1e-6)
+    assert found["mtp"] == pytest.approx(0.05, rel=1e-6)
+
+
+def test_entropy_is_truncated_and_not_renormalised():
+    # Twenty tokens of 1 % each: 0.2 ln 100; renormalised it would be ln 20.
+    found = row([-math.log(100)], [[-math.log(100)] * 20])
+    assert found["se_sum"] == pytest.approx(0.2 * math.log(100), rel=1e-6)
+
+
+def test_response_of_two_tokens_by_hand():
+    # H = 0 for the certain token, ln 2 for the toss-up; l = 0 and -ln 2.
+    found = row([0.0, -LN2], [CERTAIN, HALVES])
+    expected = {
+        **{"mean": LN2 / 2, "std": LN2 / 2, "max": LN2, "se_sum": LN2},
+        **{f"q{percent}": percent / 100 * LN2 for percent in (10, 25, 50, 75, 90)},
+        **{"skewness": 0.0, "kurtosis": 1.0},
+        **{"nll_avg": LN2 / 2, "nll_max": LN2, "nll_sum": LN2},
+        **{"lntp": 0.5**0.5, "mtp": 0.5, "ppl": 2**0.5},
+    }
+    assert {name: found[name] for name in FEATURES} == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert (found["clamped_tokens"], found["reason"]) == (0, None)
+
+
+def test_response_of_one_token_has_no_spread():
+    found = row([-LN2], [HALVES])
+    assert [found[name] for name in ("std", "skewness", "kurtosis")] == [0, 0, 0]
+    for name in ("mean", "max", "q10", "q50", "se_sum"):
+        assert found[name] == pytest.approx(LN2, rel=1e-6), name
+
+
+@pytest.mark.parametrize("n_tokens", [2, 3, 17, 400])
+def test_random_traces_agree_with_numpy_and_scipy(n_tokens):
+    sampled, top = random_trace(np.random.default_rng(n_tokens), n_tokens)
+    found = row(sampled, top)
+    log_p, nll = top.astype(float), -sampled.astype(float)
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    expected = {
+        **{"mean": entropy.mean(), "std": entropy.std(), "max": entropy.max(), "se_sum": entropy.sum()},
+        **{f"q{percent}": np.quantile(entropy, percent / 100) for percent in (10, 25, 50, 75, 90)},
+        "skewness": scipy.stats.skew(entropy),
+        "kurtosis": scipy.stats.kurtosis(entropy, fisher=False),
+        **{"nll_avg": nll.mean(), "nll_max": nll.max(), "nll_sum": nll.sum()},
+        **{"lntp": scipy.stats.gmean(np.exp(-nll)), "mtp": np.exp(-nll).min(), "ppl": np.exp(nll.mean())},
+    }
+    assert {name: found[name] for name in FEATURES} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_spread_below_the_limit_counts_as_none():
+    # Entropies of 0.2 nats that differ by 1e-7 only.
+    probability = 0.2 / 2.5
+    log_p = [math.log(probability), math.log(probability) + 2e-6]
+    found = row([-1.0, -1.0], [step(log_p[0]), step(log_p[1])])
+    assert 0 < found["std"] <= 1e-6
+    assert (found["skewness"], found["kurtosis"]) == (0, 0)
+
+
+@pytest.mark.parametrize("zero", [-INF, -9999.0, -10000.0])
+def test_top_entry_of_probability_0_adds_0(zero):
+    found = row([-LN2], [[-LN2, -LN2, *[zero] * 18]])
+    assert found["max"] == pytest.approx(LN2, rel=1e-6)
+
+
+@pytest.mark.parametrize("zero", [-INF, -9999.0, -10000.0])
+def test_sampled_token_of_probability_0_takes_the_smallest_finite_entry(zero):
+    found = row([zero, -LN2], [step(-0.1, -4.0, -9999.0), HALVES])
+    assert found["nll_max"] == pytest.approx(4.0, rel=1e-6)
+    assert found["nll_sum"] == pytest.approx(4.0 + LN2, rel=1e-6)
+    assert (found["clamped_tokens"], found["reason"]) == (1, None)
+
+
+def test_sampled_token_just_above_the_sentinel_is_kept():
+    found = row([-9998.0] + [0.0] * 99, [CERTAIN] * 100)
+    assert (found["nll_sum"], found["clamped_tokens"]) == (9998, 0)
+    assert found["ppl"] == pytest.approx(math.exp(99.98))
+
+
+def test_perplexity_beyond_float64_leaves_no_features():
+    found = row([-5000.0], [CERTAIN])
+    assert found["reason"] == "perplexity overflows"
+    assert all(found[name] is None for name in FEATURES)
+
+
+EMPTY = ([], [])
+WITH_NAN = ([NAN, 5.0, -INF], [CERTAIN, CERTAIN, step()])
+WITH_NAN_IN_TOP = ([0.0, 0.0], [CERTAIN, step(-LN2, NAN)])
+POSITIVE_SAMPLED = ([3.5], [CERTAIN])
+POSITIVE_TOP = ([0.0, -INF], [step(0.0, 2e-3), step()])
+INFINITE = ([0.0], [step(INF, 0.0)])
+UNBOUNDED = ([-INF, 0.0], [step(), CERTAIN])
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (EMPTY, "empty response"),
+        (WITH_NAN, "NaN in the log-probabilities"),
+        (WITH_NAN_IN_TOP, "NaN in the log-probabilities"),
+        (POSITIVE_SAMPLED, "positive log-probability: raw logits?"),
+        (POSITIVE_TOP, "positive log-probability: raw logits?"),
+        (INFINITE, "positive log-probability: raw logits?"),
+        (UNBOUNDED, "sampled token of probability 0, and no finite log-probability in its top 20"),
+    ],
+)
+def test_response_that_is_not_whole_has_no_features_and_the_first_reason(response, reason):
+    found = row(*response)
+    assert found["reason"] == reason
+    assert [found[name] for name in FEATURES] == [None] * 17
+
+
+def test_empty_response_has_no_clamped_tokens():
+    assert row(*EMPTY)["clamped_tokens"] == 0
+
+
+def test_log_probability_positive_by_rounding_is_accepted():
+    assert row([5e-4], [step(5e-4)])["reason"] is None
+
+
+MIXED = [
+    EMPTY,
+    ([0.0, -LN2], [CERTAIN, HALVES]),
+    WITH_NAN,
+    EMPTY,
+    UNBOUNDED,
+    *[random_trace(np.random.default_rng(seed), 3 + seed) for seed in range(9)],
+    EMPTY,
+]
+
+
+def test_rows_keep_their_order_and_the_contract():
+    traces = frame(*MIXED)
+    found = FEATURE_FRAME.check(compute_features(traces))
+    identity = ["item_id", "sample", "n_tokens", "finish_reason"]
+    assert found.select(identity).equals(traces.select(identity))
+    assert found["reason"].is_null().equals(found["mean"].is_not_null())
+
+
+@pytest.mark.parametrize("rows_per_slice", [1, 4])
+def test_slices_change_nothing(monkeypatch, rows_per_slice):
+    whole = compute_features(frame(*MIXED))
+    monkeypatch.setattr(compute, "ROWS_PER_SLICE", rows_per_slice)
+    assert compute_features(frame(*MIXED)).equals(whole)
+
+
+def test_lazy_frame_gives_the_same():
+    traces = frame(*MIXED)
+    assert compute_features(traces.lazy()).equals(compute_features(traces))
+
+
+def test_no_responses_give_an_empty_frame_of_the_contract():
+    assert FEATURE_FRAME.check(compute_features(frame())).is_empty()
+
+
+def test_uneven_traces_are_refused_by_name():
+    with pytest.raises(InputError, match=r"'item-1', sample 0: .* n_tokens = 2 steps, had 2 and 1"):
+        compute_features(frame(EMPTY, ([0.0, 0.0], [CERTAIN])))
+
+
+@pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
+def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
+    """Equal quantities only; names and neighbouring quantities differ.
+
+    uqlm: sequence_probability with length_normalize (LNTP) is our lntp, min_probability (MTP) our mtp. Its
+    entropies are renormalised over the top k, and reported as 1 - H / ln k: no feature of ours.
+    LM-Polygraph: EntropyCalculator's entropies, here over the same top 20, are our H(t), and MeanTokenEntropy
+    our mean; TokenEntropy, which drops the last token, is not used. MaximumSequenceProbability is our
+    nll_sum, and Perplexity, which has no exp, our nll_avg.
+    """
+    found = row(trace["token_logprobs"], trace["top_logprobs"])
+    polygraph, uqlm = trace["lm-polygraph"], trace["uqlm"]
+    expected = {
+        "lntp": uqlm["sequence_probability"],
+        "mtp": uqlm["min_probability"],
+        "mean": polygraph["MeanTokenEntropy"],
+        "se_sum": sum(polygraph["entropy"]),
+        "max": max(polygraph["entropy"]),
+        "q50": np.median(polygraph["entropy"]),
+        "nll_sum": polygraph["MaximumSequenceProbability"],
+        "nll_avg": polygraph["Perplexity"],
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+
+
+def test_entropies_of_uqlm_are_another_quantity():
+    """uqlm's mean_token_negentropy is the mean of 1 - H / ln k, H of the top k renormalised to sum to 1."""
+    for trace in PEERS["traces"]:
+        entropy = scipy.stats.entropy(np.exp(np.array(trace["top_logprobs"])), axis=1)
+        assert trace["uqlm"]["mean_token_negentropy"] == pytest.approx(np.mean(1 - entropy / math.log(20)))
+        ours = row(trace["token_logprobs"], trace["top_logprobs"])["mean"]
+        assert abs(1 - ours / math.log(20) - trace["uqlm"]["mean_token_negentropy"]) > 1e-4
+
+
+def test_features_are_over_what_follows_the_thinking():
+    whole = random_trace(np.random.default_rng(3), 9)
+    after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))
+    expected = row(whole[0][4:], whole[1][4:])
+    found = compute_features(after).row(0, named=True)
+    assert found["n_tokens"] == 9
+    assert {name: found[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
+
+
+def test_thinking_without_an_end_leaves_no_trace():
+    traces = frame(random_trace(np.random.default_rng(3), 9)).with_columns(trace_start=pl.lit(9, pl.UInt32))
+    found = compute_features(traces).row(0, named=True)
+    assert found["reason"] == "no token after the thinking"
+    assert all(found[name] is None for name in FEATURES)

@@ -1,0 +1,220 @@
+"""Frames of a made-up study, for the tests of tables, figures, report and summary."""
+
+import json
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, baseline_name
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.report.tables import Table
+
+DEFAULT = "forest-10d-balanced-isotonic"
+MODELS = ("tiny-a", "tiny-b")
+BENCHMARKS = ("arithmetic", "fractions", "geometry", "logic", "units", "words")
+GROUPS: dict[str, dict[str, Any]] = {
+    "extremes": {"benchmarks": ["words", "arithmetic"], "estimator": DEFAULT},
+    "intermediate": {"benchmarks": ["fractions", "geometry"], "estimator": DEFAULT},
+    "cross-domain": {"benchmarks": ["logic", "units"], "estimator": "logistic-10d-balanced-isotonic"},
+    "sci-math": {"benchmarks": ["logic", "units", "words"], "estimator": "mlp-10d-balanced-isotonic"},
+}
+LABEL = "demo: synthetic domains, tiny models"
+
+
+def sweep_rows(
+    aee: Sequence[float | None],
+    rho: Sequence[float | None],
+    models: Sequence[str] = ("a", "b", "c"),
+    group: str = "arithmetic+words",
+    estimator: str = DEFAULT,
+    scope: str = "held_out",
+) -> pl.DataFrame:
+    """A frame SWEEP of one row per model, of one group, estimator and scope."""
+    rows = [
+        (
+            model,
+            group,
+            group.count("+") + 1,
+            estimator,
+            scope,
+            4,
+            error,
+            correlation,
+            _reason(error, correlation),
+        )
+        for model, error, correlation in zip(models, aee, rho, strict=True)
+    ]
+    return SWEEP.frame(rows)
+
+
+def _reason(*values: float | None) -> str | None:
+    return "estimated accuracies are all equal" if None in values else None
+
+
+def estimate_rows(
+    model: str,
+    group: str,
+    rows: Sequence[tuple[str, str, float | None, float | None]],
+    estimator: str = DEFAULT,
+) -> pl.DataFrame:
+    """A frame ESTIMATES with `model` and `group`, from rows (benchmark, role, estimated, true accuracy)."""
+    full = [
+        (
+            estimator,
+            benchmark,
+            role,
+            estimated,
+            true,
+            100,
+            2,
+            300,
+            None,
+            "no row" if estimated is None else None,
+        )
+        for benchmark, role, estimated, true in rows
+    ]
+    return ESTIMATES.frame(full).with_columns(model=pl.lit(model), group=pl.lit(group))
+
+
+class SyntheticStudy:
+    """A whole study at random but reproducible: all frames that the presentation takes."""
+
+    def __init__(self, models: Sequence[str] = MODELS, benchmarks: Sequence[str] = BENCHMARKS) -> None:
+        self.random = np.random.default_rng(7)
+        self.models, self.benchmarks = models, benchmarks
+        self.accuracy = {
+            (model, benchmark): accuracy
+            for model in models
+            for benchmark, accuracy in zip(benchmarks, self.random.uniform(0.05, 0.95, len(benchmarks)), strict=True)
+        }
+        self.domains = self._domains()
+        self.auroc = self._auroc()
+        estimates = [self._estimates(model, group) for model in models for group in self._groups()]
+        self.estimates = pl.concat(estimates)
+        self.sweep = pl.concat([_errors(frame) for frame in estimates])
+        self.observations = self._observations(models[0])
+
+    def inputs(self) -> dict[str, Any]:
+        """What tables and figures are made from, by name."""
+        return {
+            "sweep": self.sweep,
+            "auroc": self.auroc,
+            "domains": self.domains,
+            "estimates": self.estimates,
+            "observations": self.observations,
+            "groups": GROUPS,
+            "default": DEFAULT,
+            "headline_group": "extremes",
+            "auroc_models": [self.models[0]],
+            "auroc_benchmarks": list(self.benchmarks[:3]),
+            "figure_model": self.models[0],
+            "figure_benchmark": self.benchmarks[2],
+        }
+
+    def _groups(self) -> list[str]:
+        sizes = sorted({1, 2, 3, len(self.benchmarks) - 1})
+        return ["+".join(names) for k in sizes for names in combinations(sorted(self.benchmarks), k)]
+
+    def _estimates(self, model: str, group: str) -> pl.DataFrame:
+        named = {"+".join(sorted(entry["benchmarks"])): entry["estimator"] for entry in GROUPS.values()}
+        swept = group in list(named)[:2]
+        estimators = [c.name for c in CONFIGURATIONS] if swept else sorted({DEFAULT, named.get(group, DEFAULT)})
+        frames = []
+        for estimator in [*estimators, *map(baseline_name, BASELINES)]:
+            rows = []
+            for benchmark in self.benchmarks:
+                true = self.accuracy[model, benchmark]
+                estimated = float(np.clip(0.15 + 0.7 * true + self.random.normal(0, 0.08), 0, 1))
+                role = "training" if benchmark in group.split("+") else "held_out"
+                rows.append((benchmark, role, estimated, true))
+            frames.append(estimate_rows(model, group, rows, estimator))
+        return pl.concat(frames)
+
+    def _domains(self) -> pl.DataFrame:
+        rows = []
+        for (model, benchmark), accuracy in self.accuracy.items():
+            correct = round(180 * accuracy)
+            reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
+            rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, reasons))
+        return DOMAINS.frame(rows)
+
+    def _auroc(self) -> pl.DataFrame:
+        rows = [
+            (model, benchmark, feature, float(self.random.uniform(0.45, 0.9)), 90, 90, None)
+            for model in self.models
+            for benchmark in self.benchmarks
+            for feature in FEATURES
+        ]
+        return AUROC.frame(rows)
+
+    def _observations(self, model: str) -> pl.DataFrame:
+        rows = []
+        for benchmark in self.benchmarks:
+            for number in range(60):
+                label = bool(self.random.random() < self.accuracy[model, benchmark])
+                values = dict.fromkeys(FEATURES, 1.0) | {"max": float(self.random.gamma(2 if label else 5, 0.25))}
+                row = (
+                    benchmark,
+                    f"{benchmark}-{number:05}",
+                    0,
+                    "train",
+                    label,
+                    None,
+                    80,
+                    "stop",
+                    *values.values(),
+                    None,
+                )
+                rows.append(row)
+        return OBSERVATIONS.frame(rows)
+
+
+def _errors(estimates: pl.DataFrame) -> pl.DataFrame:
+    """AEE and rho of the frame's estimates, by Polars and not by the code that the workflow uses."""
+    error = (pl.col("estimated_accuracy") - pl.col("true_accuracy")).abs().mean()
+    rank = pl.corr("estimated_accuracy", "true_accuracy", method="spearman")
+    scopes = {"held_out": estimates.filter(pl.col("role") == "held_out"), "all": estimates}
+    frames = [
+        rows.group_by("model", "group", "estimator", maintain_order=True)
+        .agg(n_domains=pl.len(), aee=error, rho=rank.fill_nan(None))
+        .with_columns(
+            scope=pl.lit(scope),
+            k=pl.col("group").str.count_matches("+", literal=True) + 1,
+            reason=pl.when(pl.col("rho").is_null()).then(pl.lit("fewer than 2 domains")),
+        )
+        for scope, rows in scopes.items()
+    ]
+    return pl.concat(frames).select(pl.col(column).cast(dtype) for column, dtype in SWEEP.schema.items())
+
+
+def cell(table: Table, row: dict[str, object], column: str) -> object:
+    """The one cell of the row with these values."""
+    found = table.frame.filter(**row)
+    assert len(found) == 1, f"{len(found)} rows are {row}"
+    return found[column][0]
+
+
+def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame:
+    """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
+    return DOMAINS.frame(
+        [
+            (model, name, right + wrong, right, wrong, 0, 0, 0, 10.0, accuracy, "{}")
+            for model, name, right, wrong, accuracy in rows
+        ]
+    )
+
+
+def auroc_frame(models: list[str]) -> pl.DataFrame:
+    """AUROC 0.5 + feature's number / 100 on `x`; null on `y`, which has no incorrect response."""
+    rows = []
+    for model in models:
+        for number, feature in enumerate(FEATURES):
+            rows.append((model, "x", feature, 0.5 + number / 100, 10, 10, None))
+            rows.append((model, "y", feature, None, 10, 0, "no incorrect response"))
+    return AUROC.frame(rows)

@@ -1,0 +1,200 @@
+"""Stage `benchmarks`: rows of any source become items; what is left out is counted."""
+
+import csv
+import gzip
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.stages.benchmark import draw, read_items, write_benchmark
+
+ROWS = [
+    {"q": "What is 1 + 1?", "a": "work\n#### 2", "image": None},
+    {"q": "What is shown?", "a": "#### 5", "image": "picture.png"},
+    {"q": "", "a": "#### 5", "image": ""},
+    {"q": "What is 2 + 2?", "a": "no mark", "image": []},
+    {"q": "What is 1 + 1?", "a": "#### 2", "image": []},
+    {"q": " What {is} 3 + 3? ", "a": "#### 6 ", "image": ""},
+]
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    defaults = {
+        "benchmark": "sums",
+        "dataset": None,
+        "configs": [],
+        "split": "test",
+        "revision": None,
+        "path": None,
+        "question": ["{q}"],
+        "reference": ["{a}"],
+        "reference_after": "####",
+        "only_if_empty": ["image"],
+        "limit": None,
+        "seed": 42,
+    }
+    return defaults | changes
+
+
+def json_lines(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_items_keep_their_row_number_and_leavings_are_counted() -> None:
+    items, left_out = read_items(ROWS, settings(), "rows.jsonl")
+    assert [(item["item_id"], item["question"], item["reference"]) for item in items] == [
+        ("sums-00000", "What is 1 + 1?", "2"),
+        ("sums-00004", "What is 1 + 1?", "2"),
+        ("sums-00005", "What {is} 3 + 3?", "6"),
+    ]
+    assert left_out == {"a picture is needed": [1], "no question": [2], "no reference": [3]}
+
+
+def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = json_lines(tmp_path / "rows.jsonl", ROWS)
+    with caplog.at_level(logging.WARNING):
+        write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
+    frame = BENCHMARKS.read(tmp_path / "sums.parquet")
+    assert frame["duplicate_of"].to_list() == ["sums-00000", "sums-00000", "sums-00005"]
+    provenance = read_provenance(tmp_path / "sums.parquet")
+    assert provenance["left_out"] == {"a picture is needed": 1, "no question": 1, "no reference": 1}
+    assert provenance["duplicate_questions"] == 1
+    assert "1 rows left out: no reference (rows from 0: 3)" in caplog.text
+    assert "1 questions asked before, kept: sums-00004" in caplog.text
+
+
+def test_log_names_the_first_rows_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = json_lines(tmp_path / "rows.jsonl", [ROWS[3]] * 7 + [ROWS[0]])
+    with caplog.at_level(logging.WARNING):
+        write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
+    assert "7 rows left out: no reference (rows from 0: 0, 1, 2, 3, 4, ...)" in caplog.text
+
+
+# (row, format strings, what is filled in)
+FILLED = [
+    ({"context": "A train.", "q": "How fast?"}, ["{context}\n\n{q}", "{q}"], "A train.\n\nHow fast?"),
+    ({"context": None, "q": "How far?"}, ["{context}\n\n{q}", "{q}"], "How far?"),
+    ({"context": " \n", "q": "How far?"}, ["{context}\n\n{q}", "{q}"], "How far?"),
+    ({"a": ["3", "4"]}, ["{a}"], "3, 4"),
+    ({"a": ["3", None, "", " 4 "]}, ["{a}"], "3, 4"),
+    ({"a": [], "b": ["first", "second"]}, ["{a}", "{b[0]}"], "first"),
+    ({"a": None, "b": []}, ["{a[0]}", "{b[0]}"], None),
+    ({"a": {"value": "gold", "aliases": ["Au", "AU"]}}, ["{a[value]}"], "gold"),
+    ({"a": {"value": "gold", "aliases": ["Au", "AU"]}}, ["{a[aliases]}"], "Au, AU"),
+    ({"a": 0, "unit": " "}, ["{a} {unit}", "{a}"], "0"),
+    ({"a": False}, ["{a}"], "False"),
+    ({"a": 5e-4}, ["{a}"], "0.0005"),
+    ({"a": float("nan")}, ["{a}"], None),
+    ({"a": "None"}, ["{a}"], "None"),
+    ({"Correct Answer": " x\n"}, ["{Correct Answer}"], "x"),
+    ({"a": "{b}"}, ["${a}$ {{c}}"], "${b}$ {c}"),
+]
+
+
+@pytest.mark.parametrize(("row", "templates", "expected"), FILLED)
+def test_first_filled_format_is_taken(row: dict[str, Any], templates: list[str], expected: str | None) -> None:
+    mapping = settings(question=["q"], reference=templates, reference_after=None, only_if_empty=[])
+    items, left_out = read_items([row], mapping, "rows")
+    assert [item["reference"] for item in items] == ([] if expected is None else [expected])
+    assert left_out == ({"no reference": [0]} if expected is None else {})
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{b}", "rows: row 0 has no column 'b'; columns there: a, q"),
+        ("{a[alias]}", "rows: row 0 has no 'a[alias]'"),
+        ("{a.value}", "rows: row 0 has no 'a.value'"),
+        ("{a}", "rows: row 0: a column has parts, value, names; name one"),
+    ],
+)
+def test_unknown_column_or_part_is_named(template: str, expected: str) -> None:
+    row = {"a": {"value": "1", "names": []}, "q": "x"}
+    with pytest.raises(InputError) as error:
+        read_items([row], settings(reference=[template], only_if_empty=[]), "rows")
+    assert expected in str(error.value)
+
+
+@pytest.mark.parametrize("image", [None, "", [], " ", [None], {"bytes": None, "path": None}, [{"bytes": None}]])
+def test_no_picture_in_any_spelling(image: Any) -> None:
+    assert len(read_items([ROWS[0] | {"image": image}], settings(), "rows")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "image", ["a.png", ["a.png"], {"bytes": b"x", "path": None}, [{"bytes": None, "path": "a.png"}]]
+)
+def test_a_picture_in_any_spelling(image: Any) -> None:
+    assert read_items([ROWS[0] | {"image": image}], settings(), "rows")[1] == {"a picture is needed": [0]}
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.csv.gz", "rows.parquet"])
+def test_local_formats_give_the_same_items(tmp_path: Path, name: str) -> None:
+    rows = [{"q": f"What is {n} + 1?", "a": f"#### {n + 1}"} for n in range(5)]
+    path = tmp_path / name
+    opener = gzip.open if name.endswith(".gz") else open
+    if ".jsonl" in name:
+        with opener(path, "wt") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    elif ".csv" in name:
+        with opener(path, "wt", newline="") as file:
+            writer = csv.DictWriter(file, ["q", "a"])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        pl.DataFrame(rows).write_parquet(path)
+    write_benchmark(settings(path=str(path), only_if_empty=[]), str(tmp_path / "out.parquet"))
+    frame = BENCHMARKS.read(tmp_path / "out.parquet")
+    assert frame["reference"].to_list() == ["1", "2", "3", "4", "5"]
+
+
+def test_limit_is_nested_and_keeps_the_order() -> None:
+    items = [{"item_id": f"a-{number:05d}"} for number in range(100)]
+    few, more = draw(items, 10, 42), draw(items, 40, 42)
+    assert len(few) == 10
+    assert all(item in more for item in few)
+    assert few == sorted(few, key=lambda item: item["item_id"])
+    assert few != items[:10]
+    assert draw(items, 10, 43) != few
+    assert draw(items, 1000, 42) == items
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"q": "x", "a": ', "line 2 must be a JSON object"),
+        ('["x"]', "line 2 must be a JSON object, was list"),
+        ('{"question": "x"}', "row 1 has no column 'image'; columns there: question"),
+    ],
+)
+def test_bad_rows_name_file_row_and_field(tmp_path: Path, line: str, expected: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(ROWS[0]) + "\n" + line + "\n")
+    with pytest.raises(InputError, match="rows.jsonl") as error:
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+    assert expected in str(error.value)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_nothing_usable_and_unknown_format_are_errors(tmp_path: Path) -> None:
+    path = json_lines(tmp_path / "rows.jsonl", ROWS[1:4])
+    with pytest.raises(InputError, match="no row has a question and a reference; left out: .*'no question': 1"):
+        write_benchmark(settings(path=path), str(tmp_path / "out.parquet"))
+    path = json_lines(tmp_path / "rows.txt", ROWS)
+    with pytest.raises(InputError, match="rows.txt: must be one of .jsonl, .csv, .parquet"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.jsonl.gz"])
+def test_a_file_that_is_not_what_its_name_says_is_an_error(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"" if name == "rows.csv" else b"\xff\xfe\x00PAR")
+    with pytest.raises(InputError, match=f"{name}: cannot be read as"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))

@@ -1,0 +1,184 @@
+"""Stage `generations`, with an engine that needs no model; the real engine runs in test_workflow.py."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.engines.vllm import trace_start
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.stages import generation
+from entropy_sentinel.stages.parts import Parts
+
+SETTINGS = {"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
+
+
+class CountingEngine:
+    """Answers the n-th message with n tokens, the first with none; last messages first."""
+
+    provenance = {"engine": "counting", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
+
+    def __init__(self, stop_after: int | None = None, stop: type[BaseException] = KeyboardInterrupt) -> None:
+        self.stop_after, self.stop, self.answered = stop_after, stop, []
+
+    def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+        for done, position in enumerate(reversed(range(len(messages)))):
+            if done == self.stop_after:
+                raise self.stop
+            self.answered.append(messages[position])
+            yield position, response(seeds[position] % 7)
+
+
+def response(n: int, **changes: Any) -> Response:
+    """A response of n tokens."""
+    fields = {
+        "prompt_hash": "0" * 16,
+        "prompt_tokens": 7,
+        "text": "x" * n,
+        "finish_reason": "stop",
+        "token_ids": np.arange(n, dtype=np.uint32),
+        "token_logprobs": np.full(n, -0.5, dtype=np.float32),
+        "top_logprobs": np.tile(-np.arange(TOP_K, dtype=np.float32), (n, 1)),
+    }
+    return Response(**(fields | changes))
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> list[CountingEngine]:
+    """Engines that `write_generations` will be given, one after the other."""
+    waiting: list[CountingEngine] = []
+    monkeypatch.setattr(generation, "make_engine", lambda settings, threads: waiting.pop(0))
+    return waiting
+
+
+def items(n: int) -> pl.DataFrame:
+    ids = [f"a-{number:05d}" for number in range(n)]
+    return BENCHMARKS.frame(
+        {"item_id": ids, "question": [f"What is {{{n}}}?" for n in ids], "reference": ids, "duplicate_of": ids}
+    )
+
+
+def benchmark(tmp_path: Path, n: int) -> str:
+    BENCHMARKS.write(items(n), tmp_path / "items.parquet", {})
+    return str(tmp_path / "items.parquet")
+
+
+def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path, engines: list) -> None:
+    engines.append(CountingEngine())
+    output = tmp_path / "out.parquet"
+    generation.write_generations(benchmark(tmp_path, 3), SETTINGS, 1, str(output))
+    frame = GENERATIONS.read(output)
+    assert frame.select("item_id", "sample").rows() == [(f"a-0000{i}", s) for i in range(3) for s in range(2)]
+    lengths = [generation.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
+    assert frame["n_tokens"].to_list() == lengths
+    assert frame["token_logprobs"].list.len().to_list() == lengths
+    assert not Path(f"{output}.parts").exists()
+    found = read_provenance(output)
+    assert (found["engine"], found["seed"], found["resumed_responses"]) == ("counting", 42, 0)
+
+
+def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
+    responses = [response(0), response(2, token_ids=None), response(3)]
+    keys = [("a", 0), ("b", 0), ("c", 0)]
+    frame = GENERATIONS.check(generation.to_frame(keys, [1, 2, 3], responses, 0))
+    assert frame["token_ids"].to_list() == [[], None, [0, 1, 2]]
+    assert frame["top_logprobs"][2][1].to_list() == [-float(rank) for rank in range(20)]
+    assert frame["top_logprobs"][0].to_list() == []
+    assert frame["top_token_ids"].null_count() == 3
+
+
+def test_interrupted_job_goes_on_where_it_stopped(
+    tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "PART_RESPONSES", 4)
+    path, output = benchmark(tmp_path, 6), tmp_path / "out.parquet"
+    whole = tmp_path / "whole.parquet"
+    engines.append(CountingEngine())
+    generation.write_generations(path, SETTINGS, 1, str(whole))
+
+    first, second = CountingEngine(stop_after=10), CountingEngine()
+    engines.extend([first, second])
+    with pytest.raises(KeyboardInterrupt):
+        generation.write_generations(path, SETTINGS, 1, str(output))
+    assert not output.exists()
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    assert len(first.answered) == 10
+    assert len(second.answered) == 12 - 8  # two whole parts of four were kept
+    frame = GENERATIONS.read(output)
+    assert frame.drop("run").equals(GENERATIONS.read(whole).drop("run"))
+    assert sorted(frame["run"]) == [0] * 8 + [1] * 4
+    assert read_provenance(output)["resumed_responses"] == 4
+
+
+def test_engine_that_fails_loses_nothing_it_has_answered(tmp_path: Path, engines: list) -> None:
+    path, output = benchmark(tmp_path, 6), str(tmp_path / "out.parquet")
+    first, second = CountingEngine(stop_after=10, stop=RuntimeError), CountingEngine()
+    engines.extend([first, second])
+    with pytest.raises(RuntimeError):
+        generation.write_generations(path, SETTINGS, 1, output)
+    generation.write_generations(path, SETTINGS, 1, output)
+    assert (len(first.answered), len(second.answered)) == (10, 2)
+
+
+def test_job_killed_just_before_the_end_needs_no_engine(
+    tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
+    engines.append(CountingEngine())
+    with monkeypatch.context() as patch:
+        patch.setattr(generation, "provenance", lambda *_: exec("raise KeyboardInterrupt"))
+        with pytest.raises(KeyboardInterrupt):
+            generation.write_generations(path, SETTINGS, 1, str(output))
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    assert read_provenance(output)["engine"] == "counting"
+
+
+def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "PART_RESPONSES", 1)
+    path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
+    engines.extend([CountingEngine(stop_after=2), CountingEngine()])
+    with pytest.raises(KeyboardInterrupt):
+        generation.write_generations(path, SETTINGS, 1, output)
+    generation.write_generations(path, SETTINGS | {"seed": 43}, 1, output)
+    assert set(GENERATIONS.read(output)["run"]) == {0}
+
+
+def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
+    for version in ("0.32.0", "0.33.0"):
+        parts = Parts(tmp_path / "parts", GENERATIONS, "same")
+        parts.note({"engine": "vllm", "engine_version": version})
+    assert parts.notes() == {"engine": "vllm", "engine_version": "0.32.0 / 0.33.0"}
+
+
+def test_trace_starts_after_the_last_end_of_thinking() -> None:
+    tokens = np.array([5, 9, 6, 9, 7], dtype=np.uint32)
+    assert trace_start(tokens, None) == 0
+    assert trace_start(tokens, 9) == 4
+    assert trace_start(tokens, 8) == 5
+
+
+def test_prompt_is_the_papers_to_the_letter() -> None:
+    assert PROMPTS["solve-step-by-step"].render("What is {x}?") == (
+        "Solve the following problem step by step, then provide the final numerical answer.\n\n"
+        "Question: What is {x}?\n\nSolution:"
+    )
+
+
+def test_seeds_differ_by_item_sample_model_and_study() -> None:
+    seeds = {
+        generation.request_seed(seed, model, item, sample)
+        for seed in (42, 43)
+        for model in ("a", "b")
+        for item in ("x-00000", "x-00001")
+        for sample in (0, 1)
+    }
+    assert len(seeds) == 16
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert generation.request_seed(42, "a", "x-00000", 0) == generation.request_seed(42, "a", "x-00000", 0)

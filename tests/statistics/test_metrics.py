@@ -1,0 +1,104 @@
+"""Metrics against hand-worked values, the definition of the AUROC, and the paper's published tables."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.statistics.auroc import auroc
+from entropy_sentinel.statistics.errors import aee, rho
+from entropy_sentinel.statistics.spread import median, quartile_range
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def test_aee_is_the_mean_absolute_difference():
+    assert aee([0.5, 0.9, 0.2], [0.6, 0.6, 0.2]) == pytest.approx((0.1 + 0.3 + 0.0) / 3, abs=1e-15)
+
+
+def test_rho_follows_from_the_rank_differences():
+    # Ranks 1 2 3 4 against 2 1 3 4: 1 - 6 * (1 + 1) / (4 * 15).
+    assert rho([0.1, 0.2, 0.3, 0.4], [0.5, 0.4, 0.6, 0.9])[0] == pytest.approx(0.8, abs=1e-12)
+
+
+def test_rho_over_ten_domains_is_one_of_the_published_steps():
+    true = [d / 10 for d in range(10)]
+    estimated = [*true[:8], true[9], true[8]]
+    assert rho(estimated, true)[0] == pytest.approx(1 - 2 / 165, abs=1e-12)
+
+
+def test_rho_gives_ties_their_mean_rank():
+    # Ranks 1.5 1.5 3 against 1 2 3: Pearson's correlation of the ranks is 1.5 / sqrt(1.5 * 2).
+    assert rho([0.2, 0.2, 0.7], [0.1, 0.3, 0.5])[0] == pytest.approx(0.75**0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("estimated", "true", "reason"),
+    [
+        ([], [], "fewer than 2 domains"),
+        ([0.5], [0.4], "fewer than 2 domains"),
+        ([0.5, 0.5, 0.5], [0.1, 0.2, 0.3], "estimated accuracies are all equal"),
+        ([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], "true accuracies are all equal"),
+        ([0.63, 0.63 + 1e-16, 0.63 - 1e-16], [0.1, 0.2, 0.3], "estimated accuracies are all equal"),
+    ],
+)
+def test_rho_is_null_with_its_reason(estimated, true, reason):
+    assert rho(estimated, true) == (None, reason)
+
+
+def test_rho_of_two_domains_is_plus_or_minus_one():
+    assert rho([0.1, 0.2], [0.3, 0.9]) == (pytest.approx(1), None)
+    assert rho([0.1, 0.2], [0.9, 0.3]) == (pytest.approx(-1), None)
+
+
+VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]
+
+
+def test_auroc_is_the_share_of_pairs_in_which_the_incorrect_response_scores_higher():
+    incorrect = [v for v, c in zip(VALUES, CORRECT, strict=True) if not c]
+    correct = [v for v, c in zip(VALUES, CORRECT, strict=True) if c]
+    pairs = [(i > c) + 0.5 * (i == c) for i in incorrect for c in correct]
+    assert auroc(VALUES, CORRECT, larger_is_confident=False) == (pytest.approx(sum(pairs) / len(pairs)), None)
+
+
+def test_auroc_of_a_confidence_is_turned_round():
+    area, _ = auroc(VALUES, CORRECT, larger_is_confident=False)
+    assert auroc(VALUES, CORRECT, larger_is_confident=True) == (pytest.approx(1 - area), None)
+    # Minus an uncertainty is a confidence that separates just as well.
+    confidences = [-value for value in VALUES]
+    assert auroc(confidences, CORRECT, larger_is_confident=True)[0] == pytest.approx(area)
+
+
+@pytest.mark.parametrize(
+    ("correct", "reason"),
+    [
+        ([True, True], "no incorrect response"),
+        ([False, False], "no correct response"),
+        ([], "no response with a label and features"),
+    ],
+)
+def test_auroc_of_one_class_is_null_with_its_reason(correct, reason):
+    assert auroc([0.1, 0.2][: len(correct)], correct, larger_is_confident=False) == (None, reason)
+
+
+def test_quartile_range_takes_the_quartiles_at_n_plus_one_times_p():
+    # Nine values: positions 2.5 and 7.5, hence 25 and 75; the rule "inclusive" would give 40.
+    assert quartile_range([10, 20, 30, 40, 50, 60, 70, 80, 90]) == 50
+    assert quartile_range([0.3]) == 0
+
+
+def test_published_table_3_follows_from_the_rows_of_table_8():
+    """All 40 cells follow within the half unit of the last published digit; none is an exception.
+
+    Nine models put the quartiles half way between two published values, so an IQR that ends in 5 is rounded.
+    """
+    by_model = pl.read_csv(DATA / "table_8_baselines_by_model.csv")
+    rows = pl.read_csv(DATA / "table_3_baselines.csv").rows(named=True)
+    assert len(rows) == 10
+    for row in rows:
+        models = by_model.filter(method=row["method"])
+        assert len(models) == 9
+        for column in ("spearman", "aee"):
+            values = models[column].to_list()
+            assert abs(median(values) - row[f"{column}_median"]) < 1e-9, (row["method"], column)
+            assert abs(quartile_range(values) - row[f"{column}_iqr"]) < 0.005 + 1e-9, (row["method"], column)

@@ -1,0 +1,95 @@
+"""The rooms of the package: imports go down, and one module owns each outside world."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "workflow" / "entropy_sentinel"
+FLOORS = {
+    "frames": 0,
+    "sources": 1,
+    "chat": 1,
+    "features": 1,
+    "statistics": 1,
+    "report": 1,
+    "engines": 2,
+    "judges": 2,
+    "estimators": 2,
+    "config": 3,
+    "jobs": 3,
+    "stages": 4,
+    "analyses": 5,
+    "commands": 6,
+}
+# Modules of these names declare a room's settings and names: they stand on the ground floor, whatever their room.
+DECLARATIONS = ("settings", "catalogue")
+OWNERS = {
+    "vllm": "engines/vllm.py",
+    "datasets": "sources/rows.py",
+    "huggingface_hub": "sources/hub.py",
+    "litellm": "engines/api.py",
+    "math_verify": "judges/math_verify.py",
+}
+LIGHT = {"numpy", "polars", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)
+
+
+def imports(path: Path) -> set[str]:
+    """Dotted names that a file imports, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module)
+    return names
+
+
+def floor(module: list[str]) -> int:
+    """The floor of a module, given as its path below the package."""
+    return 0 if module[-1] in DECLARATIONS else FLOORS[module[0]]
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in MODULES} == set(FLOORS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_go_down(path: Path) -> None:
+    relative = path.relative_to(ROOT)
+    own = floor(list(relative.with_suffix("").parts))
+    for name in imports(path):
+        package, *rest = name.split(".")
+        if package == "entropy_sentinel" and rest:
+            assert floor(rest) <= own, f"{relative} imports {name}"
+        assert package != "snakemake", f"{relative} knows of Snakemake"
+        if package in OWNERS:
+            assert relative.as_posix() == OWNERS[package], f"{relative} imports {package}"
+
+
+def test_the_ground_floor_and_what_plans_import_nothing_heavy() -> None:
+    for path in MODULES:
+        relative = path.relative_to(ROOT)
+        if relative.parts[0] in ("frames", "config", "jobs") or relative.stem in DECLARATIONS:
+            assert {name.split(".")[0] for name in imports(path)} <= LIGHT, path
+
+
+def test_rule_files_import_what_plans_only() -> None:
+    workflow = ROOT.parent
+    for path in [workflow / "common.smk", *workflow.rglob("*.smk")]:
+        for line in path.read_text().splitlines():
+            if line.startswith(("import ", "from ")) and "entropy_sentinel" in line:
+                allowed = (
+                    "import entropy_sentinel",
+                    *(f"from entropy_sentinel.{r}" for r in ("config", "jobs", "frames")),
+                )
+                assert line.startswith(allowed), line
+
+
+def test_scripts_only_unpack_call_and_write() -> None:
+    for path in (ROOT.parent / "scripts").glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 25, path
+        assert not any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text()))), path

@@ -1,0 +1,162 @@
+"""`snakemake --profile slurm` on a real Slurm of one machine: a cut-down demo with a killed and a preempted job."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from slurm.cluster import cluster, obstacle, queue, run, wait_for
+from workflow_runs import Project
+
+STUDY = "slurm-test"
+# Lines of the profile that a user takes out of their comments; the cluster has all that they name.
+SETTINGS = ("slurm_partition: gpu", "constraint: internet", "slurm-status-command: squeue")
+GENERATE = "rule_generation_wildcards_tiny-1m_"  # the plugin's comment on such a job, before the benchmark
+SECRET = "token-that-no-log-may-show"
+TIMEOUT_S = 900  # a bound for a busy machine: all tests take three minutes on two cores
+
+reason = obstacle()
+if not reason and not find_spec("snakemake_executor_plugin_slurm"):
+    reason = "Snakemake has no plugin for Slurm: pip install --no-deps --require-hashes -r envs/slurm.txt"
+pytestmark = pytest.mark.skipif(reason is not None, reason=reason or "")
+
+
+class Run(NamedTuple):
+    """A run that is over, and what was seen of its two generate jobs under way, by Slurm's job id."""
+
+    returncode: int
+    output: str
+    killed: str
+    preempted: str
+    environments: dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A copy of the project, its profile edited as a user would, beside a running cluster."""
+    configs = ["demo/config.yaml", "tests/workflow/slurm/demo.yaml"]
+    project = Project(tmp_path_factory.mktemp("project"), configs, profile="slurm")
+    for setting in SETTINGS:
+        project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)
+    with cluster():
+        yield project
+
+
+@pytest.fixture(scope="module")
+def finished(project: Project) -> Run:
+    """A run up to the report in which one generate job is killed, and one preempted."""
+    with pytest.MonkeyPatch.context() as shell:
+        shell.setenv("HF_TOKEN", SECRET)
+        with started(project) as process:
+            wait_for(lambda: alive(process) and len(under_way(project)) == 2, "two generate jobs", TIMEOUT_S)
+            killed, preempted = under_way(project)
+            environments = {job: environment(job) for job in (killed, preempted)}
+            for pid in pids(killed):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            run("scontrol", "requeue", preempted)
+            output, _ = process.communicate(timeout=TIMEOUT_S)
+    return Run(process.returncode, output, killed, preempted, environments)
+
+
+def test_run_recovers_from_a_killed_and_a_preempted_job(project, finished):
+    assert finished.returncode == 0, finished.output
+    assert (project.folder / f"results/{STUDY}/math-verify/report.html").exists()
+    assert finished.output.count("Trying to restart job") == 1
+    assert "Restarts=1" in details(finished.preempted)
+
+
+def test_every_generate_job_has_a_gpu_of_its_own(finished):
+    devices = {environment["CUDA_VISIBLE_DEVICES"] for environment in finished.environments.values()}
+    assert devices == {"0", "1"}
+
+
+def test_settings_of_the_profile_reach_slurm(finished):
+    killed = details(finished.killed)
+    assert "Partition=gpu" in killed
+    assert "TresPerJob=gres:gpu:1" in killed
+    assert "MinMemoryNode=16000M" in killed
+    (retried,) = submissions("rule_generation") - {finished.killed, finished.preempted}
+    assert "MinMemoryNode=32000M" in details(retried)
+    assert all("Features=internet" in details(job) for job in submissions("rule_label"))
+
+
+def test_estimates_travel_in_one_submission(project, finished):
+    assert len(list((project.folder / f"results/{STUDY}/estimates").rglob("*.parquet"))) == 3
+    (group,) = submissions("rule_estimate")
+    assert "NumCPUs=3" in details(group)
+
+
+def test_logs_are_found_by_model_and_benchmark_or_group(project, finished):
+    assert (project.folder / f"logs/{STUDY}/estimates/math-verify/tiny-1m/averages+counting-on.log").exists()
+    benchmark = queue("all")[finished.killed].removeprefix(GENERATE)
+    assert (project.folder / f"logs/{STUDY}/generations/tiny-1m/{benchmark}.log").exists()
+    assert (project.folder / f"logs/slurm/rule_generation/tiny-1m_{benchmark}/{finished.killed}.log").exists()
+
+
+def test_jobs_see_the_secrets_of_the_shell_and_no_log_does(project, finished):
+    assert {environment["HF_TOKEN"] for environment in finished.environments.values()} == {SECRET}
+    logs = [finished.output, *(path.read_text() for path in (project.folder / "logs").rglob("*.log"))]
+    assert not any(SECRET in text for text in logs)
+
+
+def test_second_run_has_nothing_to_do(project, finished):
+    assert "Nothing to be done" in project.run()
+
+
+def test_interrupt_empties_the_queue(project, finished):
+    # Each job wants both GPUs: one runs, the other waits.
+    greedy = ["--forcerun", "generation", "--until", "generation", "--set-resources", "generation:gpu=2"]
+    with started(project, *greedy) as process:
+        wait_for(lambda: alive(process) and queue("running") and queue("pending"), "a waiting job", TIMEOUT_S)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode != 0
+    wait_for(lambda: not queue(), "an empty queue")
+
+
+@contextmanager
+def started(project: Project, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A run on the cluster, killed at the end of the context if it is not over."""
+    # The profile leaves the default of 40 s, for jobs that last longer.
+    with project.start(*arguments, "--slurm-init-seconds-before-status-checks", "2") as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def alive(process: subprocess.Popen) -> bool:
+    assert process.poll() is None, process.stdout.read()
+    return True
+
+
+def under_way(project: Project) -> list[str]:
+    """The running generate jobs whose script has opened its log."""
+    logs = project.folder / f"logs/{STUDY}/generations/tiny-1m"
+    jobs = {job: comment.removeprefix(GENERATE) for job, comment in queue("running").items() if GENERATE in comment}
+    return [job for job, benchmark in jobs.items() if (logs / f"{benchmark}.log").exists()]
+
+
+def submissions(rule: str) -> set[str]:
+    return {job for job, comment in queue("all").items() if comment.startswith(rule)}
+
+
+def details(job: str) -> str:
+    return run("scontrol", "show", "job", "--details", job)
+
+
+def pids(job: str) -> list[int]:
+    """Processes of a running job, in the order of their start."""
+    return sorted(int(line.split()[0]) for line in run("scontrol", "listpids", job).splitlines()[1:])
+
+
+def environment(job: str) -> dict[str, str]:
+    """What the last process of a job found in its environment."""
+    lines = Path(f"/proc/{pids(job)[-1]}/environ").read_text().split("\0")
+    return dict(line.split("=", 1) for line in lines if line)

@@ -1,0 +1,204 @@
+"""The real workflow on a cut-down demo: it runs once on the real engine, and then reruns exactly what changed."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from workflow_runs import Project
+
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.frames.generation import GENERATIONS
+
+PACKAGE = "workflow/entropy_sentinel"
+BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
+AFTER_FEATURES = {"feature": 3, "observation": 1, "estimate": 4, "sweep": 1, "domain_statistics": 1, "report": 1}
+AFTER_GENERATIONS = {"generation": 3, "label": 3} | AFTER_FEATURES
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The cut-down demo, run to the end. One benchmark file is larger than Snakemake's default limit for checksums."""
+    project = Project(tmp_path_factory.mktemp("project"), ["demo/config.yaml", "tests/workflow/tiny.yaml"])
+    large = project.folder / "demo" / "benchmarks" / "percentages.jsonl"
+    rows = [json.loads(line) for line in large.read_text().splitlines()]
+    large.write_text("".join(json.dumps(row | {"padding": "x" * 10_000}) + "\n" for row in rows))
+    assert large.stat().st_size > 1_000_000
+    project.run()
+    return project
+
+
+@pytest.fixture
+def edit(project: Project) -> Iterator:
+    """`project.edit`, undone after the test."""
+    undo = []
+    yield lambda *change: undo.append(project.edit(*change))
+    for step in reversed(undo):
+        step()
+
+
+def results(project: Project) -> Path:
+    return project.folder / "results" / "tiny"
+
+
+def test_second_run_has_nothing_to_do(project: Project) -> None:
+    assert project.planned() == {}
+    assert "Nothing to be done" in project.run()
+
+
+def test_traces_are_whole_and_say_where_they_come_from(project: Project) -> None:
+    path = results(project) / "generations" / "tiny-1m" / "percentages.parquet"
+    traces = GENERATIONS.check(GENERATIONS.read(path))
+    assert len(traces) == 40
+    assert traces["token_logprobs"].list.len().equals(traces["n_tokens"].cast(pl.UInt32), check_names=False)
+    assert traces["top_logprobs"].list.len().equals(traces["n_tokens"].cast(pl.UInt32), check_names=False)
+    steps = traces["top_logprobs"].explode(empty_as_null=False, keep_nulls=False).arr.to_list()
+    assert steps.list.eval(pl.element().diff().drop_nulls().max() <= 0).explode().all(), "largest first"
+    assert (steps.list.eval(pl.element().exp().sum()).explode() <= 1 + 1e-5).all(), "probabilities"
+    provenance = read_provenance(path)
+    assert provenance["engine"] == "vllm"
+    assert provenance["logprobs_mode"] == "raw_logprobs"
+    assert (provenance["seed"], provenance["top_k"], provenance["prompt_version"]) == (42, 20, 1)
+    assert provenance["sampling"] == {"temperature": 0.5, "top_p": 1.0, "max_tokens": 256}
+    for key in ("engine_version", "weights", "revision", "prompts_hash"):
+        assert provenance[key], key
+
+
+def test_features_follow_from_the_traces_by_the_definition(project: Project) -> None:
+    """By numpy, for one response: H(t) over the top 20, its sum, and the sampled tokens' likelihood."""
+    import numpy as np
+
+    generations = results(project) / "generations" / "tiny-1m" / "percentages.parquet"
+    trace = GENERATIONS.read(generations).row(7, named=True)
+    feature = FEATURE_FRAME.read(results(project) / "features" / "tiny-1m" / "percentages.parquet").row(7, named=True)
+    log_p = np.array(trace["top_logprobs"], dtype=np.float64)
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    assert feature["se_sum"] == pytest.approx(entropy.sum())
+    assert feature["max"] == pytest.approx(entropy.max())
+    assert feature["nll_sum"] == pytest.approx(-np.sum(trace["token_logprobs"], dtype=np.float64), rel=1e-6)
+    assert all(feature[name] is not None for name in FEATURES)
+
+
+def test_report_and_tables_are_there(project: Project) -> None:
+    judge = results(project) / "math-verify"
+    assert "Extremes" in (judge / "summary.txt").read_text()
+    assert (judge / "report.html").stat().st_size > 20_000
+    assert sorted(path.name for path in (judge / "tables").iterdir()) == [
+        f"table_{number}.{kind}" for number in (2, 5) for kind in ("csv", "md", "tex")
+    ]
+    assert not list(project.folder.glob("results/**/*.partial"))
+
+
+def test_added_model_runs_its_own_jobs_only(project: Project) -> None:
+    config = {"run": {"models": ["tiny-1m", "tiny-3m"]}}
+    (project.folder / "two.yaml").write_text(yaml.safe_dump(config))
+    assert project.over("two.yaml").planned() == {
+        "generation": 3,
+        "label": 3,
+        "feature": 3,
+        "observation": 1,
+        "estimate": 4,
+        "sweep": 1,
+        "domain_statistics": 1,
+        "report": 1,
+    }
+
+
+def test_change_of_features_reruns_features_and_what_follows(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/features/compute.py", "FLAT_STD = 1e-6", "FLAT_STD = 1e-5")
+    assert project.planned() == AFTER_FEATURES
+
+
+def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/estimators/training.py", "max_iter=1000", "max_iter=2000")
+    assert project.planned() == {"estimate": 4, "sweep": 1, "report": 1}
+
+
+def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/stages/generation.py", "done = set(", "done = frozenset(")
+    edit(f"{PACKAGE}/engines/vllm.py", "use_tqdm=False", "use_tqdm=True")
+    assert project.planned() == {}
+    edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
+    assert project.planned().items() >= AFTER_GENERATIONS.items()
+
+
+def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/frames/contract.py", 'compression="zstd"', 'compression="lz4"')
+    planned = project.planned()
+    assert planned == AFTER_FEATURES
+
+
+def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/features/compute.py", '"""The 17 features of a response', '"""Seventeen features of a response')
+    edit(f"{PACKAGE}/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
+    edit("workflow/scripts/feature.py", "with job_log", "# a comment\nwith job_log")
+    now = time.time() + 5
+    for folder in ("demo", "workflow", "results"):
+        for path in (project.folder / folder).rglob("*"):
+            if path.is_file():
+                os.utime(path, (now, now))
+    assert project.planned() == {}
+
+
+def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
+    assert project.planned("--config", "estimation={trees: 30}") == {"estimate": 4, "sweep": 1, "report": 1}
+
+
+def test_published_count_reruns_the_report_alone(project: Project) -> None:
+    assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"report": 1}
+
+
+def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -> None:
+    process = project.start("--dry-run", "--config", "estimation={tress: 30}")
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert re.search(r"demo/config.yaml.*: estimation: unknown key 'tress'; known keys: default, test_share", output)
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "generations/tiny-1m/one-digit-addition",
+        "labels/math-verify/tiny-1m/percentages",
+        "estimates/math-verify/tiny-1m/percentages",
+    ],
+)
+def test_killed_in_any_stage_and_resumed(project: Project, name: str) -> None:
+    """Snakemake and its jobs die with SIGKILL once a job has begun; the next run completes with the same result."""
+    output, log = results(project) / f"{name}.parquet", project.folder / "logs" / "tiny" / f"{name}.log"
+    target = str(output.relative_to(project.folder))
+    before = pl.read_parquet(output)
+    output.unlink()
+    log.unlink()
+    project.kill_when(log.exists, target)
+    assert not output.exists()
+    project.run("--unlock")
+    assert project.planned(target)
+    project.run(target)
+    assert pl.read_parquet(output).drop("run", strict=False).equals(before.drop("run", strict=False))
+    assert project.planned().keys() <= {
+        "observation",
+        "estimate",
+        "sweep",
+        "domain_statistics",
+        "report",
+        "feature",
+        "label",
+    }
+
+
+def test_after_all_that_a_run_leaves_nothing_to_do(project: Project) -> None:
+    tables = sorted((results(project) / "math-verify" / "tables").iterdir())
+    before = [table.read_bytes() for table in tables]
+    project.run()
+    assert project.planned() == {}
+    assert [table.read_bytes() for table in tables] == before
+    assert not list(project.folder.glob("results/**/*.parts"))

@@ -1,0 +1,1 @@
+"""Floor 5: what is read off the stages' files, one folder per question."""

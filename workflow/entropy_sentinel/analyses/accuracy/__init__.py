@@ -1,0 +1,1 @@
+"""How accurate the estimates are: the tables and figures of the paper."""

@@ -1,0 +1,107 @@
+"""What tables and figures share: picking results of the sweep and summing them up over models and groups."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.headings import Groups, baseline_title, id_of
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, baseline_name
+from entropy_sentinel.statistics.spread import median, quartile_range
+
+# Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
+LARGEST_K = 4
+MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
+CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
+
+
+def spread(values: pl.Series) -> tuple[float | None, float | None]:
+    """Median and interquartile range, in the unit of the values, nulls left out.
+
+    Both are null where no value is left, and the range also where only one is.
+    """
+    present = values.drop_nulls().to_numpy()
+    if not len(present):
+        return None, None
+    return median(present), quartile_range(present) if len(present) > 1 else None
+
+
+def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Rows of all 48 configurations for the groups, of at most LARGEST_K benchmarks, that ran all of them."""
+    rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
+    ran = pl.col("estimator").n_unique().over("model", "group")
+    return rows.filter(ran == len(CONFIGURATIONS))
+
+
+def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+    """The column's values, each once, in the order of the frame."""
+    return frame[column].unique(maintain_order=True).to_list()
+
+
+def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Rows by (model, group, estimator, scope)."""
+    key = ("model", "group", "estimator", "scope")
+    return {tuple(row[name] for name in key): row for row in sweep.iter_rows(named=True)}
+
+
+def against_baselines(sweep: pl.DataFrame, groups: Groups, name: str) -> tuple[pl.DataFrame, dict[str, str]]:
+    """A named group's results of its own configuration and the baselines, and these estimators' titles."""
+    default = groups[name]["estimator"]
+    titles = {default: "Default"} | {baseline_name(f): baseline_title(baseline_name(f)) for f in BASELINES}
+    rows = sweep.filter(pl.col("group") == id_of(groups, name), pl.col("estimator").is_in(list(titles)))
+    return rows, {name: title for name, title in titles.items() if name in set(rows["estimator"])}
+
+
+def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
+    """Weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
+
+    The sum over a group's benchmarks of n_b times the mean over models of the accuracy, divided by the sum of
+    n_b, in [0, 1]; n_b is the benchmark's number of responses. Null where a benchmark has no accuracy.
+    """
+    benchmarks = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
+    table = {name: (accuracy, n) for name, accuracy, n in benchmarks.iter_rows()}
+    rows = []
+    for group in sorted(set(groups)):
+        parts = [table.get(benchmark, (None, 0)) for benchmark in group.split("+")]
+        known = all(accuracy is not None for accuracy, _ in parts)
+        total = sum(n for _, n in parts)
+        rows.append((group, sum(accuracy * n for accuracy, n in parts) / total if known else None))
+    return pl.DataFrame(rows, schema={"group": pl.String, "group_accuracy": pl.Float64}, orient="row")
+
+
+def missing_notes(sweep: pl.DataFrame, group: str, title: str) -> list[str]:
+    """One line for each model of the sweep that has no results for the group."""
+    there = set(sweep.filter(pl.col("group") == group)["model"])
+    return [f"{model} has no results for {title}." for model in names_in(sweep, "model") if model not in there]
+
+
+def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
+    """One line for each of the measures shown and each reason for which it is null, with how often per model."""
+    notes = []
+    for measure in measures:
+        nulls = sweep.filter(pl.col(measure).is_null())
+        for (reason,), part in nulls.group_by("reason", maintain_order=True):
+            counts = part.group_by("model", maintain_order=True).len().iter_rows()
+            where = ", ".join(f"{model} {count}" for model, count in counts)
+            notes.append(
+                f"{MEASURES[measure]} is undefined, shown as - and left out of medians, in {len(part)} of {len(sweep)} "
+                f"results ({where}): {reason or 'no reason given'}."
+            )
+    return notes
+
+
+def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
+    """Quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
+
+    Columns `centre`, `median`, `lower`, `upper` and `n`, by rising centre; quartiles by the tables' rule.
+    """
+    accuracy = points["group_accuracy"].to_numpy()
+    edges = np.histogram_bin_edges(accuracy, bins)
+    places = np.clip(np.digitize(accuracy, edges) - 1, 0, bins - 1)
+    rows = []
+    for place in np.unique(places):
+        values = points["aee"].to_numpy()[places == place]
+        lower, middle, upper = np.quantile(values, [0.25, 0.5, 0.75], method="weibull")
+        rows.append((edges[place : place + 2].mean(), middle, lower, upper, len(values)))
+    return pl.DataFrame(rows, schema=["centre", "median", "lower", "upper", "n"], orient="row")

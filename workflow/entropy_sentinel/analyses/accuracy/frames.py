@@ -1,0 +1,63 @@
+"""What the analysis reads off all estimates: `{judge}/sweep.parquet`, `auroc.parquet` and `domains.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract
+
+SWEEP = Contract(
+    stage="sweep",
+    key=("model", "group", "estimator", "scope"),
+    columns=(
+        Column("model", pl.String, "language model"),
+        Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`"),
+        Column("k", pl.UInt8, "size of the training group", "benchmarks"),
+        Column("estimator", pl.String, "configuration or baseline"),
+        Column(
+            "scope",
+            pl.String,
+            "`held_out`: domains outside the group; `all`: also the group's, by their test split",
+        ),
+        Column("n_domains", pl.UInt8, "domains with an estimate and a true accuracy", "domains"),
+        Column(
+            "aee",
+            pl.Float64,
+            "accuracy estimation error: mean |estimated - true| over domains",
+            "1",
+            nullable=True,
+        ),
+        Column("rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True),
+        Column("reason", pl.String, "why AEE or rho is null", nullable=True),
+    ),
+)
+
+AUROC = Contract(
+    stage="auroc",
+    key=("model", "benchmark", "feature"),
+    columns=(
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
+        Column("feature", pl.String, "one of the 17"),
+        Column("auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True),
+        Column("n_correct", pl.UInt32, "rows labelled correct, with features", "responses"),
+        Column("n_incorrect", pl.UInt32, "rows labelled incorrect, with features", "responses"),
+        Column("reason", pl.String, "why the AUROC is null", nullable=True),
+    ),
+)
+
+DOMAINS = Contract(
+    stage="domains",
+    key=("model", "benchmark"),
+    columns=(
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
+        Column("n_responses", pl.UInt32, "all rows", "responses"),
+        Column("n_correct", pl.UInt32, "labelled correct", "responses"),
+        Column("n_incorrect", pl.UInt32, "labelled incorrect", "responses"),
+        Column("n_unlabelled", pl.UInt32, "label null", "responses"),
+        Column("n_featureless", pl.UInt32, "features null", "responses"),
+        Column("n_truncated", pl.UInt32, "cut off at the token limit", "responses"),
+        Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),
+        Column("accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True),
+        Column("reasons", pl.String, "the null reasons and their counts, JSON"),
+    ),
+)

@@ -1,1 +1,0 @@
-"""Layer 2: pure computation on frames and arrays. No files, no network, no clock."""

@@ -1,0 +1,134 @@
+"""What a configuration asks for: its training groups and the settings that each stage's results depend on.
+
+A job carries its stage's settings as one dict, so that Snakemake reruns it when one of them changes, and only then.
+"""
+
+import math
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.weights import folder_fingerprint
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.settings import Model
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, baseline_name
+from entropy_sentinel.estimators.settings import group_id
+from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
+from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
+from entropy_sentinel.frames.label import LABEL_VERSION
+
+
+def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
+    """Every training group of the study, by id, with the estimators to run for it, in a fixed order.
+
+    A group that several settings ask for gets the union of what they ask.
+    """
+    wanted: dict[str, set[str]] = {}
+    everything = {configuration.name for configuration in CONFIGURATIONS}
+    for name in config.run.groups:
+        group = config.groups[name]
+        estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}
+        wanted.setdefault(group.group_id, set()).update(estimators)
+    for sweep in config.run.sizes:
+        estimators = everything if sweep.configurations == "all" else {config.estimation.default}
+        for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
+            wanted.setdefault(group_id(benchmarks), set()).update(estimators)
+    baselines = tuple(baseline_name(feature) for feature in config.estimation.baselines)
+    return {group: in_order(estimators) + baselines for group, estimators in wanted.items()}
+
+
+def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
+    """Configurations in the order of `CONFIGURATIONS`, each once."""
+    wanted = set(estimators)
+    return tuple(configuration.name for configuration in CONFIGURATIONS if configuration.name in wanted)
+
+
+def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
+    """What the rows of a benchmark depend on."""
+    return {
+        "version": BENCHMARK_VERSION,
+        "benchmark": benchmark,
+        "limit": config.limit,
+        "seed": config.seed,
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items"}),
+    }
+
+
+def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
+    """What the traces of a model on a benchmark depend on, the items aside."""
+    settings, shared = config.models[model], config.generation
+    job = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    if settings.source is not None:
+        return {
+            **job,
+            "engine": "source",
+            "source": source_file(config, model, benchmark),
+            "logprobs_mode": settings.source_logprobs_mode,
+            "samples": shared.samples,
+            "sampling": shared.sampling.model_dump() | settings.sampling,
+        }
+    return {
+        **job,
+        **_origin(settings),
+        "prompt": shared.prompt,
+        "prompt_version": PROMPTS[shared.prompt].version,
+        "samples": shared.samples,
+        "sampling": shared.sampling.model_dump() | settings.sampling,
+        "top_k": TOP_K,
+        "seed": config.seed,
+        "engine_args": shared.engine_args | settings.engine_args,
+        "chat_template_kwargs": settings.chat_template_kwargs,
+        "template_date": settings.template_date and settings.template_date.isoformat(),
+        "trace_after": settings.trace_after,
+        "lora": settings.lora,
+        "lora_revision": settings.lora and folder_fingerprint(settings.lora),
+        "keep_top_token_ids": shared.keep_top_token_ids,
+        "environment": shared.environment,
+    }
+
+
+def _origin(model: Model) -> dict[str, Any]:
+    """Where a model's responses come from, and of which version."""
+    if model.api is not None:
+        return {"engine": "api", "api": {"model": model.api.model}, "revision": model.revision}
+    if model.path is not None:
+        return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
+    return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
+
+
+def source_file(config: Config, model: str, benchmark: str) -> str | None:
+    """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
+    folder = config.models[model].source
+    return None if folder is None else str(Path(folder) / f"{benchmark}.parquet")
+
+
+def gpus(config: Config, model: str) -> int:
+    """GPUs of one generate job: none for a server behind an API and for traces made elsewhere."""
+    settings = config.models[model]
+    if settings.api is not None or settings.source is not None:
+        return 0
+    arguments = config.generation.engine_args | settings.engine_args
+    sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+    return math.prod(arguments.get(size, 1) for size in sizes)
+
+
+def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
+    """The file of labels made elsewhere; None where the judge is run."""
+    folder = config.judges[judge].path
+    return None if folder is None else str(Path(folder) / model / f"{benchmark}.parquet")
+
+
+def judge_settings(config: Config, judge: str) -> dict[str, Any]:
+    """What the labels of a judge depend on."""
+    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump(exclude_none=True)}
+
+
+def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, Any]:
+    """What the estimates of a training group depend on, the observations aside."""
+    return {
+        "estimators": list(estimators),
+        "seed": config.seed,
+        **config.estimation.model_dump(exclude={"default", "test_share", "baselines"}),
+    }

@@ -1,0 +1,41 @@
+"""The identity of a model in a local folder: its weights by content."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+# Files of a model folder up to this size are hashed whole, larger ones in blocks all over them: it is done
+# whenever the workflow is planned, and 16 GB of weights must not take a minute each time.
+_WHOLE_BYTES = 64 * 2**20
+_BLOCK_BYTES = 64 * 2**10
+_BLOCKS = 256
+
+
+def folder_fingerprint(folder: str) -> str:
+    """12 hex digits over the names, sizes and contents of a model folder's files, READMEs aside."""
+    files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and path.suffix != ".md"]
+    return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+
+
+@cache
+def _fingerprint(files: tuple[tuple[Path, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for path, size, _ in files:
+        digest.update(json.dumps([path.name, size]).encode())
+        for block in _blocks(path, size):
+            digest.update(block)
+    return digest.hexdigest()[:12]
+
+
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    """The whole of a small file; blocks at equal distances of a large one, the last ending with it."""
+    starts = range(0, size, _BLOCK_BYTES)
+    if size > _WHOLE_BYTES:
+        step = (size - _BLOCK_BYTES) / (_BLOCKS - 1)
+        starts = [round(number * step) for number in range(_BLOCKS)]
+    with path.open("rb") as file:
+        for start in starts:
+            file.seek(start)
+            yield file.read(_BLOCK_BYTES)

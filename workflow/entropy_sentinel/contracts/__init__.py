@@ -1,1 +1,0 @@
-"""Layer 0: what the stages agree on. Imports nothing heavier than Polars and Pydantic."""

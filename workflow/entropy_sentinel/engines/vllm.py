@@ -1,0 +1,136 @@
+"""The vLLM engine, in this process. The only module that imports vllm.
+
+The same code serves a GPU machine and a CPU build of vLLM; only the engine's arguments and the installed build differ.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.generation import TOP_K
+
+
+class VllmEngine:
+    """A loaded model that answers chats of one user message."""
+
+    def __init__(self, settings: Mapping[str, Any], threads: int) -> None:
+        """Load the model of `config.study.generation_settings` on `threads` CPU cores; takes seconds to minutes.
+
+        Raises ConfigError if vLLM refuses the model or an engine argument.
+        """
+        os.environ.update({"OMP_NUM_THREADS": str(threads), **settings["environment"]})  # read during the import
+        import vllm
+
+        self._vllm, self._settings = vllm, settings
+        arguments = {
+            "model": settings["weights"],
+            "revision": settings.get("commit"),  # of weights on the hub
+            "max_logprobs": TOP_K,
+            # The distribution of the model, before temperature: what the features are defined on.
+            "logprobs_mode": "raw_logprobs",
+            "seed": settings["seed"],
+            "enable_lora": settings["lora"] is not None,
+            **settings["engine_args"],
+        }
+        try:
+            self._engine = vllm.LLM(**arguments)
+        except (TypeError, ValueError, OSError) as error:
+            raise ConfigError(f"models.{settings['model']}: vLLM {vllm.__version__} refuses it: {error}") from error
+        self.provenance = {
+            "engine": "vllm",
+            "engine_version": vllm.__version__,
+            "logprobs_mode": arguments["logprobs_mode"],
+        }
+        self._thinking_end = self._token_id(settings["trace_after"])
+
+    def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+        """Answer each message with its own seed: (position in `messages`, response), in the order they are done."""
+        if not messages:
+            return
+        sampling = [
+            self._vllm.SamplingParams(
+                **self._settings["sampling"],
+                seed=seed,
+                logprobs=TOP_K,
+                flat_logprobs=True,
+                # Without it the engine would send every token on its own.
+                output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
+            )
+            for seed in seeds
+        ]
+        requests = self._engine.enqueue_chat(
+            [[{"role": "user", "content": message}] for message in messages],
+            sampling,
+            use_tqdm=False,
+            lora_request=self._lora(),
+            chat_template_kwargs=self._template_variables(),
+        )
+        # The engine adds a random suffix to the ids of its queue, which outputs come without.
+        positions = {request.split("-")[0]: position for position, request in enumerate(requests)}
+        while self._engine.llm_engine.has_unfinished_requests():
+            for output in self._engine.llm_engine.step():
+                if output.finished:
+                    yield positions[output.request_id], self._response(output)
+
+    def _lora(self) -> Any:
+        if self._settings["lora"] is None:
+            return None
+        from vllm.lora.request import LoRARequest
+
+        return LoRARequest("lora", 1, self._settings["lora"])
+
+    def _template_variables(self) -> dict[str, Any]:
+        """Variables of the chat template; a pinned date stands in for the template's own clock."""
+        variables = dict(self._settings["chat_template_kwargs"])
+        if pinned := self._settings["template_date"]:
+            variables["strftime_now"] = date.fromisoformat(pinned).strftime
+        return variables
+
+    def _token_id(self, token: str | None) -> int | None:
+        if token is None:
+            return None
+        token_id = self._engine.get_tokenizer().get_vocab().get(token)
+        if token_id is None:
+            raise ConfigError(
+                f"models.{self._settings['model']}.trace_after: '{token}' must be one token of the model's vocabulary"
+            )
+        return token_id
+
+    def _response(self, output: Any) -> Response:
+        """Unpack one output; its flat log-probabilities hold, per step, the sampled token and then the top k."""
+        completion = output.outputs[0]
+        token_ids = np.asarray(completion.token_ids, dtype=np.uint32)
+        shape = (len(token_ids), 1 + TOP_K)
+        flat = completion.logprobs if len(token_ids) else None
+        logprobs = np.asarray(flat.logprobs if flat else [], dtype=np.float32).reshape(shape)
+        keep = self._settings["keep_top_token_ids"]
+        ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:] if keep else None
+        prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
+        return Response(
+            prompt_hash=hashlib.sha256(prompt).hexdigest()[:16],
+            prompt_tokens=len(output.prompt_token_ids),
+            text=completion.text,
+            finish_reason=completion.finish_reason,
+            token_logprobs=logprobs[:, 0],
+            top_logprobs=logprobs[:, 1:],
+            trace_start=trace_start(token_ids, self._thinking_end),
+            token_ids=token_ids,
+            top_token_ids=ids,
+        )
+
+
+def trace_start(tokens: np.ndarray, thinking_end: int | str | None) -> int:
+    """The position after the last `thinking_end` among tokens, ids or strings.
+
+    0 where none is set; the length where it never came.
+    """
+    if thinking_end is None:
+        return 0
+    ends = np.flatnonzero(tokens == thinking_end)
+    return int(ends[-1]) + 1 if len(ends) else len(tokens)

@@ -1,0 +1,57 @@
+"""Stage `generations`: responses and their log-probability traces, `generations/{model}/{benchmark}.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract
+
+# Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
+# generate job, in place of a hash of its code: a refactoring must not cost GPU time.
+GENERATION_VERSION = 1
+
+# The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
+TOP_K = 20
+
+# Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
+OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
+
+GENERATIONS = Contract(
+    stage="generations",
+    key=("item_id", "sample"),
+    columns=(
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
+        Column("seed", pl.Int64, "seed of this request; -1 where traces made elsewhere have none"),
+        Column("run", pl.UInt16, "which run of the job answered: 0, or more where a killed job was resumed"),
+        Column("prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"),
+        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt", "tokens"),
+        Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
+        Column(
+            "finish_reason",
+            pl.String,
+            "`stop`, `length` where the response was cut off at the token limit, or a provider's other reason for "
+            "which it is not whole, such as `content_filter`",
+        ),
+        Column("text", pl.String, "the response"),
+        Column("trace_start", pl.UInt32, "first token that the features are over: 0, or after the thinking", "tokens"),
+        Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null where a server gives none", nullable=True),
+        Column("token_logprobs", pl.List(pl.Float32), "(T,) log-probability of the sampled token", "nats"),
+        Column(
+            "top_logprobs",
+            pl.List(pl.Array(pl.Float32, TOP_K)),
+            "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not",
+            "nats",
+        ),
+        Column(
+            "top_token_ids",
+            pl.List(pl.Array(pl.UInt32, TOP_K)),
+            "(T, 20) the most likely tokens; null unless generation.keep_top_token_ids is set",
+            nullable=True,
+        ),
+        Column(
+            "displaced_steps",
+            pl.UInt32,
+            "steps at which a server may have put the sampled token in the place of the 20th most likely",
+            "tokens",
+        ),
+    ),
+)

@@ -1,0 +1,25 @@
+"""Stage `labels`: a judge's verdicts, `labels/{judge}/{model}/{benchmark}.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract
+
+# Raised by hand when verdicts move, for the reason given at GENERATION_VERSION: a judge may cost money.
+LABEL_VERSION = 1
+
+LABELS = Contract(
+    stage="labels",
+    key=("item_id", "sample"),
+    columns=(
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        Column(
+            "label",
+            pl.Boolean,
+            "whether the response is correct; null where the judge cannot say",
+            nullable=True,
+        ),
+        Column("reason", pl.String, "why the label is null; null where there is a label", nullable=True),
+        Column("answer", pl.String, "the final answer that the judge compared", nullable=True),
+    ),
+)

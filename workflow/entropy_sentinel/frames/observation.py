@@ -1,0 +1,23 @@
+"""Stage `observations`: all that an estimator sees of one model, `observations/{judge}/{model}.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.features.catalogue import MEANINGS
+from entropy_sentinel.frames.contract import Column, Contract
+
+OBSERVATIONS = Contract(
+    stage="observations",
+    key=("benchmark", "item_id", "sample"),
+    columns=(
+        Column("benchmark", pl.String, "domain"),
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
+        Column("label", pl.Boolean, "whether the response is correct", nullable=True),
+        Column("label_reason", pl.String, "why the label is null", nullable=True),
+        Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
+        Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
+        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
+        Column("feature_reason", pl.String, "why the features are null", nullable=True),
+    ),
+)

@@ -1,0 +1,34 @@
+"""What a judge is: it is shown cases, and gives a verdict on each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a judge is shown."""
+
+    question: str
+    response: str
+    reference: str
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says: correct (True), incorrect (False), or None with the reason; never a guess."""
+
+    label: bool | None
+    answer: str | None = None
+    reason: str | None = None
+
+
+class Judge(Protocol):
+    """Anything that labels responses. `version` names the software behind it, for the provenance."""
+
+    version: str
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, in order."""
+        ...

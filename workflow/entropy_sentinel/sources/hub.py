@@ -1,0 +1,123 @@
+"""The Hugging Face hub: the commit that an id stands for, and its files. The only module that imports huggingface_hub.
+
+With HF_HUB_OFFLINE=1 everything comes from the local cache, which `snakemake prefetch` fills. Error messages never
+repeat what the hub answered: it may hold parts of a request.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import httpx
+import huggingface_hub
+from huggingface_hub import constants, errors
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import whole_file
+
+log = logging.getLogger(__name__)
+
+Kind = Literal["dataset", "model"]
+
+
+def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
+    """The commit that a study uses: the one that `revision` stood for when the study first used it.
+
+    `folder` is `results/<study>/revisions`; the record is one JSON file per id. A branch that has moved since changes
+    nothing: to accept what it is now, set `revision` to another value, such as the new commit, or delete the record.
+    Raises InputError as `resolve` does.
+    """
+    record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
+    recorded = json.loads(record.read_text()) if record.exists() else None
+    if recorded is not None and recorded["revision"] == revision:
+        return recorded["commit"]
+    commit = resolve(kind, repo_id, revision)
+    if recorded is not None:
+        log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
+    write_json(record, {"id": repo_id, "revision": revision, "commit": commit})
+    return commit
+
+
+def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
+    """The commit (40 hex digits) that a commit, tag or branch stands for; None is the default branch.
+
+    Raises InputError where there is no such thing, no access to it, no network, or, offline, no copy in the cache.
+    """
+    api, offline = huggingface_hub.HfApi(), constants.is_offline_mode()
+    with _plain_errors(kind, repo_id, revision):
+        if not offline:
+            api.auth_check(repo_id, repo_type=kind)  # metadata of a gated repository is public, its files are not
+        asked = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
+        commit = api.resolve_revision(**asked, revision=revision).resolved
+        if offline:  # a commit hash resolves to itself, whether it is in the cache or not
+            api.snapshot_download(**asked, revision=commit, ignore_patterns=["*"])
+    return commit
+
+
+def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
+    """The folder in the cache with all files of a commit, but those that a pattern in `ignore` matches.
+
+    What is not there is downloaded. Raises InputError as `resolve` does.
+    """
+    with _plain_errors(kind, repo_id, commit):
+        return huggingface_hub.HfApi().snapshot_download(
+            repo_id,
+            repo_type=kind,
+            revision=commit,
+            ignore_patterns=list(ignore),
+            local_files_only=constants.is_offline_mode(),
+        )
+
+
+def write_json(path: str | Path, content: dict[str, str | None]) -> None:
+    """Write a small JSON file in one step: a reader sees the whole file or none."""
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n")
+
+
+@contextmanager
+def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[None]:
+    """Turn what huggingface_hub raises into an InputError that says what to do."""
+    page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
+    try:
+        yield
+    except errors.GatedRepoError:
+        problem = (
+            f"is gated, and this account has no access: accept its licence at {page}, and set the variable HF_TOKEN "
+            "to an access token of that account; with all files in the cache, HF_HUB_OFFLINE=1 does without"
+        )
+    except errors.RevisionNotFoundError:
+        problem = f"has no revision '{revision}'; set its `revision` to a commit, tag or branch of {page}"
+    except errors.RepositoryNotFoundError:
+        problem = (
+            f"does not exist, or is private: there is nothing to see at {page}; check the id, and for a private one "
+            "set the variable HF_TOKEN"
+        )
+    except errors.HFValidationError:
+        problem = "must be an id of the hub, `owner/name`; for a local file or folder set `path` instead"
+    except errors.HfHubHTTPError as error:
+        problem = (
+            f"the hub answers with HTTP status {error.response.status_code}; check the variable HF_TOKEN at 401 or "
+            "403, wait at 429 or 5xx, or work from the cache with HF_HUB_OFFLINE=1"
+        )
+    except (OSError, httpx.HTTPError, errors.RevisionResolutionError) as error:
+        problem = _no_connection(type(error).__name__)
+    else:
+        return
+    raise InputError(f"{kind} {repo_id}: {problem}") from None
+
+
+def _no_connection(error: str) -> str:
+    if constants.is_offline_mode():
+        return (
+            "is not in the cache (or not all of it), and the hub is offline (HF_HUB_OFFLINE): run `snakemake prefetch` "
+            f"on a machine with internet and the same cache, {constants.HF_HUB_CACHE}"
+        )
+    return (
+        f"cannot be had ({error}): is there a connection to {constants.ENDPOINT}, and space in "
+        f"{constants.HF_HUB_CACHE}? On a machine without internet use the cache that `snakemake prefetch` fills, with "
+        "HF_HUB_OFFLINE=1"
+    )

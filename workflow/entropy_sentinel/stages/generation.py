@@ -1,0 +1,205 @@
+"""Stage `generations`: every item of a benchmark is answered by a model, and the trace of each answer is kept.
+
+A job that is killed loses the responses since its last part at most: parts lie beside the output, in
+`<output>.parts/`, and go when the output is complete.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.engine import Engine, Response
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.jobs.servers import announced_server
+from entropy_sentinel.sources.made_elsewhere import import_generations
+from entropy_sentinel.stages.parts import Parts
+
+log = logging.getLogger(__name__)
+
+# A part is written when either is reached: what a kill can cost, against the number of files.
+PART_RESPONSES = 256
+PART_SECONDS = 60
+
+Key = tuple[str, int]  # item_id, sample
+
+
+def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int, output: str) -> None:
+    """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
+
+    `settings` is `config.study.generation_settings`; the engine gets `threads` CPU cores. Goes on where a killed
+    job with the same settings and items stopped. Traces made elsewhere are checked and taken over instead.
+    """
+    items = BENCHMARKS.read(benchmark)
+    if settings["engine"] == "source":
+        import_generations(items, settings, output)
+        return
+    settings = with_commit(settings, output)
+    keys = request_keys(items, settings["samples"])
+    parts = Parts(Path(f"{output}.parts"), GENERATIONS, identity(settings, items))
+    done = set(parts.read(["item_id", "sample"]).iter_rows())
+    waiting = [key for key in keys if key not in done]
+    if waiting:
+        engine = make_engine(settings, threads)
+        log.info("%d of %d responses to generate", len(waiting), len(keys))
+        generate(items, waiting, settings, engine, parts)
+    order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
+    frame = order.join(parts.read(), on=["item_id", "sample"], how="left", maintain_order="left")
+    GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, provenance(settings, parts.notes(), frame))
+    parts.remove()
+
+
+def with_commit(settings: Mapping[str, Any], output: str) -> Mapping[str, Any]:
+    """The settings with the commit of weights on the hub, to which the study keeps (`sources.hub`)."""
+    if settings["engine"] != "vllm" or settings["local"]:
+        return settings
+    os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
+    from entropy_sentinel.sources import hub
+
+    records = Path(output).parents[2] / "revisions"
+    return {**settings, "commit": hub.pinned_commit("model", settings["weights"], settings["revision"], records)}
+
+
+def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
+    """The engine that the settings name."""
+    if settings["engine"] == "api":
+        from entropy_sentinel.engines.api import LitellmEngine
+
+        return LitellmEngine({**settings, "api": settings["api"] | announced_server(settings["model"])})
+    from entropy_sentinel.engines.vllm import VllmEngine
+
+    return VllmEngine(settings, threads)
+
+
+def generate(
+    items: pl.DataFrame, keys: Sequence[Key], settings: Mapping[str, Any], engine: Engine, parts: Parts
+) -> None:
+    """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
+    questions = dict(items.select("item_id", "question").iter_rows())
+    prompt = PROMPTS[settings["prompt"]]
+    seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
+    answers = engine.answer([prompt.render(questions[item_id]) for item_id, _ in keys], seeds)
+    for positions, responses in _batches(answers, len(keys)):
+        rows = to_frame(
+            [keys[position] for position in positions],
+            [seeds[position] for position in positions],
+            responses,
+            parts.run,
+        )
+        parts.note(engine.provenance)  # with every part: a server says what it is in its replies only
+        parts.append(rows)
+
+
+def _batches(
+    answers: Iterable[tuple[int, Response]], total: int
+) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
+    """Answers by the batch, as (positions, responses); says how far it is and how fast.
+
+    Where the engine fails, what it has answered until then still comes, and then the error.
+    """
+    batch: list[tuple[int, Response]] = []
+    start = last = time.monotonic()
+    done = tokens = 0
+    try:
+        for answer in answers:
+            batch.append(answer)
+            tokens += len(answer[1].token_logprobs)
+            now = time.monotonic()
+            if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
+                done, last = done + len(batch), now
+                speed, left = tokens / (now - start), (now - start) / done * (total - done)
+                log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
+                yield tuple(zip(*batch, strict=True))
+                batch = []
+    except Exception:
+        if batch:
+            yield tuple(zip(*batch, strict=True))
+        raise
+
+
+def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
+    """Every (item_id, sample) of a benchmark, in its order."""
+    return [(item_id, sample) for item_id in items["item_id"] for sample in range(samples)]
+
+
+def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
+    """The seed of one request, a hash in 0 .. 2^63 - 1.
+
+    With the study's seed itself every item would draw the same random stream, and a second sample would repeat the
+    first.
+    """
+    digest = hashlib.sha256(json.dumps([seed, model, item_id, sample]).encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
+
+
+def identity(settings: Mapping[str, Any], items: pl.DataFrame) -> str:
+    """What a part must have been made with to be of use: the settings and the questions."""
+    content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
+    """Responses as a frame of contract GENERATIONS, without a Python object per token."""
+
+    def lists(name: str, dtype: Any) -> pl.Series:
+        return _lists([getattr(response, name) for response in responses], dtype)
+
+    return GENERATIONS.frame(
+        {
+            "item_id": [item_id for item_id, _ in keys],
+            "sample": [sample for _, sample in keys],
+            "seed": list(seeds),
+            "run": [run] * len(keys),
+            **{
+                name: [getattr(response, name) for response in responses]
+                for name in (
+                    "prompt_hash",
+                    "prompt_tokens",
+                    "finish_reason",
+                    "text",
+                    "trace_start",
+                    "displaced_steps",
+                )
+            },
+            "n_tokens": [len(response.token_logprobs) for response in responses],
+            "token_ids": lists("token_ids", pl.UInt32),
+            "token_logprobs": lists("token_logprobs", pl.Float32),
+            "top_logprobs": lists("top_logprobs", pl.Array(pl.Float32, TOP_K)),
+            "top_token_ids": lists("top_token_ids", pl.Array(pl.UInt32, TOP_K)),
+        }
+    )
+
+
+def _lists(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
+    """One list per array, null for None; an array of no rows becomes an empty list."""
+    rows = [row for row, array in enumerate(arrays) if array is not None]
+    if not rows:
+        return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
+    given = [arrays[row] for row in rows]
+    flat = pl.DataFrame(
+        {
+            "row": np.repeat(rows, [len(array) for array in given]),
+            "value": pl.Series(np.concatenate(given), dtype=dtype),
+        }
+    )
+    filled = flat.group_by("row", maintain_order=True).agg("value")
+    empty = pl.DataFrame({"row": [row for row in rows if not len(arrays[row])]}, schema={"row": pl.Int64})
+    empty = empty.with_columns(value=pl.lit([], dtype=pl.List(dtype)))
+    every = pl.DataFrame({"row": np.arange(len(arrays))})
+    return every.join(pl.concat([filled, empty]), on="row", how="left", maintain_order="left")["value"]
+
+
+def provenance(settings: Mapping[str, Any], engine: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
+    """What a trace file says about its origin."""
+    prompts = hashlib.sha256("".join(frame["prompt_hash"]).encode()).hexdigest()[:16]
+    resumed = int((frame["run"] > 0).sum())
+    return {**settings, **engine, "top_k_returned": TOP_K, "prompts_hash": prompts, "resumed_responses": resumed}

@@ -1,0 +1,21 @@
+# Needs: a model's traces on a benchmark.
+# Makes: results/<study>/features/{model}/{benchmark}.parquet, 17 statistics per response.
+
+
+rule feature:
+    input:
+        generations=GENERATIONS,
+    output:
+        FEATURES,
+    log:
+        f"{LOGS}/features/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *fingerprint("feature.py"),
+    script:
+        "../scripts/feature.py"

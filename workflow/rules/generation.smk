@@ -1,0 +1,27 @@
+# Needs: items of a benchmark; the model's weights, on the hub or in a folder; a GPU, or a CPU build of vLLM. Or, for a
+#        model behind an API, its server; for traces made elsewhere, their file.
+# Makes: results/<study>/generations/{model}/{benchmark}.parquet, responses with their log-probability traces.
+#
+# No hash of the code here: traces cost GPU time, and a refactoring must not spend it. The settings hold a version that
+# is raised by hand when results move (GENERATION_VERSION in frames/generation.py).
+
+
+rule generation:
+    input:
+        benchmark=ITEMS,
+        source=lambda wildcards: study.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
+    output:
+        GENERATIONS,
+    log:
+        f"{LOGS}/generations/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../envs/generate.yaml"
+    threads: CONFIG.generation.threads
+    resources:
+        gpu=lambda wildcards: study.gpus(CONFIG, wildcards.model),
+        mem_mb=4000,
+        runtime=240,
+    params:
+        settings=lambda wildcards: study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
+    script:
+        "../scripts/generation.py"

@@ -1,0 +1,25 @@
+# Needs: items, labels and features of all benchmarks, of one model.
+# Makes: results/<study>/observations/{judge}/{model}.parquet, features, labels and split, joined.
+
+
+rule observation:
+    input:
+        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
+        features=expand(FEATURES, benchmark=BENCHMARKS, allow_missing=True),
+    output:
+        OBSERVATIONS,
+    log:
+        f"{LOGS}/observations/{{judge}}/{{model}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        *fingerprint("observation.py"),
+        benchmarks=BENCHMARKS,
+        split=dict(test_share=CONFIG.estimation.test_share, seed=CONFIG.seed),
+    script:
+        "../scripts/observation.py"
