@@ -7,8 +7,10 @@ from entropy_sentinel.frames.contract import Column, Contract
 
 FEATURE_FRAME = Contract(
     stage="features",
-    key=("item_id", "sample"),
+    key=("model", "benchmark", "item_id", "sample"),
     columns=(
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item"),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
