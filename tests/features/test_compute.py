@@ -202,7 +202,7 @@ MIXED = [
     ([0.0, -LN2], [CERTAIN, HALVES]),
     WITH_NAN,
     EMPTY,
-    UNBOUNDED,
+    IMPOSSIBLE,
     *[random_trace(np.random.default_rng(seed), 3 + seed) for seed in range(9)],
     EMPTY,
 ]
