@@ -54,4 +54,4 @@ rule features:
 
 rule estimates:
     input:
-        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),
+        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUP_FILES),

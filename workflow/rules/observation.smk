@@ -20,6 +20,6 @@ rule observation:
     params:
         *fingerprint("observation.py"),
         benchmarks=BENCHMARKS,
-        split=dict(test_share=CONFIG.estimation.test_share, seed=CONFIG.seed),
+        split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -4,7 +4,7 @@ from entropy_sentinel.stages.estimate import write_estimates
 with job_log(snakemake.log[0]):
     write_estimates(
         snakemake.input.observations,
-        snakemake.wildcards.group,
+        snakemake.params.group,
         snakemake.params.settings,
         snakemake.output[0],
     )

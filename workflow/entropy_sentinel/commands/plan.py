@@ -89,7 +89,7 @@ def plan(config: Config) -> str:
     unknown = [name for name, count in items.items() if count is None]
     if unknown:
         lines.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
-    elsewhere = [model for model in costs if config.models[model].api is not None]
+    elsewhere = [model for model in costs if config.models[model].kind == "api"]
     if elsewhere:
         lines.append(f"Without what the provider charges for: {', '.join(elsewhere)}.")
     return "\n".join(lines)

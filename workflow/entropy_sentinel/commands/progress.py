@@ -18,7 +18,7 @@ import polars as pl
 from entropy_sentinel.commands.plan import item_counts
 from entropy_sentinel.config.config import Config, load_config, read_config
 from entropy_sentinel.config.layout import Layout, parts_folder
-from entropy_sentinel.config.study import training_groups
+from entropy_sentinel.config.study import group_files
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 # Speed is that of the last ten minutes.
@@ -44,7 +44,7 @@ class Amount:
 def stage_files(config: Config) -> dict[str, list[Path]]:
     """Every file of the study, by stage, in the order of the stages."""
     layout, run = Layout(config.study), config.run
-    axes = {"model": run.models, "benchmark": run.benchmarks, "judge": run.judges, "group": training_groups(config)}
+    axes = {"model": run.models, "benchmark": run.benchmarks, "judge": run.judges, "group": group_files(config)}
 
     def files(template: str) -> list[Path]:
         names = [name for name in axes if f"{{{name}}}" in template]
