@@ -26,12 +26,6 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": ["gsm8k", "svamp"], "groups": ["extremes"]}
     raw["run"]["sizes"] = [{"size": 1}]
     raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}
-    raw["presentation"] |= {
-        "auroc_models": ["qwen3-4b"],
-        "figure_model": "qwen3-4b",
-        "auroc_benchmarks": ["gsm8k"],
-        "figure_benchmark": "gsm8k",
-    }
     Path("config.yaml").write_text(yaml.safe_dump(raw))
     return load_config(raw)
 
