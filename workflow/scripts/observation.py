@@ -4,7 +4,6 @@ from entropy_sentinel.stages.observation import write_observations
 with job_log(snakemake.log[0]):
     write_observations(
         benchmarks=snakemake.input.benchmarks,
-        names=snakemake.params.benchmarks,
         labels=snakemake.input.labels,
         features=snakemake.input.features,
         split=snakemake.params.split,
