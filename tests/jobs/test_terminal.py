@@ -68,7 +68,12 @@ def run(folder: Path, bodies: dict[str, str], *arguments: str) -> subprocess.Com
     (folder / "early.py").write_text("import no_such_package\n")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--keep-going", "--quiet", "rules", *arguments]
     return subprocess.run(
-        command, cwd=folder, env={"PATH": "/usr/bin:/bin", "HOME": str(folder)}, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.jobs.terminal import Amount
 
 _RESPONSES = ("generation", "label", "feature")
@@ -18,16 +19,19 @@ class Work:
         self._benchmarks, self._groups = len(config.run.benchmarks), groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
-        """Items, responses or estimates of one job; None for a rule whose work is not counted."""
-        if rule == "benchmark":
-            return self._rows(wildcards["benchmark"]), "items"
-        if rule in _RESPONSES:
-            return self._rows(wildcards["benchmark"]) * self._samples, "responses"
+        """Items, responses or estimates of one job; None where they are not counted, or cannot be."""
         if rule == "estimate":
             return len(self._groups[wildcards["group"]]) * self._benchmarks, "estimates"
+        if rule == "benchmark":
+            return self._of_items(wildcards["benchmark"], 1, "items")
+        if rule in _RESPONSES:
+            return self._of_items(wildcards["benchmark"], self._samples, "responses")
         return None
 
-    def _rows(self, benchmark: str) -> int:
-        import polars as pl  # not needed to plan a run
+    def _of_items(self, benchmark: str, times: int, unit: str) -> Amount | None:
+        from entropy_sentinel.frames.contract import count_rows  # brings polars, which planning does not need
 
-        return pl.scan_parquet(self._items.format(benchmark=benchmark)).select(pl.len()).collect().item()
+        try:
+            return count_rows(self._items.format(benchmark=benchmark)) * times, unit
+        except DamagedFileError:
+            return None
