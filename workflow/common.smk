@@ -13,7 +13,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
+from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.jobs.work import Work
 from snakemake.exceptions import WorkflowError
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
@@ -42,6 +44,7 @@ NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(C
 
 announce_versions()
 announce_servers(CONFIG)
+JOB_LINES = show_jobs(workflow, Work(CONFIG, {file: GROUPS[group] for file, group in GROUP_FILES.items()}))
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

@@ -19,7 +19,6 @@ rule observation:
         runtime=30,
     params:
         *fingerprint("observation.py"),
-        benchmarks=BENCHMARKS,
         split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.settings import PARALLEL_SIZES, AnyModel
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, baseline_name
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
 from entropy_sentinel.estimators.settings import Group, group_file, group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
@@ -36,8 +35,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
         for benchmarks in combinations(sorted(config.labelled), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    baselines = tuple(baseline_name(feature) for feature in config.estimation.baselines)
-    return {group: in_order(estimators) + baselines for group, estimators in wanted.items()}
+    return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
 def group_files(config: Config) -> dict[str, str]:
@@ -56,12 +54,6 @@ def shown_groups(config: Config) -> dict[str, Group]:
         return {name: config.groups[name] for name in config.run.groups}
     group = first_group(config)
     return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
-
-
-def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
-    """Configurations in the order of `CONFIGURATIONS`, each once."""
-    wanted = set(estimators)
-    return tuple(configuration.name for configuration in CONFIGURATIONS if configuration.name in wanted)
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
@@ -140,11 +132,6 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def rates(config: Config, model: str) -> Rates:
-    """What the forecast reckons with for a model: the shared rates, and the model's own over them."""
-    return config.rates.model_copy(update=config.models[model].rates)
-
-
 def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
     """The file of labels made elsewhere; None where the judge is run."""
     settings = config.judges[judge]
@@ -171,5 +158,5 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
     return {
         "estimators": list(estimators),
         "seed": estimation_seed(config),
-        **config.estimation.model_dump(exclude={"default", "seed", "test_share", "baselines"}),
+        **config.estimation.model_dump(exclude={"default", "seed", "test_share", "beside", "keep"}),
     }

@@ -1,14 +1,25 @@
 """How estimators are trained, and on what: the config's sections `estimation` and `groups`."""
 
 import hashlib
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, ESTIMATORS
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
+# Stands for a named group's own estimator.
+OWN = "own"
+# The paper's nine baselines, and what any estimator must be compared with.
+BESIDE = (
+    *BASELINES,
+    "group-accuracy",
+    *(name.replace("baseline", "atc") for name in BASELINES),
+    "doc-lntp",
+    "doc-mtp",
+    "doc-forest-10d-balanced-isotonic",
+)
 ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
 # The smallest benchmark of the paper has 100 items: the share kept for evaluation must leave a fold's worth of them.
@@ -17,6 +28,10 @@ _SMALL_BENCHMARK = 100
 
 class Estimation(Settings):
     """How estimators are selected and trained."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "baselines": "is now beside, a list of estimators: baseline-ppl in the place of ppl",
+    }
 
     default: str = Field("forest-10d-balanced-isotonic", description="the configuration shown first")
     seed: Seed | None = Field(None, description="seed of split, folds, forests and MLPs; null for that of the study")
@@ -30,14 +45,19 @@ class Estimation(Settings):
     hidden_layers: Annotated[
         list[Annotated[list[Annotated[Positive, Field(le=10_000)]], Field(min_length=1, max_length=20)]], DISTINCT
     ] = Field([[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP")
-    baselines: Annotated[list[str], DISTINCT] = Field(
-        list(BASELINES), description="features that get a Platt-scaled baseline"
+    beside: Annotated[list[str], DISTINCT] = Field(
+        list(BESIDE), description="estimators that every group gets beside its configurations"
+    )
+    keep: Annotated[list[str], DISTINCT] = Field(
+        [OWN, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
+        description="estimators of a named group that are kept as files; `own` is the group's",
     )
 
     @model_validator(mode="after")
     def _known(self) -> "Estimation":
         check_names("configuration", [self.default], ESTIMATOR_NAMES)
-        check_names("baseline", self.baselines, BASELINES)
+        check_names("estimator in beside:", self.beside, ESTIMATORS)
+        check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
         return self
 
     @model_validator(mode="after")
