@@ -49,8 +49,14 @@ def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
     except ValueError as error:
         found = [str(error)]
     if found:
-        raise ConfigError("\n".join(f"{source}: {problem}" for problem in found))
+        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in found))
     return config
+
+
+def _one_line(text: str) -> str:
+    """At most 1,000 characters of a text, those that move the cursor as Python writes them."""
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return text if len(text) <= 1000 else f"{text[:997]}..."
 
 
 # Pydantic's words for what is no word of YAML.

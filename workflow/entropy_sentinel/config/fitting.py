@@ -4,10 +4,15 @@ What is left open is filled in; what other models and benchmarks would be needed
 so. Unknown names are errors (`Config`).
 """
 
+import math
+
 from entropy_sentinel.analyses.settings import Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
 from entropy_sentinel.config.study import first_group
+
+# What Snakemake can still plan, in minutes: a job for each, and for each model.
+MOST_GROUPS = 20_000
 
 
 def fitted(config: Config) -> Config:
@@ -67,6 +72,11 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
             lines.append(f"run.sizes: {sweep.size} left out, since of run.benchmarks {n_labelled} have references")
         elif size >= n_benchmarks:
             lines.append(f"run.sizes: {sweep.size} left out, since it leaves none of {n_benchmarks} benchmarks unseen")
+        elif (n_groups := math.comb(n_labelled, size)) > MOST_GROUPS:
+            raise ValueError(
+                f"run.sizes: {sweep.size} of {n_labelled} benchmarks makes {n_groups:,} training groups; at most "
+                f"{MOST_GROUPS:,}, choose another size"
+            )
         elif size not in run or sweep.configurations == "all":
             run[size] = sweep.model_copy(update={"size": size})
     return list(run.values()), lines

@@ -93,17 +93,20 @@ def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _refuse_size(children: Any, root: Any) -> None:
-    """ValueError for a tree of more than MOST_VALUES values, one that is deeper than DEEPEST, or holds itself."""
-    counts: dict[int, int] = {}
+    """ValueError for a tree of more than MOST_VALUES values, one deeper than DEEPEST, or one that holds itself."""
+    measured: dict[int, tuple[int, int]] = {}
 
-    def count(value: Any, depth: int) -> int:
-        if depth > DEEPEST:
-            raise ValueError(f"is more than {DEEPEST} levels deep, or holds itself")
-        if id(value) not in counts:
-            total = 1 + sum(count(child, depth + 1) for child in children(value))
-            if total > MOST_VALUES:
-                raise ValueError(f"holds more than {MOST_VALUES:,} values, aliases (*name) written out")
-            counts[id(value)] = total
-        return counts[id(value)]
+    def measure(value: Any, depth: int) -> tuple[int, int]:
+        """Values and levels of one value; measured once, however often it is repeated."""
+        if id(value) not in measured:
+            # Before one is measured, so that what holds itself ends.
+            inner = [measure(child, depth + 1) for child in children(value)] if depth <= DEEPEST else [(0, DEEPEST)]
+            size, height = 1 + sum(size for size, _ in inner), 1 + max((height for _, height in inner), default=0)
+            if height > DEEPEST:
+                raise ValueError(f"must be at most {DEEPEST} levels deep, and nothing may hold itself")
+            if size > MOST_VALUES:
+                raise ValueError(f"must hold at most {MOST_VALUES:,} values, aliases (*name) written out")
+            measured[id(value)] = size, height
+        return measured[id(value)]
 
-    count(root, 0)
+    measure(root, 0)

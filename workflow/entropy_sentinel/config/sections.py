@@ -69,5 +69,8 @@ class Config(Settings):
         for name in self.run.groups:
             for benchmark in self.groups[name].benchmarks:
                 if not self.benchmarks[benchmark].reference:
-                    raise ValueError(f"groups.{name}: benchmark '{benchmark}' has no references: nothing to train on")
+                    raise ValueError(
+                        f"groups.{name}: benchmark '{benchmark}' has no references: nothing to train on; set "
+                        f"benchmarks.{benchmark}.reference, or leave it out"
+                    )
         return self

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Number, Settings, Text, Whole, check_names
+from entropy_sentinel.frames.sections import Free, Number, Revision, Settings, Text, Whole, check_names
 
 # Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
@@ -176,7 +176,7 @@ class HubModel(Weights):
     kind: ClassVar[str] = "id"
 
     id: Annotated[str, AfterValidator(_hub_id)] = Field(description="Hugging Face id, run on vLLM")
-    revision: Text | None = Field(None, description="commit, tag or branch of the id")
+    revision: Revision | None = Field(None, description="commit, tag or branch of the id")
 
 
 _NO_REVISION = "goes with 'id' and 'api'; leave it out, or set it to null"

@@ -41,6 +41,8 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
 Text = Annotated[str, AfterValidator(_not_empty)]
 DISTINCT = AfterValidator(_distinct)
 Names = Annotated[list[Name], DISTINCT]
+# A commit, tag or branch of git.
+Revision = Annotated[str, StringConstraints(pattern=r"^[\w.][\w./+-]*$", max_length=200)]
 Whole = Annotated[int, BeforeValidator(_no_switch)]
 Number = Annotated[float, BeforeValidator(_no_switch)]
 # Counts fit the columns and the sizes of arrays that they go into.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.frames.sections import DISTINCT, Positive, Settings, Text
+from entropy_sentinel.frames.sections import DISTINCT, Positive, Revision, Settings, Text
 
 # Ends of the names of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
@@ -39,7 +39,7 @@ class Benchmark(Settings):
         [], description="configurations of the data set, read one after the other"
     )
     split: Text = Field("test", description="split of the data set")
-    revision: Text | None = Field(None, description="commit, tag or branch of the data set")
+    revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
     path: Annotated[str, AfterValidator(_local_file)] | None = Field(
         None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
     )
