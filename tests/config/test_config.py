@@ -83,6 +83,7 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("run.models", ["qwen3-4b", "qwen3-8b", "qwen3-4b"], "run.models: 'qwen3-4b' is there twice"),
         ("run.benchmarks", ["gsm8k", "gsm8k"], "run.benchmarks: 'gsm8k' is there twice"),
         ("run.judges", ["math-verify"] * 2, "run.judges: 'math-verify' is there twice"),
+        ("study", "ab" * 20, "study: must not end with 20 times the same"),
         ("run.groups", ["extremes"] * 2, "run.groups: 'extremes' is there twice"),
         ("groups.extremes.benchmarks", ["gsm8k"] * 2, "groups.extremes.benchmarks: 'gsm8k' is there twice"),
         (

@@ -3,6 +3,7 @@
 Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values inside braces. Switches are none.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -36,8 +37,18 @@ def _distinct(values: list[Any]) -> list[Any]:
     return values
 
 
+def _not_endless(name: str) -> str:
+    if re.search(r"(.+)\1{19}$", name):
+        raise ValueError("must not end with 20 times the same, which Snakemake takes for an endless file name")
+    return name
+
+
 # Names become parts of file names and of group ids, where benchmarks are joined with "+".
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100),
+    AfterValidator(_not_endless),
+]
 Text = Annotated[str, AfterValidator(_not_empty)]
 DISTINCT = AfterValidator(_distinct)
 Names = Annotated[list[Name], DISTINCT]
