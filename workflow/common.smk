@@ -8,6 +8,7 @@ from pathlib import Path
 import entropy_sentinel
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
@@ -45,6 +46,9 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 REPORTS = expand(REPORT, judge=JUDGES)
+KEPT = study.kept_estimators(CONFIG)
+ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
+ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
 
 
 wildcard_constraints:
@@ -52,4 +56,5 @@ wildcard_constraints:
     benchmark="|".join(map(re.escape, BENCHMARKS)),
     judge="|".join(map(re.escape, JUDGES)),
     group=r"[A-Za-z0-9._+-]+",
+    name="|".join(map(re.escape, KEPT)) or "none",
     number=r"\d+",

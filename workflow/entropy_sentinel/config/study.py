@@ -14,7 +14,7 @@ from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.settings import Model
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
-from entropy_sentinel.estimators.settings import group_id
+from entropy_sentinel.estimators.settings import OWN, group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
@@ -36,6 +36,14 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
+
+
+def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+    return {
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        for name in config.run.groups
+    }
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
