@@ -9,11 +9,13 @@ import entropy_sentinel
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.content import with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.versions import announce_versions
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
 
@@ -42,6 +44,12 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 REPORTS = expand(REPORT, judge=JUDGES)
+
+
+def of_content(settings, file, output):
+    """The settings of the job that makes `output` from `file`, with the file's content among them."""
+    record = workflow.persistence.metadata(IOFile(output))
+    return with_content(settings, file, record and record.params, record and record.input_checksums)
 
 
 wildcard_constraints:
