@@ -22,6 +22,10 @@ rule generation:
         mem_mb=4000,
         runtime=240,
     params:
-        settings=lambda wildcards: study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
+        settings=lambda wildcards: of_content(
+            study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
+            study.source_file(CONFIG, wildcards.model, wildcards.benchmark),
+            GENERATIONS.format(**wildcards),
+        ),
     script:
         "../scripts/generation.py"

@@ -51,10 +51,16 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     return {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
-        "limit": config.limit,
+        "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
     }
+
+
+def item_limit(config: Config, benchmark: str) -> int | None:
+    """Items of a benchmark at most: its own limit, or else the study's; None for all."""
+    own = config.benchmarks[benchmark].limit
+    return config.limit if own is None else own
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
