@@ -13,6 +13,8 @@ TOP_K = 20
 
 # Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
 OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
+# How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
+REFUSED = "refused: "
 
 GENERATIONS = Contract(
     stage="generations",
@@ -29,7 +31,7 @@ GENERATIONS = Contract(
             "finish_reason",
             pl.String,
             "`stop`, `length` where the response was cut off at the token limit, or a provider's other reason for "
-            "which it is not whole, such as `content_filter`",
+            "which it is not whole, such as `content_filter`; `refused: ` and why where the engine refused the request",
         ),
         Column("text", pl.String, "the response"),
         Column("trace_start", pl.UInt32, "first token that the features are over: 0, or after the thinking", "tokens"),
