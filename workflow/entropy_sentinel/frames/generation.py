@@ -24,8 +24,12 @@ GENERATIONS = Contract(
         Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
         Column("seed", pl.Int64, "seed of this request; -1 where traces made elsewhere have none"),
         Column("run", pl.UInt16, "which run of the job answered: 0, or more where a killed job was resumed"),
-        Column("prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"),
-        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt", "tokens"),
+        Column(
+            "prompt_hash",
+            pl.String,
+            "first 16 hex digits of the SHA-256 of the rendered prompt's token ids; of the message if it was refused",
+        ),
+        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt; 0 where it was refused", "tokens"),
         Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
         Column(
             "finish_reason",

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.jobs.versions import check_versions
 
+# The terminal, once `job_log` has sent everything else to the log.
+_terminal: int | None = None
+
 
 @contextmanager
 def job_log(path: str) -> Iterator[None]:
@@ -18,7 +21,8 @@ def job_log(path: str) -> Iterator[None]:
     Before the job begins, `check_versions`. An error that a user can act on is repeated on the terminal as its message
     alone; the log has the traceback of every other error.
     """
-    terminal = os.dup(2)
+    global _terminal
+    terminal = _terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
@@ -36,3 +40,10 @@ def job_log(path: str) -> Iterator[None]:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def show(log: logging.Logger, message: str) -> None:
+    """Say something in the log that the person at the terminal should see, too, and not only when the job is done."""
+    log.warning(message)
+    if _terminal is not None:
+        os.write(_terminal, f"{message}\n".encode(errors="replace"))
