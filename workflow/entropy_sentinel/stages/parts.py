@@ -4,7 +4,6 @@ No answer is lost, whatever becomes of the job, of its Snakemake, or of the outp
 was not there to see the job end. So the folder outlives the job: it goes when Snakemake has accepted the output.
 """
 
-import json
 import logging
 import os
 import uuid
@@ -24,6 +23,8 @@ log = logging.getLogger(__name__)
 
 # The finished output under a second name.
 _WHOLE = "whole.parquet"
+# What reading a damaged file raises, Polars' own assertions included.
+_UNREADABLE = (ContractError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
 class Parts:
@@ -104,7 +105,7 @@ class Parts:
         """The rows of a file; None for one that cannot be read, which is put aside."""
         try:
             return self.contract.check(self.contract.read(path), str(path))
-        except (ContractError, pl.exceptions.PolarsError, OSError) as error:
+        except _UNREADABLE as error:
             log.warning("%s cannot be read, and counts as absent: %s", path, error)
             path.replace(path.with_name(f"damaged-{path.name}"))
             return None
@@ -112,6 +113,6 @@ class Parts:
     def _metadata(self, path: Path) -> dict[str, Any]:
         try:
             return read_provenance(path)
-        except (ContractError, pl.exceptions.PolarsError, OSError, json.JSONDecodeError) as error:
+        except _UNREADABLE as error:
             log.warning("%s cannot be read, and counts as absent: %s", path, error)
             return {}
