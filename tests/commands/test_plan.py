@@ -103,8 +103,8 @@ def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
     # The others go by the same file.
     assert costs(config)["two"].tokens == 3238 * 100
     assert row(config, "one")[1:4] == ["3,238", "2,638", "100"]
-    assert row(config, "one")[-3:] == ["1", "finished", "file"]
-    assert row(config, "two")[-3:] == ["other", "models'", "files"]
+    assert row(config, "one")[-2:] == ["own", "files"]
+    assert row(config, "two")[-2:] == ["others'", "files"]
     assert "Responses: 9,714, of which 600 are done and 9,114 left." in text(config)
 
 
@@ -131,8 +131,8 @@ def test_rates_of_a_model_stand_above_those_of_all() -> None:
     lengths = {model: (found.tokens_per_response, origin) for model, (found, origin) in rates.items()}
     assert lengths == {
         "one": (900, "config"),
-        "two": (200, "1 finished file"),
-        "served": (200, "other models' files"),
+        "two": (200, "own files"),
+        "served": (200, "others' files"),
     }
 
 

@@ -102,7 +102,7 @@ _HEADINGS = (
     "GPU-hours",
     "USD",
     "CPU-hours",
-    "tokens each, from",
+    "from",
 )
 
 
@@ -123,6 +123,8 @@ def plan(config: Config) -> list[Part]:
         f"Responses: {total.responses:,}, of which {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
+        "Tokens each: the mean length of a response, from the model's own finished files, else as the config says of "
+        "the model, else from others' files, else as the config says of all.",
         "Speed, prices and CPU time (of estimation) are those of `rates` in the config, and as good as these.",
     ]
     unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})

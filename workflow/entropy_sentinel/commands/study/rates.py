@@ -14,9 +14,8 @@ from entropy_sentinel.config.settings import Rates
 
 @dataclass(frozen=True)
 class Traces:
-    """The size of finished generations: numbers of files, responses and tokens, and bytes on disk."""
+    """The size of finished generations: numbers of responses and tokens, and bytes on disk."""
 
-    files: int = 0
     responses: int = 0
     tokens: int = 0
     size: int = 0
@@ -46,9 +45,9 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
         values = config.rates.model_dump() | all_traces.rates | said | own.rates
         origin = "config"
         if own.tokens:
-            origin = f"{own.files} finished {'file' if own.files == 1 else 'files'}"
+            origin = "own files"
         elif all_traces.tokens and "tokens_per_response" not in said:
-            origin = "other models' files"
+            origin = "others' files"
         found[model] = (Rates(**values), origin)
     return found
 
@@ -67,4 +66,4 @@ def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
 
 def _measured(path: Path) -> Traces:
     held = read(pl.scan_parquet(path).select(pl.len().alias("responses"), pl.col("n_tokens").sum().alias("tokens")))
-    return Traces() if held is None else Traces(1, *held.row(0), path.stat().st_size)
+    return Traces() if held is None else Traces(*held.row(0), path.stat().st_size)
