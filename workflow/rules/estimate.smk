@@ -21,7 +21,7 @@ rule estimate:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("estimate.py"),
+        *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
         group=lambda wildcards: GROUP_FILES[wildcards.group],
         settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[GROUP_FILES[wildcards.group]]),
     script:

@@ -1,4 +1,4 @@
-"""The JSON schema of the configuration, for editors: `python -m entropy_sentinel.config.schema` writes it.
+"""The JSON schema of the configuration, for editors: `entropy-sentinel schema` prints it.
 
 `workflow/schemas/config.schema.json` is made from the classes, and a test fails when it has drifted. A config file
 holds what differs from others: so nothing is required in it, and a model may have the keys of all kinds, some of them
@@ -6,7 +6,6 @@ null.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.config.sections import Config
@@ -53,7 +52,3 @@ def _partial(schema: Any) -> Any:
         return schema
     # A list is the names of what is required; a key of the config of this name would be a dict.
     return {key: _partial(value) for key, value in schema.items() if key != "required" or isinstance(value, dict)}
-
-
-if __name__ == "__main__":
-    Path(__file__).parents[2].joinpath("schemas", "config.schema.json").write_text(json_schema())

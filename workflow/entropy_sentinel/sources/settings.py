@@ -21,15 +21,20 @@ def _dataset_id(name: str) -> str:
 
 def _local_file(path: str) -> str:
     if not any(suffix in FORMATS for suffix in Path(path).suffixes):
-        raise ValueError(f"must be the name of a file of {', '.join(FORMATS)} (or .gz of it)")
+        raise ValueError(f"'{path}' must be a file of {', '.join(FORMATS)} (or .gz of it)")
     return path
+
+
+# What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
+FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 
 
 class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
     `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it.
+    columns are all filled is taken. Without `reference` the answers are not labelled, nothing is trained on them, and
+    accuracy is estimated alone.
     """
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
@@ -44,9 +49,10 @@ class Benchmark(Settings):
         None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
     )
     question: list[str] = Field(min_length=1, description="format strings of the question")
-    reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
+    reference: list[str] = Field([], description="format strings of the reference answer; none: it has no references")
     reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
+    limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")
     expected_items: Positive | None = Field(None, description="published count; another count is a warning")
 
     @field_validator("question", "reference")
@@ -57,8 +63,8 @@ class Benchmark(Settings):
                 fields = [parts[1:] for parts in string.Formatter().parse(template) if parts[1] is not None]
             except ValueError as error:
                 raise ValueError(f"'{template}' is no format string: {error}") from None
-            if not fields or any(not column or spec or conversion for column, spec, conversion in fields):
-                raise ValueError(f"'{template}' must name columns, each as {{column}}")
+            if not fields or any(not FIELD.fullmatch(name) or spec or conversion for name, spec, conversion in fields):
+                raise ValueError(f"'{template}' must name columns, each as {{column}}, or parts, as {{column[part]}}")
         return templates
 
     @model_validator(mode="after")
