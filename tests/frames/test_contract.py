@@ -89,7 +89,7 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) ->
     do, what = DAMAGES[damage]
     do(path)
     must = (
-        f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it, and the workflow makes it again"
+        f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it: the workflow makes it again when it needs it"
     )
     with pytest.raises(DamagedFileError, match="^" + must.format(" of stage 'labels'") + "$"):
         LABELS.read(path)
@@ -117,7 +117,7 @@ def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path
 
 
 WHOSE = (
-    "x.parquet: must be of {} '{}', is of '{}': a file of another place. Delete it, and the workflow makes the right"
+    "x.parquet: must be of {} '{}', is of '{}': a file of another place. Delete it: the workflow makes the right one"
 )
 
 

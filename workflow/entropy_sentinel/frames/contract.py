@@ -100,7 +100,7 @@ class Contract:
                 if others := [value for value in found if value != wanted]:
                     raise ContractError(
                         f"{path}: must be of {name} '{wanted}', is of '{others[0]}': a file of another place? "
-                        "Delete it, and the workflow makes the right one"
+                        "Delete it: the workflow makes the right one when it needs it"
                     )
         return lazy
 
@@ -122,7 +122,7 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
         raise DamagedFileError(
-            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it, and the workflow makes it again"
+            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it: the workflow makes it again when it needs it"
         ) from None
 
 
