@@ -5,7 +5,6 @@ with job_log(snakemake.log[0]):
 
     write_observations(
         benchmarks=snakemake.input.benchmarks,
-        names=snakemake.params.benchmarks,
         labels=snakemake.input.labels,
         features=snakemake.input.features,
         split=snakemake.params.split,

@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import gpus, training_groups
+from entropy_sentinel.config.study import gpus, item_limit, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.sources.rows import local_rows
 
@@ -40,7 +40,7 @@ def _items(config: Config, benchmark: str) -> int | None:
         count = sum(1 for _ in local_rows(settings.path))
     if count is None and made.exists():
         count = pl.scan_parquet(made).select(pl.len()).collect().item()
-    known = [number for number in (count, config.limit) if number is not None]
+    known = [number for number in (count, item_limit(config, benchmark)) if number is not None]
     return min(known, default=None)
 
 

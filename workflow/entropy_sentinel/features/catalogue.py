@@ -25,6 +25,7 @@ class Feature:
     unit: str
     expression: pl.Expr
     confident: bool = False
+    alone: str = ""  # its title as an estimator alone, where that differs (the paper, Tables 3 and 8)
 
 
 def _quantile(percent: int, meaning: str) -> Feature:
@@ -34,9 +35,11 @@ def _quantile(percent: int, meaning: str) -> Feature:
 CATALOGUE: dict[str, Feature] = {
     feature.name: feature
     for feature in (
-        Feature("mean", "Mean", "mean of the entropy H(t) over the response's tokens", "nats", H.mean()),
+        Feature(
+            "mean", "Mean", "mean of the entropy H(t) over the response's tokens", "nats", H.mean(), alone="SE mean"
+        ),
         Feature("std", "Std dev", "population standard deviation of H(t)", "nats", H.std(ddof=0)),
-        Feature("max", "Max", "largest H(t)", "nats", H.max()),
+        Feature("max", "Max", "largest H(t)", "nats", H.max(), alone="SE max"),
         _quantile(10, "10 % quantile of H(t), linear interpolation"),
         _quantile(25, "25 % quantile of H(t)"),
         _quantile(50, "median of H(t)"),
@@ -58,7 +61,7 @@ CATALOGUE: dict[str, Feature] = {
             pl.when(_FLAT).then(0.0).otherwise(H.kurtosis(fisher=False, bias=True)),
             confident=True,
         ),
-        Feature("se_sum", "SE sum (SEA)", "sum of H(t): SEA, EAS in the paper", "nats", H.sum()),
+        Feature("se_sum", "SE sum (SEA)", "sum of H(t): SEA, EAS in the paper", "nats", H.sum(), alone="SE sum"),
         Feature("nll_avg", "NLL avg", "mean negative log-likelihood of the sampled tokens", "nats", NLL.mean()),
         Feature("nll_max", "NLL max", "largest negative log-likelihood of a sampled token", "nats", NLL.max()),
         Feature("nll_sum", "NLL sum", "summed negative log-likelihood of the sampled tokens", "nats", NLL.sum()),
