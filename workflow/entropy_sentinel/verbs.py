@@ -31,7 +31,6 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
-from entropy_sentinel.frames.label import LABELS
 
 Paths = str | Path | Sequence[str | Path]
 _KEY = ("model", "benchmark", "item_id", "sample")
