@@ -78,7 +78,8 @@ def test_lacking_columns_are_filled_and_rows_come_in_benchmark_order(tmp_path: P
 
 
 def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tmp_path: Path) -> None:
-    found = read_provenance(run_import(tmp_path, traces()))
+    found = read_provenance(run_import(tmp_path, traces(), content="sha256:12ab"))
+    assert found["source_content"] == "sha256:12ab"
     assert (found["missing_items"], found["unused_rows"]) == (1, 0)
     assert (found["engine"], found["source_engine"]) == ("source", None)
     assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)

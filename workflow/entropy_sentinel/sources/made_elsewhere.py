@@ -143,6 +143,7 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
         **{key: value for key, value in own.items() if key != "stage"},
         **from_config,
         "logprobs_mode": mode,
+        "source_content": settings.get("content"),
         "source_engine": own.get("engine"),
         "source_model": own.get("model"),
     }
