@@ -22,6 +22,7 @@ import skops.io
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.generation import SIGNAL
 
 MAGIC = b"entropy-sentinel estimator 1"
 # Trees, calibrators and networks are read back by these packages in the version that wrote them, and in no other.
@@ -36,8 +37,6 @@ _TRUSTED = {
     "sklearn.tree._tree.Tree",
 }
 _OWN = "entropy_sentinel.estimators."
-# Facts of the traces that must be the same where an estimator is fitted and where it is applied.
-SIGNAL = ("logprobs_mode", "top_k_returned")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ GENERATION_VERSION = 1
 # The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
 TOP_K = 20
 
+# Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
+SIGNAL = ("logprobs_mode", "top_k_returned")
+
 # Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
 OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
 # How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
@@ -66,7 +69,9 @@ GENERATIONS = Contract(
 
 
 def scan_traces(path: str | Path) -> pl.LazyFrame:
-    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns."""
-    origin = read_provenance(path)
-    named = {name: pl.lit(origin[name]) for name in ("model", "benchmark")}
-    return GENERATIONS.scan(path).with_columns(**named)
+    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns.
+
+    Raises ContractError as `Contract.scan` does.
+    """
+    traces, origin = GENERATIONS.scan(path), read_provenance(path)
+    return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
