@@ -21,9 +21,15 @@ include: "workflow/rules/label.smk"
 include: "workflow/rules/feature.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
+include: "workflow/rules/estimator.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
 include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
+
+
+# After many lines, what went wrong once more.
+onerror:
+    JOB_LINES.show_failures_again()
 
 
 localrules:
@@ -34,6 +40,7 @@ rule all:
     default_target: True
     input:
         REPORTS,
+        ESTIMATORS,
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.
@@ -55,3 +62,8 @@ rule features:
 rule estimates:
     input:
         expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),
+
+
+rule estimators:
+    input:
+        ESTIMATORS,

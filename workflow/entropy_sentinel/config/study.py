@@ -13,8 +13,8 @@ from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.settings import Model
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, baseline_name
-from entropy_sentinel.estimators.settings import group_id
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
+from entropy_sentinel.estimators.settings import OWN, group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
@@ -35,14 +35,15 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
         for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    baselines = tuple(baseline_name(feature) for feature in config.estimation.baselines)
-    return {group: in_order(estimators) + baselines for group, estimators in wanted.items()}
+    return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
-def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
-    """Configurations in the order of `CONFIGURATIONS`, each once."""
-    wanted = set(estimators)
-    return tuple(configuration.name for configuration in CONFIGURATIONS if configuration.name in wanted)
+def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+    return {
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        for name in config.run.groups
+    }
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
@@ -50,10 +51,16 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     return {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
-        "limit": config.limit,
+        "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
     }
+
+
+def item_limit(config: Config, benchmark: str) -> int | None:
+    """Items of a benchmark at most: its own limit, or else the study's; None for all."""
+    own = config.benchmarks[benchmark].limit
+    return config.limit if own is None else own
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
@@ -130,5 +137,5 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
     return {
         "estimators": list(estimators),
         "seed": config.seed,
-        **config.estimation.model_dump(exclude={"default", "test_share", "baselines"}),
+        **config.estimation.model_dump(exclude={"default", "test_share", "beside", "keep"}),
     }

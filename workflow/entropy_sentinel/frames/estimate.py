@@ -1,7 +1,4 @@
-"""Stages `estimates` and `sweep`: accuracy per domain, and its errors.
-
-`estimates/{judge}/{model}/{group}.parquet`; `{judge}/sweep.parquet`, `auroc.parquet` and `domains.parquet`.
-"""
+"""Stage `estimate`: accuracy per domain by every estimator, `estimates/{judge}/{model}/{group}.parquet`."""
 
 import polars as pl
 
@@ -9,21 +6,27 @@ from entropy_sentinel.frames.contract import Column, Contract
 
 ESTIMATES = Contract(
     stage="estimates",
-    key=("estimator", "benchmark"),
+    key=("model", "group", "estimator", "benchmark"),
     columns=(
-        Column(
-            "estimator",
-            pl.String,
-            "a configuration, `forest-10d-balanced-isotonic`, or a baseline, `baseline-ppl`",
-        ),
+        Column("model", pl.String, "language model"),
+        Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`"),
+        Column("estimator", pl.String, "a name of estimators/catalogue.py, such as `forest-10d-balanced-isotonic`"),
         Column("benchmark", pl.String, "the domain whose accuracy is estimated"),
         Column("role", pl.String, "`training` (its test split is evaluated) or `held_out` (all its rows are)"),
-        Column("estimated_accuracy", pl.Float64, "mean P(correct) over the domain's rows", "1", nullable=True),
-        Column("true_accuracy", pl.Float64, "share of correct labels over the same rows", "1", nullable=True),
-        Column("n_rows", pl.UInt32, "rows with a label and features: those that both means are over", "responses"),
-        Column("n_excluded", pl.UInt32, "rows without a label or features", "responses"),
+        Column("estimated_accuracy", pl.Float64, "over the domain's rows with features", "1", nullable=True),
+        Column(
+            "estimated_on_labelled",
+            pl.Float64,
+            "over its rows with features and a label, to be compared with true_accuracy",
+            "1",
+            nullable=True,
+        ),
+        Column("true_accuracy", pl.Float64, "share of correct labels over the rows with both", "1", nullable=True),
+        Column("n_rows", pl.UInt32, "rows with features: those that estimated_accuracy is over", "responses"),
+        Column("n_labelled", pl.UInt32, "rows with features and a label", "responses"),
+        Column("n_excluded", pl.UInt32, "rows without features", "responses"),
         Column("n_training_rows", pl.UInt32, "rows that the estimator was trained on", "responses"),
         Column("hyperparameters", pl.String, "setting that the grid search chose, JSON", nullable=True),
-        Column("reason", pl.String, "why the estimate is null", nullable=True),
+        Column("reason", pl.String, "why the estimates are null", nullable=True),
     ),
 )

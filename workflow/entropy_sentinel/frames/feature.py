@@ -2,19 +2,21 @@
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import MEANINGS
+from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.contract import Column, Contract
 
 FEATURE_FRAME = Contract(
     stage="features",
-    key=("item_id", "sample"),
+    key=("model", "benchmark", "item_id", "sample"),
     columns=(
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item"),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
-        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
+        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
     ),

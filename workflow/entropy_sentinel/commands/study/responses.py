@@ -9,6 +9,7 @@ import polars as pl
 from entropy_sentinel.commands.study.files import StudyFiles, generations_file, modified, row_count
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.study import item_limit
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.sources.rows import local_rows
@@ -74,7 +75,7 @@ def _items(config: Config, benchmark: str) -> int | None:
         count = settings.expected_items
     if count is None and settings.path is not None:
         count = sum(1 for _ in local_rows(settings.path))
-    known = [number for number in (count, config.limit, getattr(settings, "limit", None)) if number is not None]
+    known = [number for number in (count, item_limit(config, benchmark)) if number is not None]
     return min(known, default=None)
 
 
