@@ -109,3 +109,15 @@ def files(paths: Paths) -> list[Path]:
 
 def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:
     return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
+
+
+def write_features(features: pl.DataFrame, path: str | Path) -> None:
+    """Write features with the columns of their signal to a file that `read_features` reads.
+
+    Raises InputError for features of several signals: they do not compare.
+    """
+    signals = features.select(SIGNAL).unique(maintain_order=True)
+    if len(signals) > 1:
+        raise InputError(f"features: {', '.join(SIGNAL)} must be the same in all rows, were {signals.rows()}")
+    origin = signals.row(0, named=True) if len(signals) else dict.fromkeys(SIGNAL)
+    FEATURE_FRAME.write(features.select(FEATURE_FRAME.schema.names()), path, origin)
