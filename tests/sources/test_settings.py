@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from entropy_sentinel.commands.plan import item_counts
+from entropy_sentinel.commands.study.responses import item_counts
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.study import benchmark_settings
 from entropy_sentinel.sources.settings import Benchmark
