@@ -26,6 +26,11 @@ include: "workflow/rules/prefetch.smk"
 include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
 
 
+# After many lines, what went wrong once more.
+onerror:
+    JOB_LINES.show_failures_again()
+
+
 localrules:
     all,
 

@@ -12,7 +12,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
+from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.jobs.work import Work
 from snakemake.exceptions import WorkflowError
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
@@ -35,6 +37,7 @@ NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.gr
 
 announce_versions()
 announce_servers(CONFIG)
+JOB_LINES = show_jobs(workflow, Work(CONFIG, GROUPS))
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

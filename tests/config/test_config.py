@@ -43,10 +43,10 @@ def test_the_papers_study_has_its_groups_and_configurations() -> None:
     # Binomial coefficients of ten over 1, 2, 3, 4 and 9.
     assert [sizes.count(k) for k in (1, 2, 3, 4, 9)] == [10, 45, 120, 210, 10]
     assert len(groups) == 395
-    assert len(groups["gsm8k+olympiadbench"]) == 48 + 9
+    assert len(groups["gsm8k+olympiadbench"]) == 48 + 9 + 13
     leave_one_out = next(group for group in groups if group.count("+") == 8)
     assert groups[leave_one_out][0] == "forest-10d-balanced-isotonic"
-    assert len(groups[leave_one_out]) == 1 + 9
+    assert len(groups[leave_one_out]) == 1 + 9 + 13
     # 9 models x 385 groups x 48 configurations, the paper's number of configurations.
     assert 9 * sum(len(names) - 9 for group, names in groups.items() if group.count("+") < 8) == 166_320
 
@@ -66,7 +66,7 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("run.models", ["gpt-5"], "run.models: 'gpt-5'; known: phi-3.5-mini"),
         ("run.groups", ["extreme"], "run.groups: 'extreme'; known: extremes, intermediate"),
         ("estimation.default", "forest-11d", "unknown configuration 'forest-11d'; known: logistic-17d"),
-        ("estimation.baselines", ["entropy"], "unknown baseline 'entropy'; known: se_sum"),
+        ("estimation.beside", ["entropy"], "unknown estimator in beside: 'entropy'; known: logistic-17d"),
         ("estimation.folds", 1, "estimation.folds: Input should be greater than or equal to 2; it was 1"),
         ("generation.prompt", "solve", "unknown prompt 'solve'; known: solve-step-by-step"),
         ("generation.environment", {"HF_TOKEN": "x"}, "'HF_TOKEN' looks like a secret"),

@@ -1,45 +1,33 @@
 """Estimators against scikit-learn on the same arrays, and what is said where none can be trained."""
 
 import numpy as np
+import polars as pl
 import pytest
+from rows import SETTINGS, rows
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from entropy_sentinel.estimators.training import TrainingGroup
+from entropy_sentinel.estimators import mlp
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 
-SETTINGS = {
-    "seed": 42,
-    "folds": 5,
-    "trees": 10,
-    "max_depth": [3, 5],
-    "min_samples_split": [2, 10],
-    "hidden_layers": [[5], [8, 4]],
-}
-SE_SUM = FEATURES.index("se_sum")
 
-
-def rows(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    x = rng.gamma(2, 3, size=(n, 17))
-    return x, x[:, SE_SUM] + x[:, 2] + rng.normal(scale=4, size=n) < 12
-
-
-def scaled(x: np.ndarray) -> np.ndarray:
+def scaled(features: pl.DataFrame) -> np.ndarray:
     """By the definition: population standard deviation, scale 1 where it is 0."""
+    x = features.to_numpy()
     spread = x.std(axis=0, ddof=0)
     return (x - x.mean(axis=0)) / np.where(spread == 0, 1, spread)
 
 
-def predict(x: np.ndarray, y: np.ndarray, estimator: str) -> np.ndarray:
-    group = TrainingGroup(x, y, SETTINGS)
-    return group.fit(estimator).predict(group.scaler.transform(x))
+def predict(x: pl.DataFrame, y: np.ndarray, estimator: str) -> np.ndarray:
+    return TrainingRows(x, y, SETTINGS).fit(estimator).p_correct(x)
 
 
 def test_baseline_is_platt_scaling_of_one_feature() -> None:
     x, y = rows()
-    column = scaled(x)[:, [SE_SUM]]
+    column = scaled(x)[:, [FEATURES.index("se_sum")]]
     expected = LogisticRegression().fit(column, y).predict_proba(column)[:, 1]
     assert np.allclose(predict(x, y, "baseline-se_sum"), expected, atol=1e-12)
 
@@ -62,8 +50,8 @@ def test_calibrated_logistic_regression_is_scikit_learns() -> None:
 
 def test_a_constant_feature_is_scaled_by_one() -> None:
     x, y = rows()
-    x[:, 0] = 3.0
-    group = TrainingGroup(x, y, SETTINGS)
+    x = x.with_columns(mean=pl.lit(3.0))
+    group = TrainingRows(x, y, SETTINGS)
     assert group.scaler.scale_[0] == 1
     assert np.isfinite(predict(x, y, "forest-10d-balanced-isotonic")).all()
 
@@ -90,17 +78,17 @@ def test_every_kind_gives_probabilities_reproducibly(estimator: str) -> None:
 
 def test_chosen_setting_is_recorded_and_of_the_grid() -> None:
     x, y = rows()
-    group = TrainingGroup(x, y, SETTINGS)
-    assert group.fit("forest-10d-balanced-isotonic").hyperparameters["max_depth"] in (3, 5)
-    assert group.fit("mlp-10d-balanced-isotonic").hyperparameters["hidden_layer_sizes"] in ([5], [8, 4])
+    group = TrainingRows(x, y, SETTINGS)
+    assert group.fit("forest-10d-balanced-isotonic").chosen["max_depth"] in (3, 5)
+    assert group.fit("mlp-10d-balanced-isotonic").chosen["hidden_layer_sizes"] in ([5], [8, 4])
 
 
 def test_calibrated_and_uncalibrated_share_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rows()
-    group = TrainingGroup(x, y, SETTINGS)
+    group = TrainingRows(x, y, SETTINGS)
     calls = []
     monkeypatch.setattr(
-        "entropy_sentinel.estimators.training.search_forest",
+        "entropy_sentinel.estimators.forest.search_forest",
         lambda *arguments: calls.append(1) or {"max_depth": 3, "min_samples_split": 2, "n_estimators": 10},
     )
     group.fit("forest-10d-balanced-isotonic")
@@ -116,47 +104,47 @@ def test_oversampling_happens_inside_the_folds() -> None:
 
     rng = np.random.default_rng(5)
     x, y = rng.normal(size=(200, 17)), np.arange(200) < 5
-    group = TrainingGroup(x, y, SETTINGS)
-    mlp = group._classifier("mlp", True, hidden_layer_sizes=(20,))
-    score = cross_val_score(mlp, group.x, y, cv=group.folds, scoring="roc_auc").mean()
+    network = mlp.make(True, seed=42, hidden_layer_sizes=(20,))
+    folds = StratifiedKFold(5, shuffle=True, random_state=42)
+    score = cross_val_score(network, x, y, cv=folds, scoring="roc_auc").mean()
     assert score < 0.75
 
 
 @pytest.mark.parametrize("value", [True, False])
 def test_one_class_gives_a_reason_for_every_estimator(value: bool) -> None:
     x, _ = rows(30)
-    group = TrainingGroup(x, np.full(30, value), SETTINGS)
+    group = TrainingRows(x, np.full(30, value), SETTINGS)
     for estimator in ("baseline-ppl", "logistic-10d-balanced-uncalibrated", "forest-10d-balanced-isotonic"):
         fitted = group.fit(estimator)
-        assert fitted.classifier is None
+        assert isinstance(fitted, Unfitted)
         assert fitted.reason == f"all training rows are {'correct' if value else 'incorrect'}"
 
 
 def test_fewer_rows_of_a_class_than_folds_leaves_what_needs_no_folds() -> None:
     x, _ = rows(30)
-    group = TrainingGroup(x, np.arange(30) < 4, SETTINGS)
+    group = TrainingRows(x, np.arange(30) < 4, SETTINGS)
     for estimator in ("forest-10d-balanced-uncalibrated", "logistic-10d-balanced-isotonic", "mlp-1d-balanced-isotonic"):
         assert group.fit(estimator).reason == "4 training rows of the rarer class, 5 folds need 5"
     for estimator in ("baseline-ppl", "logistic-10d-balanced-uncalibrated"):
-        assert group.fit(estimator).reason is None
+        assert isinstance(group.fit(estimator), Estimator)
 
 
 def test_mlp_needs_two_rows_of_a_class_in_each_fold() -> None:
     x, _ = rows(60)
     for correct, expected in ((3, "60 training rows are too few for the MLP's early stopping"), (4, None)):
-        group = TrainingGroup(x, np.arange(60) < correct, SETTINGS | {"folds": 2})
-        assert group.fit("mlp-1d-unbalanced-uncalibrated").reason == expected
+        group = TrainingRows(x, np.arange(60) < correct, SETTINGS | {"folds": 2})
+        assert getattr(group.fit("mlp-1d-unbalanced-uncalibrated"), "reason", None) == expected
 
 
 def test_too_few_rows_for_early_stopping() -> None:
     x, _ = rows(12)
-    group = TrainingGroup(x, np.arange(12) % 2 == 0, SETTINGS)
+    group = TrainingRows(x, np.arange(12) % 2 == 0, SETTINGS)
     assert group.fit("mlp-1d-balanced-isotonic").reason == "12 training rows are too few for the MLP's early stopping"
     x, _ = rows(14)
-    group = TrainingGroup(x, np.arange(14) % 2 == 0, SETTINGS)
-    assert group.fit("mlp-1d-unbalanced-isotonic").reason is None
+    group = TrainingRows(x, np.arange(14) % 2 == 0, SETTINGS)
+    assert isinstance(group.fit("mlp-1d-unbalanced-isotonic"), Estimator)
 
 
 def test_no_rows_at_all() -> None:
-    group = TrainingGroup(np.empty((0, 17)), np.empty(0, dtype=bool), SETTINGS)
+    group = TrainingRows(rows(0)[0], np.empty(0, dtype=bool), SETTINGS)
     assert group.fit("baseline-ppl").reason == "the training group has no row with a label and features"

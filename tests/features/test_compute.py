@@ -45,7 +45,7 @@ def frame(*responses):
             "token_logprobs": [list(sampled) for sampled, _ in responses],
             "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
         }
-    )
+    ).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
 
 
 def row(sampled, top):
@@ -123,7 +123,7 @@ def test_spread_below_the_limit_counts_as_none():
     # Entropies of 0.2 nats that differ by 1e-7 only.
     probability = 0.2 / 2.5
     log_p = [math.log(probability), math.log(probability) + 2e-6]
-    found = row([-1.0, -1.0], [step(log_p[0]), step(log_p[1])])
+    found = row([-4.0, -4.0], [step(log_p[0]), step(log_p[1])])
     assert 0 < found["std"] <= 1e-6
     assert (found["skewness"], found["kurtosis"]) == (0, 0)
 
@@ -143,14 +143,16 @@ def test_sampled_token_of_probability_0_takes_the_smallest_finite_entry(zero):
 
 
 def test_sampled_token_just_above_the_sentinel_is_kept():
-    found = row([-9998.0] + [0.0] * 99, [CERTAIN] * 100)
+    found = row([-9998.0] + [0.0] * 199, [CERTAIN] * 200)
     assert (found["nll_sum"], found["clamped_tokens"]) == (9998, 0)
-    assert found["ppl"] == pytest.approx(math.exp(99.98))
+    assert found["ppl"] == pytest.approx(math.exp(49.99))
 
 
-def test_perplexity_beyond_float64_leaves_no_features():
-    found = row([-5000.0], [CERTAIN])
-    assert found["reason"] == "perplexity overflows"
+@pytest.mark.parametrize("likelihood", [-50.1, -100.0, -400.0, -5000.0])
+def test_a_likelihood_that_no_sampler_draws_leaves_no_features(likelihood):
+    """Its perplexity would be infinite in Float32, in which forests compute, or in the square of a variance."""
+    found = row([likelihood] * 3, [CERTAIN] * 3)
+    assert found["reason"] == "mean log-probability below -50: no sampler draws such tokens"
     assert all(found[name] is None for name in FEATURES)
 
 
@@ -160,7 +162,10 @@ WITH_NAN_IN_TOP = ([0.0, 0.0], [CERTAIN, step(-LN2, NAN)])
 POSITIVE_SAMPLED = ([3.5], [CERTAIN])
 POSITIVE_TOP = ([0.0, -INF], [step(0.0, 2e-3), step()])
 INFINITE = ([0.0], [step(INF, 0.0)])
-UNBOUNDED = ([-INF, 0.0], [step(), CERTAIN])
+IMPOSSIBLE = ([-INF, 0.0], [step(), CERTAIN])
+SAMPLED_FROM_NOTHING = ([-1.0, 0.0], [step(), CERTAIN])
+MORE_THAN_ONE = ([-LN2], [step(-LN2, -LN2, -6.5)])
+ABOVE_THE_TOP = ([-LN2 + 2e-3], [HALVES])
 
 
 @pytest.mark.parametrize(
@@ -172,7 +177,10 @@ UNBOUNDED = ([-INF, 0.0], [step(), CERTAIN])
         (POSITIVE_SAMPLED, "positive log-probability: raw logits?"),
         (POSITIVE_TOP, "positive log-probability: raw logits?"),
         (INFINITE, "positive log-probability: raw logits?"),
-        (UNBOUNDED, "sampled token of probability 0, and no finite log-probability in its top 20"),
+        (IMPOSSIBLE, "a step has no token of its top 20 with a probability above 0"),
+        (SAMPLED_FROM_NOTHING, "a step has no token of its top 20 with a probability above 0"),
+        (MORE_THAN_ONE, "probabilities of a step's top 20 add up to more than 1"),
+        (ABOVE_THE_TOP, "sampled token more likely than the first of its top 20"),
     ],
 )
 def test_response_that_is_not_whole_has_no_features_and_the_first_reason(response, reason):
@@ -194,7 +202,7 @@ MIXED = [
     ([0.0, -LN2], [CERTAIN, HALVES]),
     WITH_NAN,
     EMPTY,
-    UNBOUNDED,
+    IMPOSSIBLE,
     *[random_trace(np.random.default_rng(seed), 3 + seed) for seed in range(9)],
     EMPTY,
 ]

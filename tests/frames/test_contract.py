@@ -1,12 +1,14 @@
 """Contracts of Parquet files: what may be written and read, and what the refusal says."""
 
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.contract import Contract, count_rows, read_provenance, readable
+from entropy_sentinel.frames.errors import ContractError, DamagedFileError
+from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.label import LABELS
 
 ROWS = {
@@ -58,3 +60,85 @@ def test_reading_another_stages_file_is_refused(tmp_path: Path) -> None:
         LABELS.read(tmp_path / "x.parquet")
     with pytest.raises(ContractError, match="holds no provenance"):
         read_provenance(tmp_path / "x.parquet")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def damage_first_page(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) // 3) + whole[4 + len(whole) // 3 :])
+
+
+DAMAGES = {
+    "cut": (cut, r"is cut off or damaged \(.*PAR1.*\)"),
+    "page": (damage_first_page, r"is cut off or damaged \(.*\)"),
+    "garbage": (lambda path: path.write_bytes(b"garbage" * 100), r"is cut off or damaged \(.*\)"),
+    "empty": (lambda path: path.write_bytes(b""), "is empty"),
+    "absent": (Path.unlink, "is not there"),
+    "folder": (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "labels [1].parquet"  # no pattern, either
+    LABELS.write(LABELS.frame(ROWS), path, {})
+    assert len(LABELS.read(path)) == count_rows(path) == 2
+    do, what = DAMAGES[damage]
+    do(path)
+    must = (
+        f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it, and the workflow makes it again"
+    )
+    with pytest.raises(DamagedFileError, match="^" + must.format(" of stage 'labels'") + "$"):
+        LABELS.read(path)
+    if damage != "page":  # these read the end of the file alone
+        for read in (read_provenance, count_rows):
+            with pytest.raises(DamagedFileError, match="^" + must.format("") + "$"):
+                read(path)
+
+
+def test_rows_read_lazily_are_guarded_by_the_reader(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    LABELS.write(LABELS.frame(ROWS), path, {})
+    damage_first_page(path)
+    lazy = LABELS.scan(path)
+    with pytest.raises(DamagedFileError, match=r"x.parquet: must be .* of stage 'labels'"), readable(path, "labels"):
+        lazy.collect()
+
+
+def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path) -> None:
+    other = Contract("verdicts", LABELS.key, LABELS.columns)
+    other.write(other.frame(ROWS), tmp_path / "x.parquet", {"stage": "what it was made from"})
+    assert read_provenance(tmp_path / "x.parquet")["stage"] == "verdicts"
+    with pytest.raises(ContractError, match="x.parquet: must be a file of stage 'labels', is one of stage 'verdicts'$"):
+        LABELS.read(tmp_path / "x.parquet")
+
+
+WHOSE = (
+    "x.parquet: must be of {} '{}', is of '{}': a file of another place. Delete it, and the workflow makes the right"
+)
+
+
+def test_whose_a_file_is_by_its_rows_its_provenance_or_its_item_ids(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    LABELS.write(LABELS.frame(ROWS), path, {"model": "tiny-1m"})
+    assert len(LABELS.read(path, of={"model": "tiny-1m", "benchmark": "a", "judge": "it does not say"})) == 2
+    with pytest.raises(ContractError, match=WHOSE.format("model", "tiny-3m", "tiny-1m").replace("?", r"\?")):
+        LABELS.read(path, of={"benchmark": "a", "model": "tiny-3m"})
+    with pytest.raises(ContractError, match=WHOSE.format("benchmark", "a-00000", "a")):
+        LABELS.scan(path, of={"benchmark": "a-00000"})
+
+
+def test_another_groups_estimates_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    values = {"model": "m", "group": "a+b", "estimator": "e", "benchmark": "c", "role": "held_out"}
+    row = {
+        name: values.get(name, None if column.nullable else 1)
+        for name, column in zip(ESTIMATES.schema, ESTIMATES.columns, strict=True)
+    }
+    ESTIMATES.write(ESTIMATES.frame({name: [value] for name, value in row.items()}), path, {"group": "of no account"})
+    assert len(ESTIMATES.read(path, of={"model": "m", "group": "a+b"})) == 1
+    with pytest.raises(ContractError, match=r"must be of group 'a\+c', is of 'a\+b'"):
+        ESTIMATES.read(path, of={"model": "m", "group": "a+c"})

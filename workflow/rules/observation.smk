@@ -19,7 +19,6 @@ rule observation:
         runtime=30,
     params:
         *fingerprint("observation.py"),
-        benchmarks=BENCHMARKS,
         split=dict(test_share=CONFIG.estimation.test_share, seed=CONFIG.seed),
     script:
         "../scripts/observation.py"

@@ -1,7 +1,8 @@
-from entropy_sentinel.analyses.accuracy.sweep import write_domain_statistics
 from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
+    from entropy_sentinel.analyses.accuracy.sweep import write_domain_statistics
+
     write_domain_statistics(
         snakemake.input.observations,
         snakemake.params.models,

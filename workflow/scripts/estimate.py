@@ -1,7 +1,8 @@
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages.estimate import write_estimates
 
 with job_log(snakemake.log[0]):
+    from entropy_sentinel.stages.estimate import write_estimates
+
     write_estimates(
         snakemake.input.observations,
         snakemake.wildcards.group,

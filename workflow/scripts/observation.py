@@ -1,10 +1,10 @@
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages.observation import write_observations
 
 with job_log(snakemake.log[0]):
+    from entropy_sentinel.stages.observation import write_observations
+
     write_observations(
         benchmarks=snakemake.input.benchmarks,
-        names=snakemake.params.benchmarks,
         labels=snakemake.input.labels,
         features=snakemake.input.features,
         split=snakemake.params.split,

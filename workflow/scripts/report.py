@@ -1,7 +1,8 @@
-from entropy_sentinel.analyses.accuracy.publish import publish
 from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
+    from entropy_sentinel.analyses.accuracy.publish import publish
+
     files = {
         name: snakemake.input[name] for name in ("sweep", "auroc", "domains", "headline", "generations", "benchmarks")
     }

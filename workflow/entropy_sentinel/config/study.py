@@ -13,7 +13,7 @@ from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.settings import Model
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, baseline_name
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
 from entropy_sentinel.estimators.settings import group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
@@ -35,14 +35,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
         for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    baselines = tuple(baseline_name(feature) for feature in config.estimation.baselines)
-    return {group: in_order(estimators) + baselines for group, estimators in wanted.items()}
-
-
-def in_order(estimators: Iterable[str]) -> tuple[str, ...]:
-    """Configurations in the order of `CONFIGURATIONS`, each once."""
-    wanted = set(estimators)
-    return tuple(configuration.name for configuration in CONFIGURATIONS if configuration.name in wanted)
+    return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
@@ -130,5 +123,5 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
     return {
         "estimators": list(estimators),
         "seed": config.seed,
-        **config.estimation.model_dump(exclude={"default", "test_share", "baselines"}),
+        **config.estimation.model_dump(exclude={"default", "test_share", "beside", "keep"}),
     }

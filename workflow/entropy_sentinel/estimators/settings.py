@@ -5,9 +5,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, ESTIMATORS
 from entropy_sentinel.frames.sections import Names, Positive, Settings, Share, check_names
 
+# Stands for a named group's own estimator.
+OWN = "own"
+# The paper's nine baselines, and what any estimator must be compared with.
+BESIDE = (
+    *BASELINES,
+    "group-accuracy",
+    *(name.replace("baseline", "atc") for name in BASELINES),
+    "doc-lntp",
+    "doc-mtp",
+    "doc-forest-10d-balanced-isotonic",
+)
 ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
 
@@ -25,12 +36,17 @@ class Estimation(Settings):
     hidden_layers: list[Annotated[list[Positive], Field(min_length=1)]] = Field(
         [[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP"
     )
-    baselines: list[str] = Field(list(BASELINES), description="features that get a Platt-scaled baseline")
+    beside: list[str] = Field(list(BESIDE), description="estimators that every group gets beside its configurations")
+    keep: list[str] = Field(
+        [OWN, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
+        description="estimators of a named group that are kept as files; `own` is the group's",
+    )
 
     @model_validator(mode="after")
     def _known(self) -> "Estimation":
         check_names("configuration", [self.default], ESTIMATOR_NAMES)
-        check_names("baseline", self.baselines, BASELINES)
+        check_names("estimator in beside:", self.beside, ESTIMATORS)
+        check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
         return self
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import MEANINGS
+from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.contract import Column, Contract
 
 FEATURE_FRAME = Contract(
@@ -16,7 +16,7 @@ FEATURE_FRAME = Contract(
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
-        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
+        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
     ),

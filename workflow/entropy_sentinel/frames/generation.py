@@ -1,8 +1,10 @@
 """Stage `generations`: responses and their log-probability traces, `generations/{model}/{benchmark}.parquet`."""
 
+from pathlib import Path
+
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 
 # Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
 # generate job, in place of a hash of its code: a refactoring must not cost GPU time.
@@ -55,3 +57,10 @@ GENERATIONS = Contract(
         ),
     ),
 )
+
+
+def scan_traces(path: str | Path) -> pl.LazyFrame:
+    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns."""
+    origin = read_provenance(path)
+    named = {name: pl.lit(origin[name]) for name in ("model", "benchmark")}
+    return GENERATIONS.scan(path).with_columns(**named)

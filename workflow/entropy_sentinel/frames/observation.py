@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import MEANINGS
+from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.contract import Column, Contract
 
 OBSERVATIONS = Contract(
@@ -18,7 +18,7 @@ OBSERVATIONS = Contract(
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
-        *(Column(name, pl.Float64, meaning, unit, nullable=True) for name, (meaning, unit) in MEANINGS.items()),
+        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )

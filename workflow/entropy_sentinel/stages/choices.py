@@ -21,13 +21,21 @@ class Choices(dict[str, Any]):
     """Chosen settings by search, saved to a file with every search that ends."""
 
     def __init__(self, path: str, x: np.ndarray, y: np.ndarray, settings: Mapping[str, Any]) -> None:
-        """Open the choices in `path`; those made on other rows, settings, code or scikit-learn are left behind.
+        """Open the choices in `path`; those made on other rows, settings, code or scikit-learn are left behind, and
+        so is a file that cannot be read.
 
         x: (n_rows, 17) features, y: (n_rows,) labels of the training rows.
         """
         self._path, self._key = Path(path), identity(x, y, settings)
-        kept = json.loads(self._path.read_text()) if self._path.exists() else {}
-        super().__init__(kept["choices"] if kept.get("key") == self._key else {})
+        super().__init__(self._kept())
+
+    def _kept(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        mine = isinstance(kept, dict) and kept.get("key") == self._key and isinstance(kept.get("choices"), dict)
+        return kept["choices"] if mine else {}
 
     def __setitem__(self, search: str, chosen: Any) -> None:
         super().__setitem__(search, chosen)

@@ -1,4 +1,4 @@
-"""Stage `estimates`: train a group's estimators and estimate the accuracy of every domain."""
+"""Stage `estimate`: fit a training group's estimators, and score every domain that has features."""
 
 import json
 from collections.abc import Mapping
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.estimators.training import Fitted, TrainingGroup
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
@@ -17,6 +18,7 @@ from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.choices import Choices
 
 RAW = "raw_logprobs"
+_FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
 
 
 def write_estimates(observations: str, group: str, settings: Mapping[str, Any], output: str) -> None:
@@ -25,70 +27,92 @@ def write_estimates(observations: str, group: str, settings: Mapping[str, Any], 
     `settings` is `config.study.estimation_settings`. Raises ProvenanceError for traces whose log-probabilities are
     not those of the model's distribution before temperature.
     """
+    signal = require_raw(observations)
+    frame = estimate(OBSERVATIONS.read(observations), group, settings, f"{output}.searches.json")
+    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "signal": signal})
+
+
+def require_raw(observations: str) -> dict[str, Any]:
+    """The signal of a file of observations; ProvenanceError where it is not that before temperature."""
     signal = read_provenance(observations)["signal"]
     if signal["logprobs_mode"] != RAW:
         raise ProvenanceError(
             f"{observations}: log-probabilities must be '{RAW}' (before temperature), were "
             f"'{signal['logprobs_mode']}'; generate the traces with that mode"
         )
-    with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
-        frame = estimate(OBSERVATIONS.read(observations), group.split("+"), settings, f"{output}.searches.json")
-    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "signal": signal})
+    return signal
 
 
 def estimate(
-    observations: pl.DataFrame, group: list[str], settings: Mapping[str, Any], searches: str | None = None
+    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], searches: str | None = None
 ) -> pl.DataFrame:
-    """Train on the group's `train` rows and estimate every domain; a frame of contract ESTIMATES.
+    """Fit on the group's `train` rows and score every domain of one model; a frame of contract ESTIMATES.
 
     The file `searches` keeps what the grid searches choose, for a killed job and for domains that are added later.
-    A training benchmark is evaluated on its `test` rows, any other on all its rows. Estimate and true accuracy are
-    means over the same rows: those with a label and features.
+    A training benchmark is scored on its `test` rows, any other on all its rows.
     """
-    usable = pl.col("label").is_not_null() & pl.col("feature_reason").is_null()
-    trains = pl.col("benchmark").is_in(group)
-    training_rows = observations.filter(usable, trains, pl.col("split") == "train")
-    evaluated = observations.filter(~trains | (pl.col("split") == "test")).with_columns(usable=usable)
-    rows = evaluated.filter("usable")
-    x, y = training_rows.select(FEATURES).to_numpy(), training_rows["label"].to_numpy()
-    training = TrainingGroup(x, y, settings, Choices(searches, x, y, settings) if searches else None)
-    scaled = training.scaler.transform(rows.select(FEATURES).to_numpy()) if len(x) and len(rows) else None
-    domains = _domains(evaluated, group)
-    parts = []
-    for name in settings["estimators"]:
-        fitted = training.fit(name)
-        parts.append(_estimates(name, fitted, scaled, rows["benchmark"], domains))
-    frame = pl.concat(parts).with_columns(n_training_rows=pl.lit(len(y), pl.UInt32))
+    training = training_rows(observations, group, settings, searches)
+    trains = pl.col("benchmark").is_in(group.split("+"))
+    rows = observations.filter(~trains | (pl.col("split") == "test"))
+    domains = _domains(rows, trains)
+    scored = rows.filter(_FEATURED)
+    slices = _slices(scored)
+    parts = [
+        _estimates(estimator, score(estimator, scored, slices), domains)
+        for estimator in fit(training, settings["estimators"]).values()
+    ]
+    frame = pl.concat(parts).with_columns(
+        model=pl.lit(observations["model"][0]),
+        group=pl.lit(group),
+        n_training_rows=pl.lit(len(training), pl.UInt32),
+    )
     return frame.select(ESTIMATES.schema.names())
 
 
-def _domains(evaluated: pl.DataFrame, group: list[str]) -> pl.DataFrame:
-    """One row per domain: role, true accuracy and counts."""
-    role = pl.when(pl.col("benchmark").is_in(group)).then(pl.lit("training")).otherwise(pl.lit("held_out"))
-    counts = evaluated.group_by("benchmark", maintain_order=True).agg(
-        true_accuracy=pl.col("label").filter("usable").mean(),
-        n_rows=pl.col("usable").sum().cast(pl.UInt32),
-        n_excluded=(~pl.col("usable")).sum().cast(pl.UInt32),
+def training_rows(
+    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], searches: str | None = None
+) -> TrainingRows:
+    """The rows of a group that estimators are fitted on: those of its `train` split with a label and features."""
+    rows = observations.filter(
+        _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
     )
-    return counts.with_columns(role=role)
+    features, labels = rows.select(FEATURES), rows["label"].to_numpy()
+    return TrainingRows(
+        features, labels, settings, Choices(searches, features.to_numpy(), labels, settings) if searches else None
+    )
+
+
+def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
+    """One row per domain: role, true accuracy and counts."""
+    both = _FEATURED & _LABELLED
+    return rows.group_by("benchmark", maintain_order=True).agg(
+        role=pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
+        true_accuracy=pl.col("label").filter(both).mean(),
+        n_rows=_FEATURED.sum().cast(pl.UInt32),
+        n_labelled=both.sum().cast(pl.UInt32),
+        n_excluded=(~_FEATURED).sum().cast(pl.UInt32),
+    )
+
+
+def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
+    """Per domain, the mask of its rows, and under `<domain> labelled` of those with a label."""
+    benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
+    every = {name: benchmark == name for name in scored["benchmark"].unique(maintain_order=True)}
+    return every | {f"{name} labelled": rows & labelled for name, rows in every.items()}
 
 
 def _estimates(
-    name: str, fitted: Fitted, scaled: np.ndarray | None, benchmarks: pl.Series, domains: pl.DataFrame
+    estimator: Estimator | Unfitted, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """One estimator's mean P(correct) per domain, or null with the reason."""
-    if fitted.reason or scaled is None:
-        means = pl.DataFrame(schema={"benchmark": pl.String, "estimated_accuracy": pl.Float64})
-    else:
-        means = pl.DataFrame({"benchmark": benchmarks, "p": fitted.predict(scaled)})
-        means = means.group_by("benchmark").agg(estimated_accuracy=pl.col("p").mean())
-    chosen = json.dumps(fitted.hyperparameters) if fitted.hyperparameters else None
-    reason = (
-        pl.when(pl.lit(fitted.reason is not None))
-        .then(pl.lit(fitted.reason))
-        .when(pl.col("n_rows") == 0)
-        .then(pl.lit("no row of the domain has a label and features"))
-    )
-    return domains.join(means, on="benchmark", how="left", maintain_order="left").with_columns(
-        estimator=pl.lit(name), hyperparameters=pl.lit(chosen, pl.String), reason=reason
+    """One estimator's estimates of all domains, null with the reason."""
+    unfitted = estimator.reason if isinstance(estimator, Unfitted) else None
+    chosen = None if unfitted else estimator.chosen
+    names = domains["benchmark"]
+    reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
+    return domains.with_columns(
+        estimator=pl.lit(estimator.name),
+        estimated_accuracy=pl.Series([accuracies.get(name) for name in names], dtype=pl.Float64),
+        estimated_on_labelled=pl.Series([accuracies.get(f"{name} labelled") for name in names], dtype=pl.Float64),
+        hyperparameters=pl.lit(json.dumps(chosen) if chosen else None, pl.String),
+        reason=pl.lit(unfitted, pl.String) if unfitted else reason,
     )

@@ -1,4 +1,4 @@
-"""Stage `observations`: all that an estimator sees of one model, joined."""
+"""Stage `observation`: all that an estimator sees of one model, joined."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,13 +19,12 @@ SIGNAL = ("logprobs_mode", "top_k_returned", "sampling", "commit")
 
 def write_observations(
     benchmarks: Sequence[str],
-    names: Sequence[str],
     labels: Sequence[str],
     features: Sequence[str],
     split: Mapping[str, Any],
     output: str,
 ) -> None:
-    """Join the files of one model, one of each kind per benchmark in `names`, into one.
+    """Join the files of one model, one of each kind per benchmark, into one.
 
     `split` holds `test_share` and `seed`. Raises ProvenanceError where the traces' log-probabilities are not of one
     kind, or the weights not of one commit.
@@ -38,34 +37,28 @@ def write_observations(
                 f"{path}: its traces are of another kind than those of {first}: {signal} against {signals[first]}; "
                 "generate both with the same settings"
             )
-    parts = [
-        observe(name, BENCHMARKS.read(benchmark), LABELS.read(label), FEATURE_FRAME.read(feature), **split)
-        for name, benchmark, label, feature in zip(names, benchmarks, labels, features, strict=True)
-    ]
-    OBSERVATIONS.write(pl.concat(parts), output, {"signal": signals[first], "split": dict(split)})
+    frame = observe(
+        pl.concat([train_or_test(BENCHMARKS.read(path), **split) for path in benchmarks]),
+        pl.concat(map(LABELS.read, labels)),
+        pl.concat(map(FEATURE_FRAME.read, features)),
+    )
+    OBSERVATIONS.write(frame, output, {"signal": signals[first], "split": dict(split)})
 
 
-def observe(
-    name: str,
-    items: pl.DataFrame,
-    labels: pl.DataFrame,
-    features: pl.DataFrame,
-    *,
-    test_share: float,
-    seed: int,
-) -> pl.DataFrame:
-    """Join one benchmark's features and labels on item and sample; a frame of contract OBSERVATIONS."""
-    key = ["item_id", "sample"]
+def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
+    """Join features and labels on item and sample, and the items' splits; a frame of contract OBSERVATIONS.
+
+    Item ids begin with their benchmark's name, so that those of all benchmarks differ.
+    """
     return (
         features.rename({"reason": "feature_reason"})
         .join(
             labels.rename({"reason": "label_reason"}),
-            on=key,
+            on=["item_id", "sample"],
             how="left",
             maintain_order="left",
             validate="1:1",
         )
-        .join(train_or_test(items, test_share, seed), on="item_id", how="left", maintain_order="left")
-        .with_columns(benchmark=pl.lit(name))
+        .join(splits, on="item_id", how="left", maintain_order="left", validate="m:1")
         .select(OBSERVATIONS.schema.names())
     )

@@ -1,0 +1,52 @@
+"""What an estimator is: fitted on the rows of a training group, it gives the accuracy of any slice of responses."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+
+class CannotFit(Exception):
+    """An estimator cannot be fitted on these rows; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Unfitted:
+    """An estimator that could not be fitted, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Estimator(ABC):
+    """A fitted estimator. It holds all that it needs, its scaling too, and takes features as they are.
+
+    The accuracy of a slice is read off one value per response, so that any number of slices costs one pass over the
+    rows. A family that needs the slice as a whole does so in `accuracy_of`.
+    """
+
+    name: str
+
+    @abstractmethod
+    def values(self, features: pl.DataFrame) -> np.ndarray:
+        """One value per response, (n_rows,), from a frame that has the features the estimator needs, none null."""
+
+    def accuracy_of(self, values: np.ndarray) -> float:
+        """The accuracy, in [0, 1], of a slice whose responses have these values, (n_rows,), at least one."""
+        return float(values.mean())
+
+    def accuracy(self, features: pl.DataFrame) -> float:
+        """The accuracy, in [0, 1], of the slice of all these responses, at least one."""
+        return self.accuracy_of(self.values(features))
+
+    def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
+        """P(correct) of each response, (n_rows,); None where the family gives none."""
+        return None
+
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """The setting that a grid search chose; None where there was none."""
+        return None

@@ -1,0 +1,30 @@
+"""The two verbs of estimation: fit estimators on labelled rows, and score slices of any rows with them."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+from threadpoolctl import threadpool_limits
+
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.training import TrainingRows
+
+
+def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
+    """Estimators by name, in the order of `names`; those that cannot be fitted say why."""
+    with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
+        return {name: rows.fit(name) for name in names}
+
+
+def score(
+    estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[str, np.ndarray]
+) -> dict[str, float | None]:
+    """The estimated accuracy, in [0, 1], of each slice; None for a slice of no rows and from an unfitted estimator.
+
+    `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.
+    """
+    if isinstance(estimator, Unfitted) or not len(features):
+        return dict.fromkeys(slices)
+    with threadpool_limits(1):
+        values = estimator.values(features)
+    return {name: estimator.accuracy_of(values[rows]) if rows.any() else None for name, rows in slices.items()}
