@@ -88,8 +88,13 @@ def at(thing: Any, path: str) -> Any:
 
 
 def expand(value: Any) -> Any:
-    """Data with `{repeat: [what, times]}` written out, in a text (a list of pieces) or as a list."""
+    """Data with `{repeat: [what, times]}` written out, in a text (a list of pieces) or as a list.
+
+    `{code: number}` is the character that YAML has no escape for.
+    """
     if isinstance(value, Mapping):
+        if value.keys() == {"code"}:
+            return chr(value["code"])
         if value.keys() == {"repeat"}:
             what, times = value["repeat"]
             return what * times if isinstance(what, str) else [expand(what)] * times
