@@ -21,6 +21,7 @@ include: "workflow/rules/label.smk"
 include: "workflow/rules/feature.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
+include: "workflow/rules/estimator.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
 include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
@@ -39,6 +40,7 @@ rule all:
     default_target: True
     input:
         REPORTS,
+        ESTIMATORS,
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.
@@ -60,3 +62,8 @@ rule features:
 rule estimates:
     input:
         expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),
+
+
+rule estimators:
+    input:
+        ESTIMATORS,

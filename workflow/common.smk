@@ -8,7 +8,9 @@ from pathlib import Path
 import entropy_sentinel
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.content import with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
@@ -16,6 +18,7 @@ from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.jobs.work import Work
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
 
@@ -45,6 +48,15 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 REPORTS = expand(REPORT, judge=JUDGES)
+KEPT = study.kept_estimators(CONFIG)
+ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
+ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
+
+
+def of_content(settings, file, output):
+    """The settings of the job that makes `output` from `file`, with the file's content among them."""
+    record = workflow.persistence.metadata(IOFile(output))
+    return with_content(settings, file, record and record.params, record and record.input_checksums)
 
 
 wildcard_constraints:
@@ -52,4 +64,5 @@ wildcard_constraints:
     benchmark="|".join(map(re.escape, BENCHMARKS)),
     judge="|".join(map(re.escape, JUDGES)),
     group=r"[A-Za-z0-9._+-]+",
+    name="|".join(map(re.escape, KEPT)) or "none",
     number=r"\d+",

@@ -58,7 +58,7 @@ def served(folder: Path) -> Iterator[Path]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "entropy_sentinel.commands.serve", MODEL, "--port", str(port)]
+    command = [sys.executable, "-m", "entropy_sentinel", "serve", MODEL, "--port", str(port)]
     output = folder / "server.log"
     with output.open("w") as log:
         server = subprocess.Popen(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.jobs import fingerprint as module
 from entropy_sentinel.jobs.fingerprint import fingerprint, normal_form
 
@@ -60,9 +61,15 @@ def test_closure_follows_imports_through_layers() -> None:
     assert "entropy_sentinel/engines/vllm.py" not in files
 
 
-def test_closure_includes_imports_inside_functions() -> None:
-    files = [entry.split()[0] for entry in fingerprint("estimate.py")]
+def test_closure_includes_imports_inside_functions_and_the_families_that_are_named() -> None:
+    files = [
+        entry.split()[0]
+        for entry in fingerprint("estimate.py", *modules(["atc-max", "doc-forest-1d-balanced-isotonic"]))
+    ]
+    assert "entropy_sentinel/stages/estimate.py" in files
     assert "entropy_sentinel/estimators/forest_search.py" in files
+    assert "entropy_sentinel/estimators/atc.py" in files
+    assert "entropy_sentinel/estimators/mlp.py" not in files
 
 
 @pytest.mark.parametrize(

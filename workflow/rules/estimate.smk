@@ -20,7 +20,7 @@ rule estimate:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("estimate.py"),
+        *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
         settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[wildcards.group]),
     script:
         "../scripts/estimate.py"

@@ -14,7 +14,7 @@ from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.settings import Model
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
-from entropy_sentinel.estimators.settings import group_id
+from entropy_sentinel.estimators.settings import OWN, group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
@@ -38,15 +38,29 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
+def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+    return {
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        for name in config.run.groups
+    }
+
+
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     """What the rows of a benchmark depend on."""
     return {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
-        "limit": config.limit,
+        "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
     }
+
+
+def item_limit(config: Config, benchmark: str) -> int | None:
+    """Items of a benchmark at most: its own limit, or else the study's; None for all."""
+    own = config.benchmarks[benchmark].limit
+    return config.limit if own is None else own
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Model(Settings):
             if self.api is not None and getattr(self, key) is not None:
                 raise ValueError(
                     f"'{key}' cannot be sent to a server; give it to the server when it starts "
-                    "(entropy_sentinel.commands.serve does) and leave it out here"
+                    "(`entropy-sentinel serve` does) and leave it out here"
                 )
         refuse_secrets("engine_args", self.engine_args)
         refuse_secrets("chat_template_kwargs", self.chat_template_kwargs)

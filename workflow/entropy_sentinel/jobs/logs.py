@@ -18,6 +18,8 @@ _FAILED = "FAILED: "
 _LONGEST = 1000
 # How far from its end a log is searched for the cause.
 _TAIL_BYTES = 100_000
+# The terminal, once `job_log` has sent everything else to the log.
+_terminal: int | None = None
 
 
 @contextmanager
@@ -27,7 +29,8 @@ def job_log(path: str) -> Iterator[None]:
     Before the job begins, `check_versions`. Whatever ends it early, an exit of a library included, becomes a traceback
     and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
     """
-    terminal = os.dup(2)
+    global _terminal
+    terminal = _terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
@@ -70,3 +73,10 @@ def read_cause(path: str | Path) -> str | None:
     except OSError:
         return None
     return next((line.removeprefix(_FAILED) for line in reversed(lines) if line.startswith(_FAILED)), None)
+
+
+def show(log: logging.Logger, message: str) -> None:
+    """Say something in the log that the person at the terminal should see, too, and not only when the job is done."""
+    log.warning(message)
+    if _terminal is not None:
+        os.write(_terminal, f"{message}\n".encode(errors="replace"))
