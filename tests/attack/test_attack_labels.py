@@ -17,7 +17,7 @@ from entropy_sentinel.judges.judge import Verdict
 
 SPAWN = multiprocessing.get_context("spawn")
 # math-verify gives an answer a few seconds, in several steps.
-ANSWER_LIMIT_S = 30
+ANSWER_LIMIT_S = 20
 
 
 def write_traces(path: Path) -> None:
