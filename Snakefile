@@ -27,8 +27,12 @@ include: "workflow/rules/prefetch.smk"
 include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
 
 
-# After many lines, what went wrong once more.
+onsuccess:
+    clear_parts(log)
+
+
 onerror:
+    clear_parts(log)
     JOB_LINES.show_failures_again()
 
 

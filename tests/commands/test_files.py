@@ -35,6 +35,7 @@ FROM_OBSERVATION = {
     "observations/math-verify/qwen3-4b.parquet",
     "estimates/math-verify/qwen3-4b/gsm8k.parquet",
     "estimates/math-verify/qwen3-4b/svamp.parquet",
+    "scores/math-verify/qwen3-4b/extremes.parquet",
     "math-verify/sweep.parquet",
     "math-verify/report.html",
 }
@@ -49,6 +50,7 @@ def test_stages_have_their_files(config: Config) -> None:
         "features": 4,
         "observations": 2,
         "estimates": 4,
+        "estimators": 2,
         "sweep": 1,
         "report": 1,
     }
@@ -71,7 +73,7 @@ def test_nothing_is_to_be_made_where_all_is_there(config: Config) -> None:
 
 def test_everything_is_to_be_made_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 1, 1]
+    assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 2, 1, 1]
 
 
 def test_a_deleted_file_that_nothing_waits_for_is_not_to_be_made(config: Config) -> None:
@@ -91,7 +93,7 @@ def test_the_report_reads_items_itself(config: Config) -> None:
     (RESULTS / "benchmarks/gsm8k.parquet").unlink()
     assert to_make(config) == set()
     (RESULTS / "math-verify/report.html").unlink()
-    assert counts(config) == [1, 2, 2, 2, 2, 4, 1, 1]
+    assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
 
 
 def test_what_follows_a_newer_file_is_to_be_made(config: Config) -> None:
@@ -107,20 +109,20 @@ def test_a_newer_file_counts_past_a_deleted_one(config: Config) -> None:
 
 
 def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
-    # Three benchmarks: one of items, two of responses, all observations, six estimates, sweep, report.
-    assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 1, 1]
+    # Three benchmarks: one of items, two of responses, all observations, six estimates, kept estimators, sweep, report.
+    assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 2, 1, 1]
 
 
 def test_a_dropped_benchmark_reaches_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_all(load_config(small_study(["gsm8k", "math", "svamp"])))
-    assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 1, 1]
+    assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 2, 1, 1]
 
 
 def test_an_added_model_reaches_the_report(config: Config) -> None:
     raw = small_study()
     raw["run"]["models"] = ["qwen3-4b", "qwen3-8b", "gemma-3-4b"]
-    assert counts(load_config(raw)) == [0, 2, 2, 2, 1, 2, 1, 1]
+    assert counts(load_config(raw)) == [0, 2, 2, 2, 1, 2, 1, 1, 1]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 cut off", b"PAR1" + b"\xff" * 50 + b"PAR1"])

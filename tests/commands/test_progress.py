@@ -41,7 +41,7 @@ def lines(config: Config) -> dict[str, list[str]]:
 
 
 def test_empty_folder_has_nothing_done(config: Config) -> None:
-    assert [amount.done for amount in jobs(study_files(config), NOW).values()] == [0] * 8
+    assert [amount.done for amount in jobs(study_files(config), NOW).values()] == [0] * 9
     assert generated(config) == Amount(0, 400, None)
     assert generated(config).left_s is None
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.contract import Contract, count_rows, read_provenance, readable
+from entropy_sentinel.frames.contract import Column, Contract, count_rows, read_provenance, readable, whose
 from entropy_sentinel.frames.errors import ContractError, DamagedFileError
-from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.label import LABELS
 
 ROWS = {
@@ -88,9 +87,7 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) ->
     assert len(LABELS.read(path)) == count_rows(path) == 2
     do, what = DAMAGES[damage]
     do(path)
-    must = (
-        f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it, and the workflow makes it again"
-    )
+    must = f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it: it is made again where needed"
     with pytest.raises(DamagedFileError, match="^" + must.format(" of stage 'labels'") + "$"):
         LABELS.read(path)
     if damage != "page":  # these read the end of the file alone
@@ -116,29 +113,12 @@ def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path
         LABELS.read(tmp_path / "x.parquet")
 
 
-WHOSE = (
-    "x.parquet: must be of {} '{}', is of '{}': a file of another place. Delete it, and the workflow makes the right"
-)
-
-
-def test_whose_a_file_is_by_its_rows_its_provenance_or_its_item_ids(tmp_path: Path) -> None:
+def test_whose_a_file_is_by_its_provenance_its_rows_or_its_item_ids(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    LABELS.write(LABELS.frame(ROWS), path, {"model": "tiny-1m"})
-    assert len(LABELS.read(path, of={"model": "tiny-1m", "benchmark": "a", "judge": "it does not say"})) == 2
-    with pytest.raises(ContractError, match=WHOSE.format("model", "tiny-3m", "tiny-1m").replace("?", r"\?")):
-        LABELS.read(path, of={"benchmark": "a", "model": "tiny-3m"})
-    with pytest.raises(ContractError, match=WHOSE.format("benchmark", "a-00000", "a")):
-        LABELS.scan(path, of={"benchmark": "a-00000"})
-
-
-def test_another_groups_estimates_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    values = {"model": "m", "group": "a+b", "estimator": "e", "benchmark": "c", "role": "held_out"}
-    row = {
-        name: values.get(name, None if column.nullable else 1)
-        for name, column in zip(ESTIMATES.schema, ESTIMATES.columns, strict=True)
-    }
-    ESTIMATES.write(ESTIMATES.frame({name: [value] for name, value in row.items()}), path, {"group": "of no account"})
-    assert len(ESTIMATES.read(path, of={"model": "m", "group": "a+b"})) == 1
-    with pytest.raises(ContractError, match=r"must be of group 'a\+c', is of 'a\+b'"):
-        ESTIMATES.read(path, of={"model": "m", "group": "a+c"})
+    other = Contract("verdicts", LABELS.key, (*LABELS.columns, Column("group", pl.String, "training group")))
+    frame = LABELS.frame(ROWS | {"item_id": ["gsm8k-00000", "two-digit-7-12345"]})
+    other.write(frame.with_columns(group=pl.Series(["b", "a+b"])), path, {"model": "tiny-1m"})
+    assert whose(path, "model") == ["tiny-1m"]
+    assert whose(path, "group") == ["a+b", "b"]
+    assert whose(path, "benchmark") == ["gsm8k", "two-digit-7"]
+    assert whose(path, "judge") == []

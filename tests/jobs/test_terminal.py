@@ -114,7 +114,7 @@ def test_a_job_that_dies_before_its_log_is_not_given_an_earlier_cause(deaths: tu
 
 
 def test_ended_jobs_have_name_and_share_of_the_work_and_no_number(deaths: tuple[Path, str]) -> None:
-    assert re.search(r"^job well: 30 responses, \d+ s, 10% of 300$", deaths[1], re.MULTILINE)
+    assert re.search(r"^job well: 30 responses after \d+ s \(10% of 300 responses\)$", deaths[1], re.MULTILINE)
     for noise in ("jobid", "steps (", "Execute", "CalledProcessError", "non-zero"):
         assert noise not in deaths[1]
 
@@ -125,8 +125,9 @@ def test_retries_are_said_by_name(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     said = [line for line in done.stderr.splitlines() if "flaky" in line]
     assert said[:2] == ["FAILED job flaky: KeyError: 'a'; log: logs/flaky.log", "job flaky: runs again"]
-    assert re.fullmatch(r"job flaky: 30 responses, \d+ s, 100% of 30", said[2])
+    assert re.fullmatch(r"job flaky: 30 responses after \d+ s \(100% of 30 responses\)", said[2])
     assert len(said) == 3
+    assert not re.search(r"^all\b.*after", done.stderr, re.MULTILINE)
 
 
 def test_quiet_all_says_nothing_but_keeps_the_cause(tmp_path: Path) -> None:

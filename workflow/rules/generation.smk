@@ -39,11 +39,3 @@ def clear_parts(log):
     for job in workflow.dag.jobs:
         if job.rule.name == "generation" and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
             clear(Path(parts_folder(job.output[0])))
-
-
-onsuccess:
-    clear_parts(log)
-
-
-onerror:
-    clear_parts(log)

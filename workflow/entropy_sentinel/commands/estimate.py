@@ -17,13 +17,11 @@ Files = Annotated[
 ]
 By = Annotated[
     list[str],
-    typer.Option(
-        "--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine columns."
-    ),
+    typer.Option("--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine."),
 ]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Labels, to compare: Parquet or CSV, item_id and label."),
+    typer.Option("--labels", "-l", metavar="FILE", help="To compare: Parquet or CSV with item_id and label."),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")

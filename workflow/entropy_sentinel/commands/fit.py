@@ -15,7 +15,7 @@ Labels = Annotated[
 ]
 Name = Annotated[
     str,
-    typer.Option("--estimator", "-e", help="Which one, such as atc-max, baseline-mtp, forest-10d-balanced-isotonic."),
+    typer.Option("--estimator", "-e", help="Which: atc-max, baseline-mtp, forest-10d-balanced-isotonic, ..."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
 
@@ -33,6 +33,6 @@ def command(files: Files, labels: Labels, output: Output, estimator: Name = "atc
     save(fitted, output)
     about = fitted.about
     typer.echo(
-        f"{output}: {estimator}, fitted on {about['n_training_rows']} responses of {about['model']} to {about['group']}, "
-        f"{number(about['training_accuracy'])} of them correct"
+        f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
+        f"{about['group']}, {number(about['training_accuracy'])} of them correct"
     )

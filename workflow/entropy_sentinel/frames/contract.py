@@ -73,35 +73,23 @@ class Contract:
         with whole_file(path) as partial:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)
 
-    def read(
-        self, path: str | Path, columns: list[str] | None = None, of: Mapping[str, str] | None = None
-    ) -> pl.DataFrame:
-        """Read a file of this stage, all columns or some, whole.
-
-        `of` says whose file it must be, such as {"model": "tiny-1m", "benchmark": "averages"}: by its rows, or else by
-        its provenance, or else, for a benchmark, by its item ids. Raises DamagedFileError and ContractError.
-        """
-        lazy = self.scan(path, of)
+    def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
+        """Read a file of this stage whole, all columns or some; raises DamagedFileError and ContractError."""
+        lazy = self.scan(path)
         with readable(path, self.stage):
             return lazy.select(columns or list(self.schema)).collect()
 
-    def scan(self, path: str | Path, of: Mapping[str, str] | None = None) -> pl.LazyFrame:
-        """Open a file of this stage lazily, checked as in `read`; to read rows of it, go `with readable(path)`."""
+    def scan(self, path: str | Path) -> pl.LazyFrame:
+        """Open a file of this stage lazily; raises DamagedFileError, and ContractError for one of another stage.
+
+        Damage further inside the file shows when its rows are read: do that `with readable(path)`.
+        """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            schema, said = lazy.collect_schema(), _provenance(path)
-            if said.get("stage", self.stage) != self.stage:
-                raise ContractError(
-                    f"{path}: must be a file of stage '{self.stage}', is one of stage '{said['stage']}'"
-                )
-            self._check_schema(schema, f"{path}: ")
-            for name, wanted in (of or {}).items():
-                found = _whose(lazy, said, name)
-                if others := [value for value in found if value != wanted]:
-                    raise ContractError(
-                        f"{path}: must be of {name} '{wanted}', is of '{others[0]}': a file of another place? "
-                        "Delete it, and the workflow makes the right one"
-                    )
+            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+        if stage != self.stage:
+            raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
+        self._check_schema(schema, f"{path}: ")
         return lazy
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
@@ -122,7 +110,7 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
         raise DamagedFileError(
-            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it, and the workflow makes it again"
+            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it: it is made again where needed"
         ) from None
 
 
@@ -148,6 +136,24 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     return said
 
 
+def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
+    """The models (`name` is "model"), benchmarks or the like that a file says it is of; none where it does not say.
+
+    It says so in its provenance, or else in a column, or else, for benchmarks, by its item ids.
+    """
+    with readable(path, stage):
+        said, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
+        columns = lazy.collect_schema()
+        if name in said:
+            return [said[name]]
+        if name in columns:
+            return lazy.select(pl.col(name).unique().sort()).collect().to_series().to_list()
+        if name == "benchmark" and "item_id" in columns:
+            benchmarks = pl.col("item_id").str.replace(r"-[0-9]+$", "").unique().sort()
+            return lazy.select(benchmarks).collect().to_series().to_list()
+    return []
+
+
 def count_rows(path: str | Path) -> int:
     """Rows of a Parquet file, from its metadata alone; DamagedFileError where there is none."""
     with readable(path):
@@ -156,16 +162,3 @@ def count_rows(path: str | Path) -> int:
 
 def _provenance(path: str | Path) -> dict[str, Any]:
     return json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
-
-
-def _whose(lazy: pl.LazyFrame, said: Mapping[str, Any], name: str) -> list[Any]:
-    """The models, benchmarks or the like that a file says it is of; none where it does not say."""
-    columns = lazy.collect_schema()
-    if name in columns:
-        return lazy.select(pl.col(name).unique()).collect().to_series().to_list()
-    if name in said:
-        return [said[name]]
-    if name == "benchmark" and "item_id" in columns:
-        benchmark = pl.col("item_id").str.replace(r"-[0-9]+$", "").unique()
-        return lazy.select(benchmark).collect().to_series().to_list()
-    return []

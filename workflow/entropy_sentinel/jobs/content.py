@@ -6,6 +6,7 @@ With a hash among the settings another content is another setting, whatever the 
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,16 @@ def with_content(
     Without it where there is no file or a large one, and where Snakemake has recorded that the job's output was made
     with just these settings from this content: results that are older than the setting `content` stay as they are.
     """
-    if file is None or not Path(file).is_file() or Path(file).stat().st_size > LARGEST_BYTES:
+    if file is None or not Path(file).is_file() or (found := Path(file).stat()).st_size > LARGEST_BYTES:
         return settings
-    with open(file, "rb") as opened:
-        content = f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    content = _checksum(file, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     if repr(settings) in (recorded_params or []) and (recorded_checksums or {}).get(file) == content:
         return settings
     return settings | {"content": content}
+
+
+@cache
+def _checksum(file: str, *_: int) -> str:
+    """As Snakemake writes it. Read once per size and dates of the file: a job's settings are asked for twice."""
+    with open(file, "rb") as opened:
+        return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"

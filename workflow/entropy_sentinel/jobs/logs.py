@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,11 +23,11 @@ _terminal: int | None = None
 
 
 @contextmanager
-def job_log(path: str) -> Iterator[None]:
+def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     """Send everything that the job prints, its children and C libraries included, to the file `path`.
 
-    Before the job begins, `check_versions`. Whatever ends it early, an exit of a library included, becomes a traceback
-    and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
+    Before the job begins, `check_versions` and `check_inputs`. Whatever ends it early, an exit of a library included,
+    becomes a traceback and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
     """
     global _terminal
     terminal = _terminal = os.dup(2)
@@ -38,6 +38,10 @@ def job_log(path: str) -> Iterator[None]:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
         check_versions()
+        if inputs:
+            from entropy_sentinel.jobs.inputs import check_inputs  # here, for an import may fail as well
+
+            check_inputs(inputs)
         yield
         sys.stdout.flush()
         sys.stderr.flush()

@@ -109,16 +109,17 @@ class JobLines(logging.Handler):
 
     def _finish(self, record: logging.LogRecord) -> None:
         job = self._jobs.pop(record.job_id, None)
-        if job is None or not self._workflow.is_main_process:
-            return
-        parts = [f"{time.monotonic() - job.start:.0f} s"]
-        if amount := self._amount(job.rule, job.wildcards):
-            number, unit = amount
-            self._done[job.rule] += number
-            parts.insert(0, f"{number:,} {unit}")
-            if total := self._total(job.rule):
-                parts.append(f"{self._done[job.rule] / total:.0%} of {total:,}")
-        self._logger.info(f"{job.name}: {', '.join(parts)}")
+        if job is None or not job.logs or not self._workflow.is_main_process:
+            return  # a target such as `all` has no log and does nothing
+        line = f"{job.name}: "
+        amount = self._amount(job.rule, job.wildcards)
+        if amount:
+            self._done[job.rule] += amount[0]
+            line += f"{amount[0]:,} {amount[1]} "
+        line += f"after {time.monotonic() - job.start:.0f} s"
+        if amount and (total := self._total(job.rule)):
+            line += f" ({self._done[job.rule] / total:.0%} of {total:,} {amount[1]})"
+        self._logger.info(line)
 
     def _total(self, rule: str) -> int | None:
         """The work of all jobs of this rule in this run; None while benchmarks are still to be made."""

@@ -30,7 +30,7 @@ def local_rows(path: str) -> Iterator[dict[str, Any]]:
             table = pl.read_parquet(path)
         else:
             raise InputError(f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: cannot be read as {kind}: {error}") from None
     yield from table.iter_rows(named=True)
 

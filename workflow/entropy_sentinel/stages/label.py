@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
@@ -20,17 +21,19 @@ def write_labels(
     `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over, whether
     there is a reference or not. No other judge is asked where there is none: the label is null.
     """
+    origin = read_provenance(generations)
+    whose = {name: origin[name] for name in ("model", "benchmark") if name in origin}
     if settings["kind"] == "file":
         responses = GENERATIONS.read(generations, ["item_id", "sample"])
         frame, unused = import_labels(responses, source)
-        LABELS.write(frame, output, {**settings, "source": source, "unused_rows": unused})
+        LABELS.write(frame, output, {**settings, **whose, "source": source, "unused_rows": unused})
         return
     items = BENCHMARKS.read(benchmark)
     responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
     referenced = responses.join(items.drop_nulls("reference"), on="item_id", how="semi")
     judge = None if referenced.is_empty() else make_judge(settings)
     frame = label(items, responses, judge)
-    LABELS.write(frame, output, {**settings, "judge_version": judge and judge.version})
+    LABELS.write(frame, output, {**settings, **whose, "judge_version": judge and judge.version})
 
 
 def make_judge(settings: Mapping[str, Any]) -> Judge:

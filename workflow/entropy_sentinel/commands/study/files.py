@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import training_groups
+from entropy_sentinel.config.study import kept_estimators, training_groups
 
 # What each stage is made from, in the order of the stages.
 STAGES: dict[str, tuple[str, ...]] = {
@@ -26,6 +26,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "features": ("generations",),
     "observations": ("benchmarks", "labels", "features"),
     "estimates": ("observations",),
+    "estimators": ("observations",),
     "sweep": ("estimates",),
     "report": ("benchmarks", "generations", "observations", "sweep"),
 }
@@ -63,8 +64,8 @@ class StudyFiles:
         for path, sources in self.inputs.items():
             for source in sources:
                 used_by[source].append(path)
-        *_, targets = self.stages.values()
-        waiting = [path for path in targets if path not in self.modified]
+        # What nothing else is made from is the aim of it all.
+        waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
         waiting += [path for stage, columns in _GATHERED.items() for path in self._incomplete(stage, columns)]
         found: set[Path] = set()
@@ -96,12 +97,15 @@ class StudyFiles:
 def study_files(config: Config) -> StudyFiles:
     """The files that a study has or will have. Nothing is read yet."""
     layout, run = Layout(config.study), config.run
-    templates = {"benchmarks": layout.items} | {stage: getattr(layout, stage) for stage in list(STAGES)[1:]}
+    # A job of stage `estimators` writes the scores last.
+    named = {"benchmarks": layout.items, "estimators": layout.scores}
+    templates = {stage: named.get(stage) or getattr(layout, stage) for stage in STAGES}
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
         "benchmark": run.benchmarks,
         "judge": run.judges,
         "group": list(training_groups(config)),
+        "name": list(kept_estimators(config)),
     }
     stages = {
         stage: {

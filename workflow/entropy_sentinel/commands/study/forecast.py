@@ -70,7 +70,7 @@ def _cost(
 
 
 def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[str, Responses]) -> int:
-    """Responses that a judge is still to see, each judge counted; those with labels made elsewhere are none."""
+    """Responses that a judge is still to see, for every judge that is asked."""
     template = Layout(config.study).labels
     return sum(
         one.total or 0
@@ -78,6 +78,7 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
         and labels_file(config, judge, model, benchmark) is None
+        and config.benchmarks[benchmark].reference
     )
 
 
