@@ -252,7 +252,7 @@ def study_of_files(folder: Path) -> Config:
     raw["models"] = {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}}
     raw["judges"] = {"people": {"kind": "file", "path": str(folder)}}
     raw["run"] |= {"models": ["theirs"], "judges": ["people"]}
-    raw["presentation"] |= {"auroc_models": ["theirs"], "figure_model": "theirs"}
+    raw["analyses"] = {}
     return load_config(raw)
 
 
