@@ -12,7 +12,7 @@ from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.secrets import SECRET_NAME
+from entropy_sentinel.frames.secrets import is_secret_name
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _describe(problem: Mapping[str, Any]) -> str:
 def _shown(problem: Mapping[str, Any]) -> str:
     """What a value was, where it is short and no secret, and what to do about one that YAML reads as something else."""
     value = problem.get("input")
-    secret = any(SECRET_NAME.search(str(part)) for part in problem["loc"])
+    secret = any(is_secret_name(str(part)) for part in problem["loc"])
     if problem["type"] == "missing" or secret or not (isinstance(value, str | int | float | bool) or value is None):
         return ""
     text = json.dumps(value, ensure_ascii=False)
