@@ -53,6 +53,7 @@ def test_rows(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path, output = tmp_path / case.get("file", "rows.jsonl"), tmp_path / "benchmarks" / "sums.parquet"
     write_rows(case, path)
     benchmark = {"path": str(path), "question": ["{q}"], "reference": ["{a}"]} | case.get("settings", {})
+    benchmark = {key: value for key, value in benchmark.items() if value is not None}
     over = tmp_path / "over.yaml"
     over.write_text(yaml.safe_dump({"benchmarks": {"sums": benchmark}}))
 
