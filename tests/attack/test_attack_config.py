@@ -38,7 +38,7 @@ def files(case: Case, folder: Path) -> list[str]:
 
 def usable(config: Config) -> None:
     """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
-    run, layout, groups = config.run, Layout(config.study), study.training_groups(config)
+    run, layout, groups = config.run, Layout(config.study), study.group_files(config)
     settings: list[Any] = [study.judge_settings(config, judge) for judge in run.judges]
     settings += [study.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
     settings += [study.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]

@@ -26,11 +26,16 @@ SPECIAL = {
 }
 
 
+def _special(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_special(one) for one in value]
+    return SPECIAL.get(value, value) if isinstance(value, str) else value
+
+
 def write_rows(case: Case, path: Path) -> None:
     """The file of a case: `rows` of JSON, the `text`, the bytes as `hex`, or `columns` of Parquet."""
     if "columns" in case:
-        special = lambda value: SPECIAL.get(value, value) if isinstance(value, str) else value  # noqa: E731
-        columns = {name: [special(value) for value in values] for name, values in expand(case["columns"]).items()}
+        columns = {name: _special(values) for name, values in expand(case["columns"]).items()}
         pl.DataFrame(columns).write_parquet(path)
         return
     if "hex" in case:

@@ -58,7 +58,7 @@ rule report:
         auroc=AUROC,
         domains=DOMAINS,
         headline=expand(ESTIMATES, model=MODELS, group=HEADLINE, allow_missing=True),
-        observations=expand(OBSERVATIONS, model=SHOW.figure_model, allow_missing=True),
+        observations=expand(OBSERVATIONS, model=SHOW.figure_model, allow_missing=True)[0],
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
     output:
