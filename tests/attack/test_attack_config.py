@@ -72,7 +72,10 @@ def test_alias_bomb_takes_no_memory(kind: str, tmp_path: Path) -> None:
     lines = [f"a{i}: &a{i} " + _ten(f"*a{i - 1}" if i else "x", kind) for i in range(12)]
     top, label = tmp_path / "top.yaml", tmp_path / "label.yaml"
     top.write_text("\n".join(lines))
-    label.write_text(top.read_text() + "\nanalyses: {accuracy: {labels: {paper: *a11}}}\nmodels: {qwen3-4b: {engine_args: {a: *a11}}}\n")
+    label.write_text(
+        top.read_text()
+        + "\nanalyses: {accuracy: {labels: {paper: *a11}}}\nmodels: {qwen3-4b: {engine_args: {a: *a11}}}\n"
+    )
     for file in (top, label):
         program = READ.format(files=[str(ROOT / "config.yaml"), str(file)])
         done = subprocess.run(
