@@ -2,7 +2,7 @@
 #
 #   benchmarks -> generations (GPU) -> labels (judge) ----\
 #                                  \-> features ----------> observations -> estimates per (model, training group)
-#                                                                       -> sweep -> tables, figures, report
+#                                                                       -> analyses
 #
 # Everything goes to results/<study>/; the study is described in config.yaml or in the file given as --configfile.
 
@@ -23,7 +23,13 @@ include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
-include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
+
+
+# What the study is for: each analysis adds what it makes.
+TARGETS = []
+for name in ANALYSES:
+
+    include: f"workflow/entropy_sentinel/analyses/{name}/rules.smk"
 
 
 localrules:
@@ -33,7 +39,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        REPORTS,
+        TARGETS,
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.

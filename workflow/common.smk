@@ -41,7 +41,7 @@ RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
-REPORTS = expand(REPORT, judge=JUDGES)
+ANALYSES = getattr(CONFIG.run, "analyses", ["accuracy"])
 
 
 wildcard_constraints:

@@ -13,20 +13,22 @@ PACKAGE = "entropy_sentinel"
 _ROOT = Path(__file__).parents[2]
 
 
-def fingerprint(script: str) -> list[str]:
-    """`file hash` for a script of `workflow/scripts` and each module of the package it imports, sorted.
+def fingerprint(script: str, *others: str) -> list[str]:
+    """`file hash` for a script and each module of the package it imports, sorted, and for `others`: templates.
 
+    `script` is a file of `workflow/scripts`, or a path relative to `workflow/`; `others` are relative to the package.
     Files are named relative to `workflow/`, hashes are 12 hex digits of SHA-256. Given to a rule as one parameter
     each, so that Snakemake's reason for a rerun names just the files that changed.
     """
     found: dict[Path, None] = {}
-    waiting = [_ROOT / "scripts" / script]
+    waiting = [_ROOT / script if "/" in script else _ROOT / "scripts" / script]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found[path] = None
             waiting.extend(imported_modules(path))
-    return sorted(f"{path.relative_to(_ROOT).as_posix()} {_hash(path)}" for path in found)
+    templates = [f"{other} {hashlib.sha256((_ROOT / PACKAGE / other).read_bytes()).hexdigest()[:12]}" for other in others]
+    return sorted([f"{path.relative_to(_ROOT).as_posix()} {_hash(path)}" for path in found] + templates)
 
 
 @cache
