@@ -18,7 +18,7 @@ _ROLE_STYLES = {
     "held_out": {"color": BLUE, "marker": "o", "s": 34},
 }
 _EDGE = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-_LOW, _HIGH = -0.02, 1.02
+_LOW, _HIGH = -0.03, 1.07
 
 
 def figure_1_accuracies(
