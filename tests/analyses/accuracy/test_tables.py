@@ -7,7 +7,13 @@ import pytest
 from frames import BENCHMARKS, GROUPS, LABEL, SyntheticStudy, auroc_frame, cell, sweep_rows
 
 from entropy_sentinel.analyses.accuracy.tables import TABLES, make_table
-from entropy_sentinel.analyses.accuracy.tables_by_model import table_1, table_2, table_6, table_7, table_8
+from entropy_sentinel.analyses.accuracy.tables_by_model import (
+    table_1_auroc,
+    table_2_by_model,
+    table_6_auroc_further_models,
+    table_7_by_model_further_groups,
+    table_8_simple_estimators_by_model,
+)
 from entropy_sentinel.estimators.catalogue import BASELINES, baseline_name
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -20,7 +26,7 @@ def study() -> SyntheticStudy:
 
 
 def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
-    table = table_1(auroc_frame(["a", "b"]), ["a"], ["x"])
+    table = table_1_auroc(auroc_frame(["a", "b"]), ["a"], ["x"])
     assert table.frame.columns == ["Model", "Statistic", "x"]
     assert table.frame["Model"].to_list() == ["a"] * 17
     assert cell(table, {"Statistic": "Mean"}, "x") == 0.5
@@ -28,18 +34,18 @@ def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
 
 
 def test_table_6_has_the_models_that_table_1_has_not():
-    table = table_6(auroc_frame(["a", "b", "c"]), ["b"], ["x"])
+    table = table_6_auroc_further_models(auroc_frame(["a", "b", "c"]), ["b"], ["x"])
     assert table.frame["Model"].unique(maintain_order=True).to_list() == ["a", "c"]
 
 
 def test_table_6_of_a_study_without_further_models_says_so():
-    table = table_6(auroc_frame(["a"]), ["a"], ["x"])
+    table = table_6_auroc_further_models(auroc_frame(["a"]), ["a"], ["x"])
     assert table.frame.is_empty()
     assert "There are no further models." in table.notes
 
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
-    table = table_1(auroc_frame(["a"]), ["a"], ["x", "y"])
+    table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
     assert table.cells()[0] == ["a", "Mean", "0.500", "-"]
     assert "a, y: no AUROC, no incorrect response." in table.notes
 
@@ -55,7 +61,7 @@ def test_table_2_shows_both_groups_and_both_scopes():
             sweep_rows([0.9], [0.1], ["a"], intermediate, estimator="mlp-10d-balanced-isotonic"),
         ]
     )
-    assert table_2(sweep, GROUPS).frame.rows(named=True) == [
+    assert table_2_by_model(sweep, GROUPS).frame.rows(named=True) == [
         {
             "Model": "a",
             "Extremes: AEE, unseen": 0.1,
@@ -77,7 +83,7 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
             sweep_rows([0.3], [0.7], ["a"], "fractions+geometry"),
         ]
     )
-    table = table_2(sweep, GROUPS)
+    table = table_2_by_model(sweep, GROUPS)
     assert table.cells() == [
         ["a", "0.100", "-", "-", "-", "0.300", "0.700", "-", "-"],
         ["b", "0.200", "0.500", "-", "-", "-", "-", "-", "-"],
@@ -98,13 +104,13 @@ def test_table_7_takes_each_groups_own_estimator():
             sweep_rows([0.2], [0.8], ["a"], "logic+units+words", "mlp-10d-balanced-isotonic"),
         ]
     )
-    table = table_7(sweep, GROUPS)
+    table = table_7_by_model_further_groups(sweep, GROUPS)
     assert cell(table, {"Model": "a"}, "Cross-Domain: AEE, unseen") == 0.1
     assert cell(table, {"Model": "a"}, "Sci-Math: AEE, unseen") == 0.2
 
 
 def test_table_7_of_a_study_without_its_groups():
-    table = table_7(sweep_rows([0.1], [0.9], ["a"]), {"extremes": GROUPS["extremes"]})
+    table = table_7_by_model_further_groups(sweep_rows([0.1], [0.9], ["a"]), {"extremes": GROUPS["extremes"]})
     assert table.cells() == [["a"]]
     assert "none of this study" in table.caption
 
@@ -113,7 +119,7 @@ def test_table_8_has_the_estimators_as_columns_in_the_papers_order():
     frames = [sweep_rows([0.05], [0.9], ["a"])]
     for number, feature in enumerate(BASELINES):
         frames.append(sweep_rows([0.1 + number / 100], [None], ["a"], estimator=baseline_name(feature)))
-    table = table_8(pl.concat(frames), GROUPS, "extremes")
+    table = table_8_simple_estimators_by_model(pl.concat(frames), GROUPS, "extremes")
     titles = ["SE sum", "SE max", "SE mean", "NLL avg", "NLL max", "NLL sum", "LNTP", "MTP", "PPL"]
     assert table.frame.columns == ["Model", "Measure", "Default", *titles]
     assert table.cells()[0] == ["a", "AEE, unseen", "0.050", *(f"{0.1 + n / 100:.3f}" for n in range(9))]
