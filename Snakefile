@@ -21,15 +21,25 @@ include: "workflow/rules/label.smk"
 include: "workflow/rules/feature.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
+include: "workflow/rules/estimator.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
 
 
 # What the study is for: each analysis adds what it makes.
 TARGETS = []
-for name in ANALYSES:
+for name in CONFIG.run.analyses:
 
     include: f"workflow/entropy_sentinel/analyses/{name}/rules.smk"
+
+
+onsuccess:
+    clear_parts(log)
+
+
+onerror:
+    clear_parts(log)
+    JOB_LINES.show_failures_again()
 
 
 localrules:
@@ -40,6 +50,7 @@ rule all:
     default_target: True
     input:
         TARGETS,
+        ESTIMATORS,
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.
@@ -60,4 +71,9 @@ rule features:
 
 rule estimates:
     input:
-        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),
+        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUP_FILES),
+
+
+rule estimators:
+    input:
+        ESTIMATORS,

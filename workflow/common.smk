@@ -3,17 +3,23 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import entropy_sentinel
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.content import with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
+from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.jobs.work import Work
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 
 PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
 
@@ -29,19 +35,34 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
+# Once, and not again by every job, which parses this file as well.
+if workflow.is_main_process:
+    print(*CONFIG.left_out, sep="\n", end="\n" * bool(CONFIG.left_out), file=sys.stderr)
+
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
-NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
+# The ids of groups by the name of their files, which is the wildcard {group}.
+GROUP_FILES = study.group_files(CONFIG)
+NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}
 
 announce_versions()
 announce_servers(CONFIG)
+JOB_LINES = show_jobs(workflow, Work(CONFIG, {file: GROUPS[group] for file, group in GROUP_FILES.items()}))
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
-ANALYSES = getattr(CONFIG.run, "analyses", ["accuracy"])
+KEPT = study.kept_estimators(CONFIG)
+ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
+ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
+
+
+def of_content(settings, file, output):
+    """The settings of the job that makes `output` from `file`, with the file's content among them."""
+    record = workflow.persistence.metadata(IOFile(output))
+    return with_content(settings, file, record and record.params, record and record.input_checksums)
 
 
 wildcard_constraints:
@@ -49,4 +70,5 @@ wildcard_constraints:
     benchmark="|".join(map(re.escape, BENCHMARKS)),
     judge="|".join(map(re.escape, JUDGES)),
     group=r"[A-Za-z0-9._+-]+",
+    name="|".join(map(re.escape, KEPT)) or "none",
     number=r"\d+",

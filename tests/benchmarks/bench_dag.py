@@ -39,12 +39,12 @@ rule generation:
     shell: "touch {{output}}"
 
 rule label:
-    input: rules.benchmark.output, rules.generate.output
+    input: rules.benchmark.output, rules.generation.output
     output: "labels/{{model}}/{{benchmark}}"
     shell: "touch {{output}}"
 
 rule feature:
-    input: rules.generate.output
+    input: rules.generation.output
     output: "features/{{model}}/{{benchmark}}"
     shell: "touch {{output}}"
 
@@ -74,7 +74,7 @@ rule domain_statistics:
 rule report:
     input:
         rules.sweep.output, rules.domain_statistics.output,
-        expand(rules.generate.output, model=MODELS, benchmark=BENCHMARKS),
+        expand(rules.generation.output, model=MODELS, benchmark=BENCHMARKS),
     output: "report"
     shell: "touch {{output}}"
 """

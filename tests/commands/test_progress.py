@@ -1,94 +1,75 @@
-"""How far a study is, on a made-up tree of results."""
+"""How far a study is, how fast, and how long it will take, on a made-up tree of results."""
 
 import os
 import subprocess
 import sys
-from copy import deepcopy
+from io import StringIO
 from pathlib import Path
 
-import polars as pl
 import pytest
 import yaml
+from study_trees import NOW, make, make_all, small_study
 
-from entropy_sentinel.commands.progress import Amount, jobs, progress, responses, speed, stage_files
+from entropy_sentinel.commands.study.files import study_files
+from entropy_sentinel.commands.study.pace import Amount, all_responses, jobs, progress, speed
+from entropy_sentinel.commands.study.responses import responses
 from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.report.terminal import show
 
 ROOT = Path(__file__).parents[2]
-PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
-NOW = 1_800_000_000.0
+RESULTS = Path("results/paper")
+GENERATIONS = RESULTS / "generations"
 
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """Two models on gsm8k and svamp, 100 items each, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    raw = deepcopy(PAPER) | {"limit": 100}
-    raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": ["gsm8k", "svamp"], "groups": ["extremes"]}
-    raw["run"]["sizes"] = [{"size": 1}]
-    raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}
-    raw["presentation"] |= {
-        "auroc_models": ["qwen3-4b"],
-        "figure_model": "qwen3-4b",
-        "auroc_benchmarks": ["gsm8k"],
-        "figure_benchmark": "gsm8k",
-    }
-    Path("config.yaml").write_text(yaml.safe_dump(raw))
-    return load_config(raw)
+    Path("config.yaml").write_text(yaml.safe_dump(small_study()))
+    return load_config(small_study())
 
 
-def make(path: str, rows: int, age_s: float) -> None:
-    """A Parquet file of so many rows that was last changed so many seconds before NOW."""
-    file = Path("results/paper") / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame({"item_id": ["x"] * rows}).write_parquet(file)
-    os.utime(file, (NOW - age_s, NOW - age_s))
+def generated(config: Config) -> Amount:
+    return all_responses(responses(config, study_files(config)).values(), NOW)
 
 
-def test_stages_have_their_jobs(config: Config) -> None:
-    counts = {stage: len(files) for stage, files in stage_files(config).items()}
-    assert counts == {
-        "benchmarks": 2,
-        "generations": 4,
-        "labels": 4,
-        "features": 4,
-        "observations": 2,
-        "estimates": 4,
-        "sweep": 1,
-        "report": 1,
-    }
-    names = {path.as_posix() for files in stage_files(config).values() for path in files}
-    assert "results/paper/estimates/math-verify/qwen3-8b/svamp.parquet" in names
-
-
-def test_full_study_of_the_paper_has_its_jobs() -> None:
-    counts = {stage: len(files) for stage, files in stage_files(load_config(PAPER)).items()}
-    assert [counts[stage] for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
+def lines(config: Config) -> dict[str, list[str]]:
+    """Each line of the table, split, by its first word."""
+    out = StringIO()
+    show(progress(config, study_files(config), NOW), out)
+    return {line.split()[0]: line.split()[1:] for line in out.getvalue().splitlines() if line.strip()}
 
 
 def test_empty_folder_has_nothing_done(config: Config) -> None:
-    assert all(amount.done == 0 for amount in jobs(config, NOW).values())
-    assert responses(config, NOW) == Amount(0, 400, None)
-    assert responses(config, NOW).left_s is None
+    assert [amount.done for amount in jobs(study_files(config), NOW).values()] == [0] * 9
+    assert generated(config) == Amount(0, 400, None)
+    assert generated(config).left_s is None
 
 
 def test_responses_count_finished_files_and_parts(config: Config) -> None:
-    make("generations/qwen3-4b/gsm8k.parquet", 100, 5000)
-    parts = "generations/qwen3-4b/svamp.parquet.parts"
-    make(f"{parts}/part-000-000000.parquet", 6, 2000)  # of an earlier run, out of the window
-    make(f"{parts}/part-001-000001.parquet", 10, 160)
-    make(f"{parts}/part-001-000002.parquet", 20, 110)
-    make(f"{parts}/part-001-000003.parquet", 20, 60)
-    amount = responses(config, NOW)
+    for benchmark in ("gsm8k", "svamp"):
+        make(RESULTS / f"benchmarks/{benchmark}.parquet", 6000, 100)
+    make(GENERATIONS / "qwen3-4b/gsm8k.parquet", 5000, 100)
+    parts = GENERATIONS / "qwen3-4b/svamp.parquet.parts"
+    make(parts / "part-000-000000.parquet", 2000, 6)  # of an earlier run, out of the window
+    make(parts / "part-001-000001.parquet", 160, 10)
+    make(parts / "part-001-000002.parquet", 110, 20)
+    make(parts / "part-001-000003.parquet", 60, 20)
+    (parts / "part-001-000004.parquet").write_bytes(b"cut off")
+    amount = generated(config)
     # 40 responses in the 100 s from the first to the last part of the window; 400 - 156 are left.
-    assert (amount.done, amount.total, amount.speed) == (156, 400, pytest.approx(0.4))
+    assert (amount.done, amount.total) == (156, 400)
+    os.remove(parts / "part-001-000004.parquet")
+    amount = generated(config)
+    assert amount.speed == pytest.approx(0.4)
     assert amount.left_s == pytest.approx(244 / 0.4)
-    assert jobs(config, NOW)["generations"] == Amount(1, 4, None)
+    assert jobs(study_files(config), NOW)["generations"] == Amount(1, 4, None)
 
 
 def test_total_follows_the_files_that_are_there(config: Config) -> None:
-    make("benchmarks/gsm8k.parquet", 90, 5000)  # 90 items, whatever was published
-    make("generations/qwen3-4b/gsm8k.parquet", 80, 5000)  # traces made elsewhere may lack items
-    assert responses(config, NOW) == Amount(80, 80 + 90 + 2 * 100, None)
+    make_all(config)
+    make(GENERATIONS / "qwen3-4b/gsm8k.parquet", 4940, 80)  # traces made elsewhere may lack items
+    assert generated(config) == Amount(380, 380, None)
 
 
 def test_speed_starts_at_the_first_event_of_the_window() -> None:
@@ -100,21 +81,53 @@ def test_speed_starts_at_the_first_event_of_the_window() -> None:
     assert speed([], NOW) is None
 
 
+def test_speed_ends_with_the_work() -> None:
+    # One every 20 s, the last 60 s ago: still counted after three times that, and a minute; not a second later.
+    events = [(NOW - 100, 1), (NOW - 80, 1), (NOW - 60, 1)]
+    assert speed(events, NOW) == 2 / 100
+    assert speed(events, NOW + 1) is None
+
+
+def test_no_time_is_left_where_nothing_will_come(config: Config) -> None:
+    """All was made in the last minutes, one feature file is deleted, nothing waits for it."""
+    make_all(config, age_s=480)
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    assert lines(config)["features"] == ["4", "of", "4", "-", "done"]
+    assert {line[-1] for stage, line in lines(config).items() if stage not in ("Study", "done")} == {"done"}
+
+
+def test_a_report_that_lacks_a_benchmark_is_not_done(config: Config) -> None:
+    make_all(config)
+    assert lines(config)["report"] == ["1", "of", "1", "-", "done"]
+    assert lines(load_config(small_study(["gsm8k", "math", "svamp"])))["report"] == ["0", "of", "1", "-", "-"]
+
+
 def test_text_names_stages_speed_and_time_left(config: Config) -> None:
     for number, benchmark in enumerate(("gsm8k", "svamp")):
-        make(f"benchmarks/{benchmark}.parquet", 100, 5000)
-        make(f"labels/math-verify/qwen3-4b/{benchmark}.parquet", 100, 120 - 60 * number)
-    lines = {line.split()[0]: line for line in progress(config, NOW).splitlines()[2:]}
-    assert lines["benchmarks"].split() == ["benchmarks", "2", "of", "2", "-", "done"]
+        make(RESULTS / f"benchmarks/{benchmark}.parquet", 5000, 100)
+        make(GENERATIONS / f"qwen3-4b/{benchmark}.parquet", 1000, 100)
+        make(RESULTS / f"labels/math-verify/qwen3-4b/{benchmark}.parquet", 120 - 60 * number, 100)
+    assert lines(config)["benchmarks"] == ["2", "of", "2", "-", "done"]
     # One label in the 120 s since the first: two more take 4 minutes.
-    assert lines["labels"].split() == ["labels", "2", "of", "4", "0.5", "4", "min"]
-    assert lines["responses"].split() == ["responses", "0", "of", "400", "-", "-"]
+    assert lines(config)["labels"] == ["2", "of", "4", "0.5", "4", "min"]
+    assert lines(config)["responses"] == ["200", "of", "400", "-", "-"]
+
+
+def test_damaged_files_are_named(config: Config) -> None:
+    make_all(config)
+    path = RESULTS / "estimates/math-verify/qwen3-8b/svamp.parquet"
+    path.write_bytes(b"PAR1 and no more")
+    os.utime(path, (NOW - 4700, NOW - 4700))
+    found = lines(config)
+    assert found["estimates"] == ["3", "of", "4", "-", "-"]
+    assert found[f"{path}:"][:3] == ["cannot", "be", "read;"]
 
 
 def test_command_merges_config_files_like_snakemake(config: Config, tmp_path: Path) -> None:
     Path("more.yaml").write_text("study: second\nlimit: 7\n")
-    command = [sys.executable, "-m", "entropy_sentinel.commands.progress", "--configfile", "more.yaml"]
+    command = [sys.executable, "-m", "entropy_sentinel", "progress", "--configfile", "more.yaml"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     output = subprocess.check_output(command, cwd=tmp_path, env=environment, text=True)
     assert output.startswith("Study 'second'")
     assert "0 of 28" in output
+    assert output.isascii()

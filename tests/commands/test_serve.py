@@ -7,7 +7,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from entropy_sentinel.commands.serve import config_snippet, flag, main, server_command, server_environment
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.commands.study.server import config_snippet, flag, server_command, server_environment
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.frames.errors import ConfigError
@@ -54,7 +55,8 @@ def test_files_that_are_no_config_are_named(tmp_path: Path) -> None:
 
 
 def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture) -> None:
-    main(["tiny-1m", "--configfile", "demo/config.yaml", "--port", "8123", "--print"])
+    with pytest.raises(SystemExit, match="0"):
+        main(["serve", "tiny-1m", "--configfile", "demo/config.yaml", "--port", "8123", "--print"])
     assert capsys.readouterr().out.split() == [
         *("OMP_NUM_THREADS=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind"),
         *("VLLM_ENABLE_V1_MULTIPROCESSING=0", "HF_HUB_OFFLINE=1", "TORCH_COMPILE_DISABLE=1"),
@@ -111,8 +113,10 @@ def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str
     assert {key: new[key] for key in kept} == {key: old[key] for key in kept}
 
 
-def test_what_cannot_be_served_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"ConfigError: no model 'phi'; known: phi-3.5-mini, "):
-        main(["phi"])
-    with pytest.raises(SystemExit, match="models.mine: must have 'id' or 'path' to be served, has 'api'"):
-        main(["mine", "--configfile", with_model(tmp_path, "{api: {model: openai/x}}")])
+def test_what_cannot_be_served_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        main(["serve", "phi"])
+    assert capsys.readouterr().err.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")
+    with pytest.raises(SystemExit, match="1"):
+        main(["serve", "mine", "--configfile", with_model(tmp_path, "{api: {model: openai/x}}")])
+    assert "models.mine: must have 'id' or 'path' to be served, has 'api'" in capsys.readouterr().err

@@ -18,15 +18,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from fake_api import quiet_litellm
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.jobs.servers import announce_servers
+from entropy_sentinel.jobs.servers import announce_servers, announced_server
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
@@ -58,7 +60,7 @@ def served(folder: Path) -> Iterator[Path]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "entropy_sentinel.commands.serve", MODEL, "--port", str(port)]
+    command = [sys.executable, "-m", "entropy_sentinel", "serve", MODEL, "--port", str(port)]
     output = folder / "server.log"
     with output.open("w") as log:
         server = subprocess.Popen(
@@ -152,3 +154,20 @@ def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None
     assert found["engine"] == f"api:hosted_vllm/{MODEL}"
     assert re.fullmatch(r"litellm \S+, tiny-1m vllm-\S+", found["engine_version"])
     assert found["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]
+
+
+@quiet_litellm
+def test_a_question_that_is_too_long_is_refused_alone(
+    folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(folder).items():
+        monkeypatch.setenv(name, value)
+    with chdir(ROOT):
+        config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
+        settings = generation_settings(config, MODEL, BENCHMARK)
+        announce_servers(config)
+    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(MODEL)})
+    given = dict(engine.answer(["What is 7 + 5?", "word " * 20_000, "What is 7 + 6?"], [1, 2, 3]))
+    assert given[1].finish_reason.startswith("refused: This model's maximum context length is ")
+    assert (given[1].text, len(given[1].token_logprobs)) == ("", 0)
+    assert all(len(given[i].token_logprobs) and given[i].finish_reason in ("stop", "length") for i in (0, 2))

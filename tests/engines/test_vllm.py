@@ -102,3 +102,14 @@ def test_a_lora_is_used(answers) -> None:
     """A random adapter makes nonsense of the first token's probabilities."""
     for with_lora, without in zip(answers["lora"], answers["base"], strict=True):
         assert not np.allclose(with_lora["top_logprobs"][0], without["top_logprobs"][0], atol=0.1)
+
+
+def test_an_overlong_prompt_is_refused_and_the_others_are_answered(answers) -> None:
+    refused, *others = sorted(answers["overlong"], key=lambda answer: answer[0] != 1)
+    position, reason, text = refused
+    assert (position, text) == (1, "")
+    assert reason.startswith(
+        "refused: This model's maximum context length is 512 tokens. However, your prompt contains"
+    )
+    assert sorted(position for position, *_ in others) == [0, 2]
+    assert all(reason in ("stop", "length") and text for _, reason, text in others)

@@ -1,12 +1,13 @@
 """Contracts of Parquet files: what may be written and read, and what the refusal says."""
 
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.contract import Column, Contract, count_rows, read_provenance, readable, whose
+from entropy_sentinel.frames.errors import ContractError, DamagedFileError
 from entropy_sentinel.frames.label import LABELS
 
 ROWS = {
@@ -58,3 +59,66 @@ def test_reading_another_stages_file_is_refused(tmp_path: Path) -> None:
         LABELS.read(tmp_path / "x.parquet")
     with pytest.raises(ContractError, match="holds no provenance"):
         read_provenance(tmp_path / "x.parquet")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def damage_first_page(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(len(whole) // 3) + whole[4 + len(whole) // 3 :])
+
+
+DAMAGES = {
+    "cut": (cut, r"is cut off or damaged \(.*PAR1.*\)"),
+    "page": (damage_first_page, r"is cut off or damaged \(.*\)"),
+    "garbage": (lambda path: path.write_bytes(b"garbage" * 100), r"is cut off or damaged \(.*\)"),
+    "empty": (lambda path: path.write_bytes(b""), "is empty"),
+    "absent": (Path.unlink, "is not there"),
+    "folder": (lambda path: (path.unlink(), path.mkdir()), "is a folder"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "labels [1].parquet"  # no pattern, either
+    LABELS.write(LABELS.frame(ROWS), path, {})
+    assert len(LABELS.read(path)) == count_rows(path) == 2
+    do, what = DAMAGES[damage]
+    do(path)
+    must = f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it: it is made again where needed"
+    with pytest.raises(DamagedFileError, match="^" + must.format(" of stage 'labels'") + "$"):
+        LABELS.read(path)
+    if damage != "page":  # these read the end of the file alone
+        for read in (read_provenance, count_rows):
+            with pytest.raises(DamagedFileError, match="^" + must.format("") + "$"):
+                read(path)
+
+
+def test_rows_read_lazily_are_guarded_by_the_reader(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    LABELS.write(LABELS.frame(ROWS), path, {})
+    damage_first_page(path)
+    lazy = LABELS.scan(path)
+    with pytest.raises(DamagedFileError, match=r"x.parquet: must be .* of stage 'labels'"), readable(path, "labels"):
+        lazy.collect()
+
+
+def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path) -> None:
+    other = Contract("verdicts", LABELS.key, LABELS.columns)
+    other.write(other.frame(ROWS), tmp_path / "x.parquet", {"stage": "what it was made from"})
+    assert read_provenance(tmp_path / "x.parquet")["stage"] == "verdicts"
+    with pytest.raises(ContractError, match="x.parquet: must be a file of stage 'labels', is one of stage 'verdicts'$"):
+        LABELS.read(tmp_path / "x.parquet")
+
+
+def test_whose_a_file_is_by_its_provenance_its_rows_or_its_item_ids(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    other = Contract("verdicts", LABELS.key, (*LABELS.columns, Column("group", pl.String, "training group")))
+    frame = LABELS.frame(ROWS | {"item_id": ["gsm8k-00000", "two-digit-7-12345"]})
+    other.write(frame.with_columns(group=pl.Series(["b", "a+b"])), path, {"model": "tiny-1m"})
+    assert whose(path, "model") == ["tiny-1m"]
+    assert whose(path, "group") == ["a+b", "b"]
+    assert whose(path, "benchmark") == ["gsm8k", "two-digit-7"]
+    assert whose(path, "judge") == []

@@ -1,9 +1,13 @@
 """The identity of a job's code: what counts as an edit, and how far imports reach."""
 
 import ast
+import textwrap
+from pathlib import Path
 
 import pytest
 
+from entropy_sentinel.estimators.catalogue import modules
+from entropy_sentinel.jobs import fingerprint as module
 from entropy_sentinel.jobs.fingerprint import fingerprint, normal_form
 
 CODE = '''
@@ -57,6 +61,103 @@ def test_closure_follows_imports_through_layers() -> None:
     assert "entropy_sentinel/engines/vllm.py" not in files
 
 
-def test_closure_includes_imports_inside_functions() -> None:
-    files = [entry.split()[0] for entry in fingerprint("estimate.py")]
+def test_closure_includes_imports_inside_functions_and_the_families_that_are_named() -> None:
+    files = [
+        entry.split()[0]
+        for entry in fingerprint("estimate.py", *modules(["atc-max", "doc-forest-1d-balanced-isotonic"]))
+    ]
+    assert "entropy_sentinel/stages/estimate.py" in files
     assert "entropy_sentinel/estimators/forest_search.py" in files
+    assert "entropy_sentinel/estimators/atc.py" in files
+    assert "entropy_sentinel/estimators/mlp.py" not in files
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "class OneError(Exception):\n    'Why.'",
+        "class OneError(errors.InputError, ValueError):\n    pass",
+        "class OneWarning(UserWarning): pass",
+        "class OneException(BaseException): pass",
+    ],
+)
+def test_names_of_errors_do_not_count(added: str) -> None:
+    before = "def f():\n    return 1\n"
+    assert form(f"{added}\n{before}") == form(before)
+    inside = "if f():\n    g()\n"
+    assert form(inside + textwrap.indent(added, "    ")) == form(inside)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "class OneError(Exception):\n    status = 1",
+        "class OneError(Exception):\n    def __str__(self): return 'x'",
+        "class Kept(dict): pass",
+        "class Kept: pass",
+        "@dataclass\nclass OneError(Exception): pass",
+        "class OneError(Exception, metaclass=Meta): pass",
+    ],
+)
+def test_classes_with_behaviour_count(added: str) -> None:
+    before = "def f():\n    return 1\n"
+    assert form(f"{added}\n{before}") != form(before)
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workflow folder with a package of its own."""
+    files = {
+        "scripts/job.py": "import entropy_sentinel.stages.job\n",
+        "entropy_sentinel/analyses/own/job.py": "import entropy_sentinel.families.base\n",
+        "entropy_sentinel/__init__.py": "",
+        "entropy_sentinel/stages/__init__.py": "",
+        "entropy_sentinel/stages/job.py": "",
+        "entropy_sentinel/families/__init__.py": "",
+        "entropy_sentinel/families/base.py": "",
+        "entropy_sentinel/families/forest.py": "from entropy_sentinel.families import base\n",
+        "entropy_sentinel/page.html.j2": "<p>",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(module, "_ROOT", tmp_path)
+    return tmp_path
+
+
+def files(*arguments: str) -> list[str]:
+    return [entry.split()[0].removeprefix("entropy_sentinel/") for entry in fingerprint(*arguments)]
+
+
+def test_modules_that_are_imported_by_name_count_with_their_closure(tree: Path) -> None:
+    alone = ["__init__.py", "scripts/job.py", "stages/__init__.py", "stages/job.py"]
+    assert sorted(files("job.py")) == alone
+    families = ["families/__init__.py", "families/base.py", "families/forest.py"]
+    assert sorted(files("job.py", "entropy_sentinel.families.forest")) == sorted(alone + families)
+    assert sorted(files("job.py", "entropy_sentinel.families")) == sorted([*alone, "families/__init__.py"])
+
+
+def test_other_files_count_by_their_content(tree: Path) -> None:
+    before = fingerprint("job.py", "page.html.j2")
+    assert "entropy_sentinel/page.html.j2 " in " ".join(before)
+    (tree / "entropy_sentinel" / "page.html.j2").write_text("<p >")
+    module._hash.cache_clear()
+    changed = set(fingerprint("job.py", "page.html.j2")) ^ set(before)
+    assert {entry.split()[0] for entry in changed} == {"entropy_sentinel/page.html.j2"}
+
+
+def test_a_script_may_lie_in_an_analysis(tree: Path) -> None:
+    assert sorted(files("entropy_sentinel/analyses/own/job.py")) == [
+        "__init__.py",
+        "analyses/own/job.py",
+        "families/__init__.py",
+        "families/base.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["absent.py", "entropy_sentinel/absent.py", "entropy_sentinel.families.absent", "absent.j2"]
+)
+def test_what_is_not_there_is_named(tree: Path, name: str) -> None:
+    with pytest.raises(FileNotFoundError, match=name):
+        fingerprint(*([name] if name.endswith("absent.py") else ["job.py", name]))

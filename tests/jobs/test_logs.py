@@ -1,5 +1,6 @@
 """A job's log file and the check of its environment."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.frames.errors import VersionError
+from entropy_sentinel.jobs.logs import read_cause
 from entropy_sentinel.jobs.versions import announce_versions, check_versions, installed_versions
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -26,17 +28,37 @@ def test_everything_printed_goes_to_the_log(tmp_path: Path) -> None:
     assert sorted((tmp_path / "log").read_text().split()) == ["one", "three", "two"]
 
 
-def test_an_error_for_the_user_is_its_message_on_both(tmp_path: Path) -> None:
-    body = "from entropy_sentinel.frames.errors import InputError; raise InputError('row 3 has no answer')"
-    done = job(tmp_path / "log", body)
-    assert done.returncode == 1
-    assert done.stderr == (tmp_path / "log").read_text() == "InputError: row 3 has no answer\n"
+def test_causes_are_read_from_the_end_of_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert read_cause(log) is None
+    log.write_bytes(b"\xff\n" * 100_000 + b"FAILED: one\nFAILED: two\nINFO engine: bye\n")
+    assert read_cause(log) == "two"
+    log.write_text("it FAILED: not at the start of a line\n")
+    assert read_cause(log) is None
 
 
-def test_an_unexpected_error_leaves_its_traceback_in_the_log(tmp_path: Path) -> None:
-    assert job(tmp_path / "log", "1 / 0").returncode != 0
-    assert "Traceback" in (tmp_path / "log").read_text()
-    assert "ZeroDivisionError" in (tmp_path / "log").read_text()
+def test_a_long_message_is_cut_on_its_line_alone(tmp_path: Path) -> None:
+    assert job(tmp_path / "log", "raise ValueError('x' * 5000)").returncode == 1
+    *traceback, cause = (tmp_path / "log").read_text().splitlines()
+    assert cause == f"FAILED: ValueError: {'x' * 988} ..."
+    assert traceback[-1] == f"ValueError: {'x' * 5000}"
+
+
+def test_where_the_log_cannot_be_written_the_terminal_has_the_cause(tmp_path: Path) -> None:
+    done = job(Path("/dev/full"), "1 / 0")
+    assert done.returncode != 0
+    assert "/dev/full: FAILED: ZeroDivisionError: division by zero" in done.stderr
+
+
+def test_scripts_import_what_they_run_inside_the_job_log() -> None:
+    """So that an import that fails is in the log, too."""
+    for script in sorted((WORKFLOW / "scripts").glob("*.py")):
+        code = script.read_text()
+        if "job_log" in code:
+            top = [node for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
+            assert [ast.unparse(node) for node in top] == ["from entropy_sentinel.jobs.logs import job_log"], (
+                script.name
+            )
 
 
 def test_versions_of_the_submitting_host_must_match(monkeypatch: pytest.MonkeyPatch) -> None:

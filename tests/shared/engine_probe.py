@@ -75,6 +75,9 @@ def main(folder: Path) -> None:
             {key: getattr(value, "tolist", lambda value=value: value)() for key, value in vars(answers[i]).items()}
             for i in range(len(messages))
         ]
+    # One that is longer than the model's context, among others.
+    asked = list(engine.answer([messages[0], "1 + 1 = 2. " * 2000, messages[1]], seeds[:3]))
+    found["overlong"] = [(position, vars(one)["finish_reason"], one.text) for position, one in asked]
     (folder / "answers.json").write_text(json.dumps({"provenance": engine.provenance, **found}))
 
 

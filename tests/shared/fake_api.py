@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# (status, headers, JSON body, seconds until it is sent)
+import pytest
+
+# (status, headers, body, seconds until it is sent). The body is JSON content, bytes to be sent as they are, or an
+# iterator of bytes, each sent when it comes.
 Answer = tuple[int, Mapping[str, str], Any, float]
+
+# LiteLLM silences this warning when it is imported; pytest undoes that after the test that does, and the modules that
+# LiteLLM imports with its first request would fail in a later one.
+quiet_litellm = pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning")
 
 
 @dataclass
@@ -63,6 +70,19 @@ def ok(body: Any, delay_s: float = 0.0) -> Answer:
     return 200, {}, body, delay_s
 
 
+def pieces(content: Any) -> Iterator[bytes]:
+    """The body of an answer as it is sent."""
+    if isinstance(content, Iterator):
+        yield from content
+    else:
+        yield content if isinstance(content, bytes) else json.dumps(content).encode()
+
+
+def refusal(message: str, kind: str = "BadRequestError", code: Any = 400) -> Answer:
+    """What OpenAI and vLLM say to a request that they will not answer."""
+    return 400, {}, {"error": {"message": message, "type": kind, "param": None, "code": code}}, 0.0
+
+
 @contextmanager
 def fake_api(reply: Callable[[dict[str, Any], int], Answer]) -> Iterator[FakeApi]:
     """Serve until the block ends."""
@@ -86,7 +106,9 @@ def fake_api(reply: Callable[[dict[str, Any], int], Answer]) -> Iterator[FakeApi
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(json.dumps(content).encode())
+            for piece in pieces(content):
+                self.wfile.write(piece)
+                self.wfile.flush()
 
         def log_message(self, *_: Any) -> None:
             pass

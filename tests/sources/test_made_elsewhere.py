@@ -1,5 +1,6 @@
 """Traces and labels made elsewhere: what is taken over, and what a person reads about a file that cannot be."""
 
+import math
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.sources import steps
 from entropy_sentinel.sources.made_elsewhere import import_labels
 from entropy_sentinel.stages.generation import write_generations
 from entropy_sentinel.stages.label import write_labels
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 IDS = [f"a-{number:05d}" for number in range(4)]
-STEP = [-float(rank) for rank in range(20)]
+STEP = [-0.5 - rank for rank in range(20)]
 SETTINGS = {
     "version": 1,
     "model": "theirs",
@@ -76,7 +78,8 @@ def test_lacking_columns_are_filled_and_rows_come_in_benchmark_order(tmp_path: P
 
 
 def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tmp_path: Path) -> None:
-    found = read_provenance(run_import(tmp_path, traces()))
+    found = read_provenance(run_import(tmp_path, traces(), content="sha256:12ab"))
+    assert found["source_content"] == "sha256:12ab"
     assert (found["missing_items"], found["unused_rows"]) == (1, 0)
     assert (found["engine"], found["source_engine"]) == ("source", None)
     assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)
@@ -129,6 +132,8 @@ def test_samples_are_counted_where_the_file_does_not_number_them(tmp_path: Path)
 
 
 STEPS = [[STEP] * n for n in (2, 1, 0)]
+INF = float("inf")
+LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
 
 
 @pytest.mark.parametrize(
@@ -148,15 +153,62 @@ STEPS = [[STEP] * n for n in (2, 1, 0)]
         ({"n_tokens": [2, 1, 1]}, r"row 2: 'n_tokens' must be the number of steps in token_logprobs; was 1"),
         ({"trace_start": [2, 2, 0]}, r"row 1: 'trace_start' must be at most"),
         ({"top_logprobs": [STEPS[0], [STEP[:19]], []]}, r"row 1: 'top_logprobs' must be List\(Array\(Float32"),
-        ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1: 'top_logprobs' must have the 20 largest"),
-        ({"top_logprobs": [[STEP, None], [STEP], []]}, r"row 0: 'top_logprobs' must have the 20 largest"),
-        ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, r"row 1: 'top_logprobs' must have the 20"),
+        ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20 largest"),
+        ({"top_logprobs": [[STEP, None], [STEP], []]}, r"row 0, step 1: 'top_logprobs' must have the 20 largest"),
+        ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20"),
+        (
+            {"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-inf, ",
+        ),
+        (
+            {"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-9999.0, ",
+        ),
+        (
+            {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
+            r"row 1, step 0: 'top_logprobs' must be logarithms of probabilities that add up to 1 at most; was \[-2.99",
+        ),
+        (
+            {"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must be logarithms of probabilities",
+        ),
+        (
+            {"token_logprobs": [[-0.5, -0.25], [-0.5], []]},
+            r"row 0, step 1: 'token_logprobs' must be at most the largest of the step's top_logprobs; was -0.25",
+        ),
+        ({"finish_reason": ["length", "length", "Stop"]}, r"row 2: 'finish_reason' must be 'stop', .*; was Stop"),
+        ({"finish_reason": ["STOP ", "length", "stop"]}, r"row 0: 'finish_reason' must be 'stop', .*; was STOP "),
+        ({"finish_reason": ["stop", "End_Turn", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was End_Turn"),
     ],
 )
 def test_unusable_rows_are_named(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=rf"source.parquet: {expected}"):
         run_import(tmp_path, traces(**changes))
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_rounding_and_probabilities_of_zero_are_possible(tmp_path: Path) -> None:
+    level = [math.log(1.0005 / 20)] * 20
+    only = [0.0, *[-INF] * 19]
+    columns = traces(
+        top_logprobs=[[level, only], [[float("nan")] * 20], []],
+        token_logprobs=[[level[0] + 0.0005, -INF], [float("nan")], []],
+    )
+    assert GENERATIONS.read(run_import(tmp_path, columns))["n_tokens"].to_list() == [1, 0, 2]
+
+
+def test_the_step_is_counted_within_its_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "RESPONSES_AT_A_TIME", 2)
+    lengths = [3, 0, 0, 2, 4]
+    top = [[STEP] * n for n in lengths]
+    top[4][2] = [-INF] * 20
+    frame = pl.DataFrame(
+        {"token_logprobs": [[-0.5] * n for n in lengths], "top_logprobs": top},
+        schema={name: GENERATIONS.schema[name] for name in ("token_logprobs", "top_logprobs")},
+    )
+    assert steps.impossible_step(frame)[:3] == (4, 2, "top_logprobs")
+    assert steps.impossible_step(frame[:4]) is None
+    assert steps.impossible_step(frame[1:3]) is None
 
 
 def test_file_without_a_column_or_of_another_format_is_named(tmp_path: Path) -> None:
@@ -204,7 +256,7 @@ def study_of_files(folder: Path) -> Config:
     raw["models"] = {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}}
     raw["judges"] = {"people": {"kind": "file", "path": str(folder)}}
     raw["run"] |= {"models": ["theirs"], "judges": ["people"]}
-    raw["presentation"] |= {"auroc_models": ["theirs"], "figure_model": "theirs"}
+    raw["analyses"] = {}
     return load_config(raw)
 
 

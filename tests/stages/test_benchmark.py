@@ -4,7 +4,10 @@ import csv
 import gzip
 import json
 import logging
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -52,30 +55,50 @@ def test_items_keep_their_row_number_and_leavings_are_counted() -> None:
     items, left_out = read_items(ROWS, settings(), "rows.jsonl")
     assert [(item["item_id"], item["question"], item["reference"]) for item in items] == [
         ("sums-00000", "What is 1 + 1?", "2"),
+        ("sums-00003", "What is 2 + 2?", None),
         ("sums-00004", "What is 1 + 1?", "2"),
         ("sums-00005", "What {is} 3 + 3?", "6"),
     ]
-    assert left_out == {"a picture is needed": [1], "no question": [2], "no reference": [3]}
+    assert left_out == {"a picture is needed": [1], "no question": [2]}
 
 
 def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = json_lines(tmp_path / "rows.jsonl", ROWS)
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.INFO):
         write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
     frame = BENCHMARKS.read(tmp_path / "sums.parquet")
-    assert frame["duplicate_of"].to_list() == ["sums-00000", "sums-00000", "sums-00005"]
+    assert frame["duplicate_of"].to_list() == ["sums-00000", "sums-00003", "sums-00000", "sums-00005"]
     provenance = read_provenance(tmp_path / "sums.parquet")
-    assert provenance["left_out"] == {"a picture is needed": 1, "no question": 1, "no reference": 1}
-    assert provenance["duplicate_questions"] == 1
-    assert "1 rows left out: no reference (rows from 0: 3)" in caplog.text
+    assert provenance["left_out"] == {"a picture is needed": 1, "no question": 1}
+    assert (provenance["without_reference"], provenance["duplicate_questions"]) == (1, 1)
+    assert "1 rows left out: no question (rows from 0: 2)" in caplog.text
+    assert "1 of 4 items have no reference" in caplog.text
     assert "1 questions asked before, kept: sums-00004" in caplog.text
 
 
+def test_a_benchmark_may_have_no_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By its settings, or because none of its rows has the one that they ask for: that is worth a warning."""
+    path = json_lines(tmp_path / "rows.jsonl", ROWS[2:4] * 2)
+    for number, reference in enumerate(([], ["{a}"])):
+        output = tmp_path / f"{number}.parquet"
+        write_benchmark(settings(path=path, reference=reference), str(output))
+        frame = BENCHMARKS.check(BENCHMARKS.read(output))
+        assert frame.select("item_id", "reference").rows() == [("sums-00001", None), ("sums-00003", None)]
+        assert read_provenance(output)["without_reference"] == 2
+        assert ("no row has a reference; see benchmarks.sums.reference" in caplog.text) == bool(reference)
+
+
+def test_a_benchmark_with_all_references_does_not_speak_of_them(tmp_path: Path) -> None:
+    """Its file has the bytes that it always had: responses to it stay valid."""
+    write_benchmark(settings(path=json_lines(tmp_path / "rows.jsonl", ROWS[:1])), str(tmp_path / "sums.parquet"))
+    assert "without_reference" not in read_provenance(tmp_path / "sums.parquet")
+
+
 def test_log_names_the_first_rows_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = json_lines(tmp_path / "rows.jsonl", [ROWS[3]] * 7 + [ROWS[0]])
+    path = json_lines(tmp_path / "rows.jsonl", [ROWS[2]] * 7 + [ROWS[0]])
     with caplog.at_level(logging.WARNING):
         write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
-    assert "7 rows left out: no reference (rows from 0: 0, 1, 2, 3, 4, ...)" in caplog.text
+    assert "7 rows left out: no question (rows from 0: 0, 1, 2, 3, 4, ...)" in caplog.text
 
 
 # (row, format strings, what is filled in)
@@ -96,6 +119,10 @@ FILLED = [
     ({"a": "None"}, ["{a}"], "None"),
     ({"Correct Answer": " x\n"}, ["{Correct Answer}"], "x"),
     ({"a": "{b}"}, ["${a}$ {{c}}"], "${b}$ {c}"),
+    ({"a": [{"b": [None, "x"]}]}, ["{a[0][b][1]}"], "x"),
+    ({"a": ["3"], "b": "four"}, ["{a[1]}", "{b}"], "four"),
+    ({"a": Decimal("2.50")}, ["{a}"], "2.50"),
+    ({"0": "x"}, ["{0}"], "x"),
 ]
 
 
@@ -103,24 +130,70 @@ FILLED = [
 def test_first_filled_format_is_taken(row: dict[str, Any], templates: list[str], expected: str | None) -> None:
     mapping = settings(question=["q"], reference=templates, reference_after=None, only_if_empty=[])
     items, left_out = read_items([row], mapping, "rows")
-    assert [item["reference"] for item in items] == ([] if expected is None else [expected])
-    assert left_out == ({"no reference": [0]} if expected is None else {})
+    assert [item["reference"] for item in items] == [expected]
+    assert left_out == {}
 
 
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
-        ("{b}", "rows: row 0 has no column 'b'; columns there: a, q"),
-        ("{a[alias]}", "rows: row 0 has no 'a[alias]'"),
-        ("{a.value}", "rows: row 0 has no 'a.value'"),
-        ("{a}", "rows: row 0: a column has parts, value, names; name one"),
+        ("{b}", "rows: row 0 has no column 'b'; columns there: a, q, c, n"),
+        ("{a[alias]}", "rows: row 0 has no 'a[alias]': its parts are value, names"),
+        ("{a[value][0]}", "rows: row 0 has no 'a[value][0]': '1' has no parts"),
+        ("{c[first]}", "rows: row 0 has no 'c[first]': a list has parts 0 to 1"),
+        ("{q[0]}", "rows: row 0 has no 'q[0]': 'x' has no parts"),
+        ("{n[0]}", "rows: row 0 has no 'n[0]': 3 has no parts"),
+        ("{a.value}", "rows: row 0: 'a.value' must be a column, or a part of one"),
+        ("{q.upper}", "rows: row 0: 'q.upper' must be a column, or a part of one"),
+        ("{q.__class__}", "rows: row 0: 'q.__class__' must be a column, or a part of one"),
+        ("{c[0].upper}", "rows: row 0: 'c[0].upper' must be a column, or a part of one"),
+        ("{a}", "rows: row 0: 'a' has parts, value, names; name one, as in {column[part]}"),
     ],
 )
 def test_unknown_column_or_part_is_named(template: str, expected: str) -> None:
-    row = {"a": {"value": "1", "names": []}, "q": "x"}
+    row = {"a": {"value": "1", "names": []}, "q": "x", "c": ["y", "z"], "n": 3}
     with pytest.raises(InputError) as error:
         read_items([row], settings(reference=[template], only_if_empty=[]), "rows")
     assert expected in str(error.value)
+
+
+def nested(depth: int) -> Any:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"abc", "must be text, a number or a list of these, was bytes: b'abc'; convert it"),
+        (["3", b"abc"], "was bytes: b'abc'"),
+        ([{"text": "four"}], "was dict: {'text': 'four'}"),
+        (["3", ["4"]], "was list: ['4']"),
+        (nested(900), "was list: [[[[[["),
+        (date(2025, 11, 1), "was date: datetime.date(2025, 11, 1)"),
+        (float("inf"), "was float: inf"),
+        ("a \ud800 b", r"must be text, has half a character: 'a \ud800 b'"),
+        (["fine", "\udfff"], r"must be text, has half a character: '\udfff'"),
+    ],
+)
+@pytest.mark.parametrize("role", ["question", "reference"])
+def test_what_is_neither_text_nor_a_number_is_refused(role: str, value: Any, expected: str) -> None:
+    templates = {"question": ["{q}"], "reference": ["{q}"], role: ["{odd}"]}
+    mapping = settings(**templates, reference_after=None, only_if_empty=[])
+    with pytest.raises(InputError) as error:
+        read_items([{"q": "x", "odd": "y"}, {"q": "x", "odd": value}], mapping, "rows")
+    assert str(error.value).startswith("rows: row 1: 'odd' ")
+    assert expected in str(error.value)
+    assert len(str(error.value).encode()) < 300
+
+
+def test_binary_columns_of_a_file_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"q": [b"abc"], "a": ["3"]}).write_parquet(tmp_path / "rows.parquet")
+    mapping = settings(path=str(tmp_path / "rows.parquet"), only_if_empty=[])
+    with pytest.raises(InputError, match=r"rows.parquet: row 0: 'q' must be text, a number .*, was bytes: b'abc'"):
+        write_benchmark(mapping, str(tmp_path / "out.parquet"))
 
 
 @pytest.mark.parametrize("image", [None, "", [], " ", [None], {"bytes": None, "path": None}, [{"bytes": None}]])
@@ -172,6 +245,9 @@ def test_limit_is_nested_and_keeps_the_order() -> None:
         ('{"q": "x", "a": ', "line 2 must be a JSON object"),
         ('["x"]', "line 2 must be a JSON object, was list"),
         ('{"question": "x"}', "row 1 has no column 'image'; columns there: question"),
+        (r'{"\ud800": "x"}', r"row 1 has no column 'image'; columns there: \ud800"),
+        (f'{{"q": {"9" * 5000}}}', "line 2 must be a JSON object: Exceeds the limit (4300 digits)"),
+        (f'{{"q": {"[" * 100_000}', "line 2 must be a JSON object: maximum recursion depth exceeded"),
     ],
 )
 def test_bad_rows_name_file_row_and_field(tmp_path: Path, line: str, expected: str) -> None:
@@ -184,12 +260,40 @@ def test_bad_rows_name_file_row_and_field(tmp_path: Path, line: str, expected: s
 
 
 def test_nothing_usable_and_unknown_format_are_errors(tmp_path: Path) -> None:
-    path = json_lines(tmp_path / "rows.jsonl", ROWS[1:4])
-    with pytest.raises(InputError, match="no row has a question and a reference; left out: .*'no question': 1"):
+    path = json_lines(tmp_path / "rows.jsonl", ROWS[1:3])
+    with pytest.raises(InputError, match="no row has a question that can be asked; left out: .*'no question': 1"):
         write_benchmark(settings(path=path), str(tmp_path / "out.parquet"))
     path = json_lines(tmp_path / "rows.txt", ROWS)
     with pytest.raises(InputError, match="rows.txt: must be one of .jsonl, .csv, .parquet"):
         write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+
+
+def test_lines_that_cannot_be_decoded_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(json.dumps(ROWS[0]).encode() + b'\n{"q": "\xff"}\n')
+    with pytest.raises(InputError, match="rows.jsonl: line 2 must be a JSON object: 'utf-8' codec"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "no end"])
+@pytest.mark.parametrize("name", ["rows.jsonl.gz", "rows.csv.gz", "rows.parquet"])
+def test_damaged_files_are_named(tmp_path: Path, name: str, damage: str) -> None:
+    random = Random(5)
+    rows = [{"q": f"{random.random()}", "a": "#### 5", "image": ""} for _ in range(5000)]
+    path = tmp_path / name
+    if name == "rows.parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif name == "rows.csv.gz":
+        path.write_bytes(gzip.compress(pl.DataFrame(rows).write_csv().encode()))
+    else:
+        path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 500]) + whole[middle + 500 :]
+    path.write_bytes({"cut": whole[:middle], "flipped": flipped, "no end": whole[:-4]}[damage])
+    with pytest.raises(InputError, match=rf"{name}: (line \d+ must be|cannot be read as)"):
+        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+    assert not (tmp_path / "out.parquet").exists()
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.jsonl.gz"])

@@ -5,43 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from observations import SETTINGS, observations
 from sklearn.linear_model import LogisticRegression
 
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate, write_estimates
-
-SETTINGS = {
-    "seed": 42,
-    "folds": 5,
-    "trees": 10,
-    "max_depth": [3],
-    "min_samples_split": [2],
-    "hidden_layers": [[5]],
-    "estimators": ["forest-10d-balanced-isotonic", "baseline-se_sum"],
-}
-
-
-def observations(benchmark: str, n: int = 60, **columns: object) -> pl.DataFrame:
-    """Rows of one benchmark; se_sum decides the label but for noise. Every fifth item is a test item."""
-    rng = np.random.default_rng(sum(benchmark.encode()))
-    features = {name: rng.gamma(2, 1, size=n) for name in FEATURES}
-    data = {
-        "model": ["m"] * n,
-        "benchmark": [benchmark] * n,
-        "item_id": [f"{benchmark}-{number:05d}" for number in range(n)],
-        "sample": [0] * n,
-        "split": ["test" if number % 5 == 0 else "train" for number in range(n)],
-        "label": features["se_sum"] + rng.normal(size=n) < 2,
-        "label_reason": [None] * n,
-        "n_tokens": [10] * n,
-        "finish_reason": ["stop"] * n,
-        "feature_reason": [None] * n,
-        **features,
-    }
-    return OBSERVATIONS.frame(data | columns)
 
 
 def test_domains_and_scopes() -> None:

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.engines.engine import Response, refused
 from entropy_sentinel.engines.vllm import trace_start
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
@@ -21,19 +22,32 @@ SETTINGS = {"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "sampl
 
 
 class CountingEngine:
-    """Answers the n-th message with n tokens, the first with none; last messages first."""
+    """Answers the last messages first, each with 0 to 6 tokens by its seed.
+
+    Refuses the first `refuse` answers, and leaves out the last `leave_out`.
+    """
 
     provenance = {"engine": "counting", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
 
-    def __init__(self, stop_after: int | None = None, stop: type[BaseException] = KeyboardInterrupt) -> None:
+    def __init__(
+        self,
+        stop_after: int | None = None,
+        stop: type[BaseException] = KeyboardInterrupt,
+        refuse: int = 0,
+        leave_out: int = 0,
+    ) -> None:
         self.stop_after, self.stop, self.answered = stop_after, stop, []
+        self.refuse, self.leave_out = refuse, leave_out
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        for done, position in enumerate(reversed(range(len(messages)))):
+        for done, position in enumerate(reversed(range(self.leave_out, len(messages)))):
             if done == self.stop_after:
                 raise self.stop
             self.answered.append(messages[position])
-            yield position, response(seeds[position] % 7)
+            if done < self.refuse:
+                yield position, refused("prompt of 5,000 tokens,\nat most 512", "f" * 16)
+            else:
+                yield position, response(seeds[position] % 7)
 
 
 def response(n: int, **changes: Any) -> Response:
@@ -79,7 +93,8 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     lengths = [generation.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
     assert frame["n_tokens"].to_list() == lengths
     assert frame["token_logprobs"].list.len().to_list() == lengths
-    assert not Path(f"{output}.parts").exists()
+    assert [path.name for path in Path(f"{output}.parts").glob("*.parquet")] == ["whole.parquet"]
+    assert Path(f"{output}.parts", "whole.parquet").samefile(output)
     found = read_provenance(output)
     assert (found["engine"], found["seed"], found["resumed_responses"]) == ("counting", 42, 0)
 
@@ -152,9 +167,72 @@ def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, mon
 
 def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
     for version in ("0.32.0", "0.33.0"):
-        parts = Parts(tmp_path / "parts", GENERATIONS, "same")
-        parts.note({"engine": "vllm", "engine_version": version})
-    assert parts.notes() == {"engine": "vllm", "engine_version": "0.32.0 / 0.33.0"}
+        with Parts(tmp_path / "parts", GENERATIONS, "same") as parts:
+            parts.append(
+                generation.to_frame([(version, 0)], [1], [response(1)], parts.run), {"engine_version": version}
+            )
+    assert parts.facts() == {"engine_version": "0.32.0 / 0.33.0"}
+
+
+@pytest.mark.parametrize("garbage", [b"", b"no Parquet", b"PAR1", "half", "hole"])
+def test_a_damaged_part_counts_as_absent_and_the_rest_is_kept(
+    tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch, garbage: bytes | str
+) -> None:
+    monkeypatch.setattr(generation, "PART_RESPONSES", 4)
+    path, output = benchmark(tmp_path, 6), tmp_path / "out.parquet"
+    first, second = CountingEngine(stop_after=8), CountingEngine()
+    engines.extend([first, second])
+    with pytest.raises(KeyboardInterrupt):
+        generation.write_generations(path, SETTINGS, 1, str(output))
+    part = min(Path(f"{output}.parts").glob("part-*"))
+    content = part.read_bytes()
+    hole = content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :]
+    part.write_bytes({"half": content[: len(content) // 2], "hole": hole}.get(garbage, garbage))
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    assert len(second.answered) == 12 - 4
+    assert GENERATIONS.check(GENERATIONS.read(output)).height == 12
+
+
+def test_a_damaged_finished_file_is_generated_again(tmp_path: Path, engines: list) -> None:
+    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
+    engines.extend([CountingEngine(), CountingEngine()])
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    output.unlink()
+    Path(f"{output}.parts", "whole.parquet").write_bytes(b"garbage")
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    assert GENERATIONS.read(output).height == 4
+
+
+def test_refused_requests_are_named_and_counted(
+    tmp_path: Path, engines: list, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = tmp_path / "out.parquet"
+    engines.append(CountingEngine(refuse=1))
+    generation.write_generations(benchmark(tmp_path, 3), SETTINGS, 1, str(output))
+    frame = GENERATIONS.read(output)
+    assert frame["finish_reason"].to_list() == ["stop"] * 5 + ["refused: prompt of 5,000 tokens, at most 512"]
+    assert frame.row(5, named=True)["n_tokens"] == 0
+    assert read_provenance(output)["refused_responses"] == 1
+    assert "item 'a-00002', sample 1: refused: prompt of 5,000 tokens, at most 512" in caplog.text
+    assert "1 of 6 requests were refused" in caplog.text
+
+
+def test_an_engine_that_refuses_everything_is_an_error_and_is_asked_again(tmp_path: Path, engines: list) -> None:
+    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
+    engines.extend([CountingEngine(refuse=4), CountingEngine()])
+    with pytest.raises(
+        ConfigError, match="models.tiny: the engine refused all 4 requests; the first, item 'a-00000': pr"
+    ):
+        generation.write_generations(path, SETTINGS, 1, str(output))
+    assert not output.exists()
+    generation.write_generations(path, SETTINGS, 1, str(output))
+    assert read_provenance(output)["refused_responses"] == 0
+
+
+def test_an_engine_that_leaves_a_request_out_is_an_error(tmp_path: Path, engines: list) -> None:
+    engines.append(CountingEngine(leave_out=1))
+    with pytest.raises(EntropySentinelError, match="the engine answered 3 of 4 requests"):
+        generation.write_generations(benchmark(tmp_path, 2), SETTINGS, 1, str(tmp_path / "out.parquet"))
 
 
 def test_trace_starts_after_the_last_end_of_thinking() -> None:

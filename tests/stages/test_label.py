@@ -1,9 +1,16 @@
 """The stage that labels: what a judge is shown."""
 
-import polars as pl
+from pathlib import Path
 
+import polars as pl
+import pytest
+
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Verdict
-from entropy_sentinel.stages.label import label
+from entropy_sentinel.stages.label import label, write_labels
 
 
 class Recorder:
@@ -24,3 +31,56 @@ def test_every_response_that_did_not_stop_by_itself_is_truncated() -> None:
     frame = label(items, responses, judge)
     assert [case.truncated for case in judge.cases] == [False, True, True, True]
     assert frame["reason"].to_list() == ["no opinion"] * 4
+
+
+def test_a_judge_is_shown_what_has_a_reference() -> None:
+    """Of items b, a (without a reference) and c, with two responses to the last."""
+    items = pl.DataFrame({"item_id": ["a", "b", "c"], "question": ["1?", "2?", "3?"], "reference": [None, "2", "3"]})
+    responses = pl.DataFrame({"item_id": ["b", "a", "c", "c"], "sample": [0, 0, 0, 1], "text": ["B", "A", "C", "D"]})
+    judge = Recorder()
+    frame = LABELS.check(label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge))
+    assert [(case.response, case.reference) for case in judge.cases] == [("B", "2"), ("C", "3"), ("D", "3")]
+    assert frame.select("item_id", "sample", "label", "reason").rows() == [
+        ("b", 0, None, "no opinion"),
+        ("a", 0, None, "no reference"),
+        ("c", 0, None, "no opinion"),
+        ("c", 1, None, "no opinion"),
+    ]
+
+
+def write_inputs(folder: Path, references: list[str | None]) -> tuple[str, str]:
+    """Items with these references and a response to each, as files."""
+    ids = [f"a-{number:05d}" for number in range(len(references))]
+    items = {"item_id": ids, "question": ids, "reference": references, "duplicate_of": ids}
+    fixed = {"seed": 0, "run": 0, "prompt_hash": "", "prompt_tokens": 1, "n_tokens": 0, "trace_start": 0}
+    empty = {"token_ids": None, "token_logprobs": [], "top_logprobs": [], "top_token_ids": None, "displaced_steps": 0}
+    rows = [{"item_id": i, "sample": 0, "text": "\\boxed{4}", "finish_reason": "stop"} | fixed | empty for i in ids]
+    BENCHMARKS.write(BENCHMARKS.frame(items), folder / "items.parquet", {})
+    GENERATIONS.write(GENERATIONS.frame(rows), folder / "generations.parquet", {})
+    return str(folder / "items.parquet"), str(folder / "generations.parquet")
+
+
+def test_references_of_a_part_give_labels_on_that_part(tmp_path: Path) -> None:
+    output = str(tmp_path / "labels.parquet")
+    write_labels(*write_inputs(tmp_path, ["4", None, "5"]), {"kind": "math-verify"}, output)
+    rows = LABELS.read(output, ["label", "reason"]).rows()
+    assert rows == [(True, None), (None, "no reference"), (False, None)]
+    assert read_provenance(output)["judge_version"].startswith("math-verify ")
+
+
+def test_without_any_reference_there_is_no_judge(tmp_path: Path) -> None:
+    """No judge is of the kind `broken`: to make one is an error."""
+    output = tmp_path / "labels.parquet"
+    write_labels(*write_inputs(tmp_path, [None, None]), {"kind": "broken"}, str(output))
+    assert LABELS.read(output)["reason"].to_list() == ["no reference"] * 2
+    assert read_provenance(output)["judge_version"] is None
+    with pytest.raises(AssertionError, match="broken"):
+        write_labels(*write_inputs(tmp_path, [None, "4"]), {"kind": "broken"}, str(output))
+
+
+def test_labels_made_elsewhere_need_no_reference(tmp_path: Path) -> None:
+    items, generations = write_inputs(tmp_path, [None, None])
+    given, output = str(tmp_path / "given.parquet"), tmp_path / "labels.parquet"
+    pl.DataFrame({"item_id": ["a-00000"], "label": [True]}).write_parquet(given)
+    write_labels(items, generations, {"kind": "file"}, str(output), given)
+    assert LABELS.read(output, ["label", "reason"]).rows() == [(True, None), (None, "no label in the file")]

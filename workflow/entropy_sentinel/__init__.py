@@ -8,8 +8,35 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
 2. `engines`, `judges`, `estimators`
 3. `config`, `jobs`
 4. `stages`        one module per stage of the pipeline
-5. `analyses`      what is read off the stages' files, one folder per question
+5. `analyses`, `verbs`: what is read off the stages' files, one folder per question; what a notebook calls
 6. `commands`      the command line
+
+In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`.
 """
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+# Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
+_VERBS = {
+    **dict.fromkeys(("example", "read_features", "read_labels", "read_logs"), "verbs.reading"),
+    **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
+}
+_ROOMS = ("features",)  # called like a verb
+__all__ = [*_VERBS, *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    """A verb by its name."""
+    if name in _ROOMS:
+        return import_module(f"entropy_sentinel.{name}")
+    if name not in _VERBS:
+        raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(__all__)}")
+    return getattr(import_module(f"entropy_sentinel.{_VERBS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The verbs, for completion."""
+    return [*globals(), *__all__]

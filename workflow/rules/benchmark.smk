@@ -18,6 +18,10 @@ rule benchmark:
         mem_mb=2000,
         runtime=30,
     params:
-        settings=lambda wildcards: study.benchmark_settings(CONFIG, wildcards.benchmark),
+        settings=lambda wildcards: of_content(
+            study.benchmark_settings(CONFIG, wildcards.benchmark),
+            CONFIG.benchmarks[wildcards.benchmark].path,
+            ITEMS.format(**wildcards),
+        ),
     script:
         "../scripts/benchmark.py"

@@ -20,6 +20,10 @@ rule label:
         mem_mb=2000,
         runtime=60,
     params:
-        settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge),
+        settings=lambda wildcards: of_content(
+            study.judge_settings(CONFIG, wildcards.judge),
+            study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            LABELS.format(**wildcards),
+        ),
     script:
         "../scripts/label.py"

@@ -1,10 +1,11 @@
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages.estimate import write_estimates
 
-with job_log(snakemake.log[0]):
+with job_log(snakemake.log[0], snakemake.input):
+    from entropy_sentinel.stages.estimate import write_estimates
+
     write_estimates(
         snakemake.input.observations,
-        snakemake.wildcards.group,
+        snakemake.params.group,
         snakemake.params.settings,
         snakemake.output[0],
     )

@@ -1,7 +1,8 @@
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages.label import write_labels
 
-with job_log(snakemake.log[0]):
+with job_log(snakemake.log[0], snakemake.input):
+    from entropy_sentinel.stages.label import write_labels
+
     write_labels(
         benchmark=snakemake.input.benchmark,
         generations=snakemake.input.generations,

@@ -1,7 +1,8 @@
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages.observation import write_observations
 
-with job_log(snakemake.log[0]):
+with job_log(snakemake.log[0], snakemake.input):
+    from entropy_sentinel.stages.observation import write_observations
+
     write_observations(
         benchmarks=snakemake.input.benchmarks,
         labels=snakemake.input.labels,

@@ -1,8 +1,8 @@
-from pathlib import Path
-
-from entropy_sentinel.commands.plan import plan
+from entropy_sentinel.commands.study.forecast import plan
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.report.terminal import show
 
-text = plan(load_config(snakemake.params.config))
-print(text)
-Path(snakemake.log[0]).write_text(text + "\n")
+parts = plan(load_config(snakemake.params.config))
+show(parts)
+with open(snakemake.log[0], "w") as log:
+    show(parts, log)

@@ -1,19 +1,44 @@
-"""What the error of an API client means for the request, and how it is shown without secrets."""
+"""What the error of an API client means for the request, and how it is told."""
 
+import json
 import os
 import re
+from collections.abc import Iterator
 
-from entropy_sentinel.frames.secrets import SECRET_NAME
+from entropy_sentinel.chat.text import masked
 
-# Shorter values are numbers and switches (USE_TOKEN=1), which would be masked wherever they stand.
-SECRET_LENGTH = 6
 LONGEST_MESSAGE = 300
+
+# What LiteLLM puts before a provider's own words: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
+_PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
+
+
+class UnusableReply(Exception):
+    """A reply came, was paid for, and cannot be used; the message says what is wrong with it."""
 
 
 def may_pass(error: BaseException) -> bool:
     """Whether a request that failed so may pass later: 429, 5xx, time-outs; LiteLLM gives a lost connection a 500."""
     status = getattr(error, "status_code", None)
-    return isinstance(status, int) and (status in (408, 429) or status >= 500)
+    passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
+    return passing or isinstance(error, TimeoutError)
+
+
+def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
+    """Whether LiteLLM failed on a whole reply of status 200: the server would only be paid for another like it.
+
+    `raw` is the text of the reply where LiteLLM has shown it. A server that reports its own error with status 200 has
+    given no reply.
+    """
+    status = getattr(error, "status_code", None)
+    if status == 200 or "Empty or invalid response from LLM endpoint" in str(error):
+        return True
+    if raw is None or status != 500:
+        return False
+    try:
+        return not json.loads(raw).get("error")
+    except (ValueError, AttributeError):
+        return True
 
 
 def retry_after_s(error: BaseException) -> float:
@@ -25,15 +50,29 @@ def retry_after_s(error: BaseException) -> float:
 
 def brief(error: BaseException) -> str:
     """An error as its class, status and first words, with all that looks like a secret masked."""
-    words = " ".join(masked(str(error)).split())
+    for cause in _chain(error):
+        # LiteLLM calls a server that is not there an InternalServerError with status 500.
+        if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
+            return f"no connection: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
     status = getattr(error, "status_code", None)
-    return f"{type(error).__name__} {status or ''}".strip() + f": {words[:LONGEST_MESSAGE]}"
+    return f"{type(error).__name__} {status or ''}".strip() + f": {said(error)}"
 
 
-def masked(text: str) -> str:
-    """The text without the values of environment variables that are named like secrets, and without bearer tokens."""
-    values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
-    for value in sorted(values, key=len, reverse=True):
-        if len(value) >= SECRET_LENGTH:
-            text = text.replace(value, "***")
-    return re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", text)
+def said(error: BaseException) -> str:
+    """The first words of an error, the server's own where it has some, on one line, with secrets masked."""
+    # Before anything is cut off: half a key would no longer be found.
+    words = _PREFIXES.sub("", " ".join(masked(str(error)).split())).split(" Traceback (most recent")[0]
+    try:
+        body = json.loads(words)
+        inner = body.get("error", body)
+        words = inner["message"] if isinstance(inner, dict) else str(inner)
+    except (ValueError, LookupError, AttributeError):
+        pass
+    return " ".join(str(words).split())[:LONGEST_MESSAGE]
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from, outermost first."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

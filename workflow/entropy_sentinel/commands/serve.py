@@ -1,111 +1,34 @@
-"""Start a vLLM server for a model of the config, for the API engine: it is loaded once for all benchmarks.
+"""`entropy-sentinel serve`."""
 
-PYTHONPATH=workflow python -m entropy_sentinel.commands.serve tiny-1m --configfile demo/config.yaml
-"""
-
-import argparse
-import json
 import os
 import shlex
-import sys
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated
 
-from entropy_sentinel.config.config import Config, load_config, read_config
-from entropy_sentinel.config.study import generation_settings
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.generation import TOP_K
+import typer
 
+from entropy_sentinel.commands.options import ConfigFiles, load_study
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Become the server, after a word on how to use it; with --print only show its command."""
-    parser = argparse.ArgumentParser(prog="entropy_sentinel.commands.serve", description=main.__doc__)
-    parser.add_argument("model", help="name of a model with `id` or `path` in the config")
-    parser.add_argument("--configfile", nargs="+", default=[], help="files with what differs from config.yaml")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 for jobs on other machines")
-    parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--print", action="store_true", help="show the command and do not run it")
-    options = parser.parse_args(arguments)
-    try:
-        config = load_config(read_config(["config.yaml", *options.configfile]), "config")
-        command = server_command(config, options.model, options.host, options.port)
-        environment = server_environment(config, options.model)
-    except ConfigError as error:
-        sys.exit(f"ConfigError: {error}")
-    if options.print:
-        print(shlex.join([*(f"{name}={value}" for name, value in environment.items()), *command]))
-        return
-    host = os.uname().nodename if options.host == "0.0.0.0" else "localhost"
-    print(config_snippet(config, options.model, f"http://{host}:{options.port}/v1"), end="\n\n", flush=True)
-    os.execve(command[0], command, os.environ | environment)
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model with `id` or `path` in the config.")]
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for jobs on other machines.")]
+Port = Annotated[int, typer.Option(min=1, max=65535)]
+Print = Annotated[bool, typer.Option("--print", help="Show the server's command and do not run it.")]
 
 
-def server_command(config: Config, model: str, host: str, port: int) -> list[str]:
-    """The command that serves a model as the vLLM engine would load it, under the name that it has in the config.
+def command(
+    model: Model, configfile: ConfigFiles = (), host: Host = "127.0.0.1", port: Port = 8000, show: Print = False
+) -> None:
+    """Start a vLLM server for a model.
 
-    Raises ConfigError for a model that is unknown or has no weights.
+    The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
+    generate jobs to ask the server.
     """
-    settings = _settings(config, model)
-    base = model if settings["lora"] is None else f"{model}-base"
-    arguments = {
-        "model": settings["weights"],
-        "revision": None if settings["local"] else settings["revision"],
-        "served_model_name": base,
-        "host": host,
-        "port": port,
-        "max_logprobs": TOP_K,
-        "logprobs_mode": "raw_logprobs",
-        # Else the server mixes the sampling parameters of the model's authors (top_k, top_p) into every request.
-        "generation_config": "vllm",
-        "seed": settings["seed"],
-        **({} if settings["lora"] is None else {"enable_lora": True, "lora_modules": [f"{model}={settings['lora']}"]}),
-        **settings["engine_args"],
-    }
-    # The command `vllm` looks for a distribution of that name, which CPU builds do not have.
-    server = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    return [*server, *(word for name, value in arguments.items() for word in flag(name, value))]
+    from entropy_sentinel.commands.study.server import config_snippet, server_command, server_environment
 
-
-def server_environment(config: Config, model: str) -> dict[str, str]:
-    """What is set for the server beside the environment that it is started in."""
-    settings = _settings(config, model)
-    # Where gpt-oss's prompt gets its date from on a server.
-    pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    return {"OMP_NUM_THREADS": str(config.generation.threads)} | pinned | settings["environment"]
-
-
-def flag(name: str, value: Any) -> list[str]:
-    """A keyword argument of vllm.LLM as words of the server's command line."""
-    option = name.replace("_", "-")
-    if value is None:
-        return []
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    if isinstance(value, list | tuple):
-        return [f"--{option}", *map(str, value)]
-    return [f"--{option}", json.dumps(value) if isinstance(value, dict) else str(value)]
-
-
-def config_snippet(config: Config, model: str, base_url: str) -> str:
-    """What a further config file must say for this server to answer in the place of the engine, with the same seeds."""
-    # What the server was started with cannot be set for an API as well.
-    given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
-    lines = [f"    {key}: null" for key, value in given.items() if value is not None]
-    if revision := _settings(config, model)["revision"]:
-        lines.append(f"    revision: '{revision}'  # of the weights that the server has")
-    api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
-    return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])
-
-
-def _settings(config: Config, model: str) -> dict[str, Any]:
-    """`generation_settings` of a model that has weights."""
-    if model not in config.models:
-        raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
-    settings = generation_settings(config, model, "")
-    if settings["engine"] != "vllm":
-        raise ConfigError(f"models.{model}: must have 'id' or 'path' to be served, has '{settings['engine']}'")
-    return settings
-
-
-if __name__ == "__main__":
-    main()
+    config = load_study(configfile)
+    words, environment = server_command(config, model, host, port), server_environment(config, model)
+    if show:
+        typer.echo(shlex.join([*(f"{name}={value}" for name, value in environment.items()), *words]))
+        return
+    address = os.uname().nodename if host == "0.0.0.0" else "localhost"
+    typer.echo(config_snippet(config, model, f"http://{address}:{port}/v1") + "\n")
+    os.execve(words[0], words, os.environ | environment)

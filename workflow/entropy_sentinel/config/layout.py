@@ -8,6 +8,8 @@ STAGE_FOLDERS = (
     "features",
     "observations",
     "estimates",
+    "estimators",
+    "scores",
     "revisions",
     "prefetch",
 )
@@ -15,7 +17,7 @@ STAGE_FOLDERS = (
 
 class Layout:
     """The files of one study, as templates for `str.format` (and Snakemake) over `{model}`, `{benchmark}`,
-    `{judge}` and `{group}`.
+    `{judge}`, `{group}`, and `{name}` of a named group.
     """
 
     def __init__(self, study: str) -> None:
@@ -27,6 +29,8 @@ class Layout:
         self.features = f"{self.results}/features/{{model}}/{{benchmark}}.parquet"
         self.observations = f"{self.results}/observations/{{judge}}/{{model}}.parquet"
         self.estimates = f"{self.results}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
+        self.estimator = f"{self.results}/estimators/{{judge}}/{{model}}/{{name}}/{{estimator}}.estimator"
+        self.scores = f"{self.results}/scores/{{judge}}/{{model}}/{{name}}.parquet"
         self.sweep = f"{self.results}/{{judge}}/sweep.parquet"
         self.auroc = f"{self.results}/{{judge}}/auroc.parquet"
         self.domains = f"{self.results}/{{judge}}/domains.parquet"

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from entropy_sentinel.frames.generation import REFUSED, TOP_K
+
 
 @dataclass(frozen=True)
 class Response:
@@ -23,11 +25,31 @@ class Response:
     displaced_steps: int = 0
 
 
+def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
+    """The response to a request that the engine refuses for its own sake, such as one whose prompt is too long.
+
+    Nothing was generated: no text, no tokens; `finish_reason` is `refused: ` and the reason, which is one short line
+    with what was asked and what is possible. Features and labels are null with it. A failure that concerns all
+    requests (no server, a wrong key) is an error instead.
+    """
+    return Response(
+        prompt_hash=prompt_hash,
+        prompt_tokens=prompt_tokens,
+        text="",
+        finish_reason=REFUSED + " ".join(reason.split()),
+        token_logprobs=np.zeros(0, dtype=np.float32),
+        top_logprobs=np.zeros((0, TOP_K), dtype=np.float32),
+    )
+
+
 class Engine(Protocol):
     """What answers user messages. `provenance` says which engine it is and what kind of log-probabilities it gives."""
 
     provenance: dict[str, Any]
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        """Answer each message with its own seed: (position in `messages`, response), in the order they are done."""
+        """Answer each message with its own seed: (position in `messages`, response), in the order they are done.
+
+        A request that the engine refuses for its own sake has a response, too: `refused`.
+        """
         ...

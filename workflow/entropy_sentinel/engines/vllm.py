@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.engines.engine import Response, refused
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
+
+# Characters of what the engine says of a request that it refuses.
+LONGEST_REASON = 300
 
 
 class VllmEngine:
@@ -50,33 +53,40 @@ class VllmEngine:
         self._thinking_end = self._token_id(settings["trace_after"])
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        """Answer each message with its own seed: (position in `messages`, response), in the order they are done."""
-        if not messages:
-            return
-        sampling = [
-            self._vllm.SamplingParams(
-                **self._settings["sampling"],
-                seed=seed,
-                logprobs=TOP_K,
-                flat_logprobs=True,
-                # Without it the engine would send every token on its own.
-                output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
-            )
-            for seed in seeds
-        ]
-        requests = self._engine.enqueue_chat(
-            [[{"role": "user", "content": message}] for message in messages],
+        """Answer each message with its own seed: (position in `messages`, response), in the order they are done.
+
+        One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
+        """
+        positions = {}
+        for position, (message, seed) in enumerate(zip(messages, seeds, strict=True)):
+            try:
+                positions[self._enqueue(message, seed)] = position
+            except (self._vllm.exceptions.VLLMClientError, ValueError) as error:
+                yield position, refused(str(error)[:LONGEST_REASON], _hash(message.encode()))
+        while self._engine.llm_engine.has_unfinished_requests():
+            for output in self._engine.llm_engine.step():
+                if output.finished:
+                    yield positions[output.request_id], self._response(output)
+
+    def _enqueue(self, message: str, seed: int) -> str:
+        """The id that the output of one request will have; the engine refuses one that it cannot answer."""
+        sampling = self._vllm.SamplingParams(
+            **self._settings["sampling"],
+            seed=seed,
+            logprobs=TOP_K,
+            flat_logprobs=True,
+            # Without it the engine would send every token on its own.
+            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
+        )
+        (request,) = self._engine.enqueue_chat(
+            [{"role": "user", "content": message}],
             sampling,
             use_tqdm=False,
             lora_request=self._lora(),
             chat_template_kwargs=self._template_variables(),
         )
         # The engine adds a random suffix to the ids of its queue, which outputs come without.
-        positions = {request.split("-")[0]: position for position, request in enumerate(requests)}
-        while self._engine.llm_engine.has_unfinished_requests():
-            for output in self._engine.llm_engine.step():
-                if output.finished:
-                    yield positions[output.request_id], self._response(output)
+        return request.split("-")[0]
 
     def _lora(self) -> Any:
         if self._settings["lora"] is None:
@@ -113,7 +123,7 @@ class VllmEngine:
         ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:] if keep else None
         prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
         return Response(
-            prompt_hash=hashlib.sha256(prompt).hexdigest()[:16],
+            prompt_hash=_hash(prompt),
             prompt_tokens=len(output.prompt_token_ids),
             text=completion.text,
             finish_reason=completion.finish_reason,
@@ -123,6 +133,10 @@ class VllmEngine:
             token_ids=token_ids,
             top_token_ids=ids,
         )
+
+
+def _hash(prompt: bytes) -> str:
+    return hashlib.sha256(prompt).hexdigest()[:16]
 
 
 def trace_start(tokens: np.ndarray, thinking_end: int | str | None) -> int:

@@ -5,7 +5,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURES, NLL, H
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.frames.generation import SIGNAL, TOP_K
 
 # Servers write -inf, or -9999 in its place, for a token of probability 0.
 ZERO_PROBABILITY = -9999.0
@@ -24,17 +24,23 @@ IDENTITY = ["model", "benchmark", "item_id", "sample", "n_tokens", "displaced_st
 def compute_features(traces: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Compute the features of every response: (n_responses,) rows of GENERATIONS with `model` and `benchmark`.
 
-    Returns FEATURE_FRAME. All features are null, and `reason` says why, where a response is empty or its trace cannot
-    be one of probabilities: a NaN, a positive log-probability, a step that adds up to more than 1, a sampled token
-    above the most likely one, a step without any likely token, a mean likelihood that no sampler draws.
+    Returns FEATURE_FRAME, with the columns of SIGNAL where `traces` has them. All features are null, and `reason` says
+    why, where a response is empty or its trace cannot be one of probabilities: a NaN, a positive log-probability, a
+    step that adds up to more than 1, a sampled token above the most likely one, a step without any likely token, a
+    mean likelihood that no sampler draws.
+
+    >>> import entropy_sentinel as es
+    >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
+    ('averages-00000', 0.756)
 
     Raises InputError where the two traces of a response do not have `n_tokens` steps each.
     """
-    columns = [*IDENTITY, "trace_start", "token_logprobs", "top_logprobs"]
-    whole = traces.lazy().select(columns).collect()
+    signal = [name for name in SIGNAL if name in traces.lazy().collect_schema()]
+    whole = traces.lazy().select([*IDENTITY, "trace_start", "token_logprobs", "top_logprobs", *signal]).collect()
     _check_lengths(whole)
     slices = pl.collect_all([_features_of_slice(part) for part in whole.iter_slices(ROWS_PER_SLICE)])
-    return pl.concat([FEATURE_FRAME.schema.to_frame(), *slices])
+    features = pl.concat([FEATURE_FRAME.schema.to_frame(), *slices])
+    return pl.concat([features, whole.select(signal)], how="horizontal") if signal else features
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:

@@ -14,7 +14,12 @@ BENCHMARKS = Contract(
     columns=(
         Column("item_id", pl.String, "benchmark name and row number in the source, `gsm8k-00012`"),
         Column("question", pl.String, "what the model is asked"),
-        Column("reference", pl.String, "the correct answer, as the benchmark gives it"),
+        Column(
+            "reference",
+            pl.String,
+            "the correct answer, as the benchmark gives it; null where it gives none",
+            nullable=True,
+        ),
         Column(
             "duplicate_of",
             pl.String,

@@ -1,7 +1,8 @@
 """The machinery of the contracts: columns with dtype and unit, checked whenever a file is written or read."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.errors import ContractError, DamagedFileError
 from entropy_sentinel.frames.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
@@ -68,18 +69,27 @@ class Contract:
         alone, so a stage that computes the same again leaves the same checksum.
         """
         self.check(frame, str(path))
-        metadata = {PROVENANCE_KEY: json.dumps({"stage": self.stage, **provenance}, sort_keys=True)}
+        metadata = {PROVENANCE_KEY: json.dumps({**provenance, "stage": self.stage}, sort_keys=True)}
         with whole_file(path) as partial:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)
 
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
-        """Read a file of this stage, all columns or some; ContractError if its columns are others."""
-        return self.scan(path).select(columns or list(self.schema)).collect()
+        """Read a file of this stage whole, all columns or some; raises DamagedFileError and ContractError."""
+        lazy = self.scan(path)
+        with readable(path, self.stage):
+            return lazy.select(columns or list(self.schema)).collect()
 
     def scan(self, path: str | Path) -> pl.LazyFrame:
-        """Open a file of this stage lazily; ContractError if its columns are others."""
-        lazy = pl.scan_parquet(path)
-        self._check_schema(lazy.collect_schema(), f"{path}: ")
+        """Open a file of this stage lazily; raises DamagedFileError, and ContractError for one of another stage.
+
+        Damage further inside the file shows when its rows are read: do that `with readable(path)`.
+        """
+        with readable(path, self.stage):
+            lazy = pl.scan_parquet(path, glob=False)
+            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+        if stage != self.stage:
+            raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
+        self._check_schema(schema, f"{path}: ")
         return lazy
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
@@ -92,9 +102,63 @@ class Contract:
                 raise ContractError(f"{prefix}column '{name}' must be {dtype}, was {found[name]}")
 
 
+@contextmanager
+def readable(path: str | Path, stage: str = "") -> Iterator[None]:
+    """Reading of the file `path` in this block fails, if it does, with a DamagedFileError that says what to do."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
+        raise DamagedFileError(
+            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it: it is made again where needed"
+        ) from None
+
+
+def _damage(path: Path, error: BaseException) -> str:
+    if not path.exists():
+        return "is not there"
+    if not path.is_file():
+        return "is a folder"
+    if not path.stat().st_size:
+        return "is empty"
+    return f"is cut off or damaged ({' '.join(str(error).split())[:200]})"
+
+
 def read_provenance(path: str | Path) -> dict[str, Any]:
-    """The provenance that `Contract.write` stored in a Parquet file's metadata."""
-    metadata = pl.read_parquet_metadata(path)
-    if PROVENANCE_KEY not in metadata:
+    """The provenance that `Contract.write` stored in a Parquet file's metadata.
+
+    Raises DamagedFileError, and ContractError for a file without provenance.
+    """
+    with readable(path):
+        said = _provenance(path)
+    if not said:
         raise ContractError(f"{path}: holds no provenance of this pipeline; was it written by something else?")
-    return json.loads(metadata[PROVENANCE_KEY])
+    return said
+
+
+def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
+    """The models (`name` is "model"), benchmarks or the like that a file says it is of; none where it does not say.
+
+    It says so in its provenance, or else in a column, or else, for benchmarks, by its item ids.
+    """
+    with readable(path, stage):
+        said, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
+        columns = lazy.collect_schema()
+        if name in said:
+            return [said[name]]
+        if name in columns:
+            return lazy.select(pl.col(name).unique().sort()).collect().to_series().to_list()
+        if name == "benchmark" and "item_id" in columns:
+            benchmarks = pl.col("item_id").str.replace(r"-[0-9]+$", "").unique().sort()
+            return lazy.select(benchmarks).collect().to_series().to_list()
+    return []
+
+
+def count_rows(path: str | Path) -> int:
+    """Rows of a Parquet file, from its metadata alone; DamagedFileError where there is none."""
+    with readable(path):
+        return pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+
+
+def _provenance(path: str | Path) -> dict[str, Any]:
+    return json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))

@@ -17,6 +17,10 @@ class ContractError(EntropySentinelError):
     """A frame does not have the columns, dtypes or keys that its stage has promised."""
 
 
+class DamagedFileError(ContractError):
+    """A file of the pipeline is absent, cut off, or no Parquet file."""
+
+
 class VersionError(EntropySentinelError):
     """A job runs with other package versions than the host that submitted it has."""
 

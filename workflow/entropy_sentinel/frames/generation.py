@@ -13,8 +13,13 @@ GENERATION_VERSION = 1
 # The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
 TOP_K = 20
 
+# Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
+SIGNAL = ("logprobs_mode", "top_k_returned")
+
 # Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
 OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
+# How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
+REFUSED = "refused: "
 
 GENERATIONS = Contract(
     stage="generations",
@@ -24,14 +29,18 @@ GENERATIONS = Contract(
         Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
         Column("seed", pl.Int64, "seed of this request; -1 where traces made elsewhere have none"),
         Column("run", pl.UInt16, "which run of the job answered: 0, or more where a killed job was resumed"),
-        Column("prompt_hash", pl.String, "first 16 hex digits of the SHA-256 of the rendered prompt's token ids"),
-        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt", "tokens"),
+        Column(
+            "prompt_hash",
+            pl.String,
+            "first 16 hex digits of the SHA-256 of the rendered prompt's token ids; of the message if it was refused",
+        ),
+        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt; 0 where it was refused", "tokens"),
         Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
         Column(
             "finish_reason",
             pl.String,
             "`stop`, `length` where the response was cut off at the token limit, or a provider's other reason for "
-            "which it is not whole, such as `content_filter`",
+            "which it is not whole, such as `content_filter`; `refused: ` and why where the engine refused the request",
         ),
         Column("text", pl.String, "the response"),
         Column("trace_start", pl.UInt32, "first token that the features are over: 0, or after the thinking", "tokens"),
@@ -60,7 +69,9 @@ GENERATIONS = Contract(
 
 
 def scan_traces(path: str | Path) -> pl.LazyFrame:
-    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns."""
-    origin = read_provenance(path)
-    named = {name: pl.lit(origin[name]) for name in ("model", "benchmark")}
-    return GENERATIONS.scan(path).with_columns(**named)
+    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns.
+
+    Raises ContractError as `Contract.scan` does.
+    """
+    traces, origin = GENERATIONS.scan(path), read_provenance(path)
+    return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})

@@ -1,38 +1,86 @@
-"""A job's log file, and how its errors are shown."""
+"""A job's log file, and the line in it that says what the job died of."""
 
+import faulthandler
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.jobs.versions import check_versions
 
+# Begins the line of the cause, which the workflow shows on the terminal (jobs/terminal.py).
+_FAILED = "FAILED: "
+# Longer messages are cut on that line; the traceback above it has the whole.
+_LONGEST = 1000
+# How far from its end a log is searched for the cause.
+_TAIL_BYTES = 100_000
+# The terminal, once `job_log` has sent everything else to the log.
+_terminal: int | None = None
+
 
 @contextmanager
-def job_log(path: str) -> Iterator[None]:
+def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     """Send everything that the job prints, its children and C libraries included, to the file `path`.
 
-    Before the job begins, `check_versions`. An error that a user can act on is repeated on the terminal as its message
-    alone; the log has the traceback of every other error.
+    Before the job begins, `check_versions` and `check_inputs`. Whatever ends it early, an exit of a library included,
+    becomes a traceback and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
     """
-    terminal = os.dup(2)
+    global _terminal
+    terminal = _terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
+    faulthandler.enable()  # a C library that crashes leaves the line that called it
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
         check_versions()
+        if inputs:
+            from entropy_sentinel.jobs.inputs import check_inputs  # here, for an import may fail as well
+
+            check_inputs(inputs)
         yield
-    except EntropySentinelError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        os.write(terminal, f"{type(error).__name__}: {error}\n".encode())
-        sys.exit(1)
-    except Exception:
-        traceback.print_exc()
-        raise
-    finally:
         sys.stdout.flush()
         sys.stderr.flush()
+    except BaseException as error:
+        try:
+            if not isinstance(error, EntropySentinelError):
+                traceback.print_exc()
+            sys.stdout.flush()
+            note_cause(path, describe(error))
+        except OSError:  # the disk is full
+            os.write(terminal, f"{path}: {_FAILED}{describe(error)}\n".encode(errors="replace"))
+        sys.exit(1)
+
+
+def describe(error: BaseException) -> str:
+    """An error as one line: its type and message."""
+    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+
+
+def note_cause(path: str | Path, cause: str) -> None:
+    """Add the cause of a job's death to its log."""
+    with open(path, "a", encoding="utf-8", errors="replace") as log:
+        log.write(f"{_FAILED}{cause}\n")
+
+
+def read_cause(path: str | Path) -> str | None:
+    """The cause that a job's log ends with; None where it has none, or is not there."""
+    try:
+        with open(path, "rb") as log:
+            log.seek(-min(_TAIL_BYTES, os.fstat(log.fileno()).st_size), os.SEEK_END)
+            lines = log.read().decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((line.removeprefix(_FAILED) for line in reversed(lines) if line.startswith(_FAILED)), None)
+
+
+def show(log: logging.Logger, message: str) -> None:
+    """Say something in the log that the person at the terminal should see, too, and not only when the job is done."""
+    log.warning(message)
+    if _terminal is not None:
+        os.write(_terminal, f"{message}\n".encode(errors="replace"))

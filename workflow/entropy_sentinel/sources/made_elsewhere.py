@@ -1,8 +1,8 @@
 """Traces and labels made elsewhere: Parquet files that are checked, completed and taken over as this pipeline's own.
 
-Columns that a contract does not know are left out. What cannot be used is an InputError with file, row (from 0) and
-column; nothing is repaired by a guess. Rows of items that the study leaves out, by its limit or because the row lacks
-a question or a reference, are set aside and counted.
+Columns that a contract does not know are left out. What cannot be used is an InputError with file, row and step (from
+0) and column; nothing is repaired by a guess. Rows of items that the study leaves out, by its limit or because the row
+lacks a question, are set aside and counted.
 """
 
 import logging
@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, TOP_K
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.sources.steps import impossible_step
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output:
     source = settings["source"]
     frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
     _refuse_rows(frame, source, _checks(settings["samples"]))
-    _refuse_steps(frame["top_logprobs"], source)
+    _refuse_steps(frame, source)
     frame, unused = _of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
@@ -143,9 +143,14 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
         **{key: value for key, value in own.items() if key != "stage"},
         **from_config,
         "logprobs_mode": mode,
+        "source_content": settings.get("content"),
         "source_engine": own.get("engine"),
         "source_model": own.get("model"),
     }
+
+
+# Words for `stop`, in any case, and no word: a response that ends so is not to be taken for one that was cut off.
+_STOPS = ("", "stop", *(word.lower() for word in OTHER_STOPS))
 
 
 def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
@@ -153,7 +158,8 @@ def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
     steps = pl.col("token_logprobs").list.len()
     return {
         "finish_reason": (
-            pl.col("finish_reason").is_in(["", *OTHER_STOPS]),
+            pl.col("finish_reason").str.strip_chars().str.to_lowercase().is_in(_STOPS)
+            & (pl.col("finish_reason") != "stop"),
             "must be 'stop', 'length' or the reason why the response is not whole",
         ),
         "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
@@ -179,16 +185,10 @@ def _refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl
             raise _unusable(source, rows[0], column, must, frame[column][rows[0]])
 
 
-def _refuse_steps(top: pl.Series, source: str) -> None:
-    """Raise InputError for the first response with a step that has a null or whose entries rise."""
-    steps = top.explode(empty_as_null=False, keep_nulls=False)
-    values = steps.to_numpy()
-    nulls = steps.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
-    wrong = nulls | (values[:, 1:] > values[:, :-1]).any(axis=1)
-    if wrong.any():
-        row = int(np.repeat(np.arange(len(top)), top.list.len().to_numpy())[wrong.argmax()])
-        must = f"must have the {TOP_K} largest log-probabilities of every step, largest first and none null"
-        raise _unusable(source, row, "top_logprobs", must, values[wrong.argmax()].tolist())
+def _refuse_steps(frame: pl.DataFrame, source: str) -> None:
+    """Raise InputError for the first step that no model can have taken."""
+    if found := impossible_step(frame):
+        raise _unusable(source, f"{found.row}, step {found.step}", found.column, found.must, found.was)
 
 
 def _of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
@@ -230,5 +230,5 @@ def _fits(value: pl.Series, dtype: pl.DataType) -> bool:
     return True
 
 
-def _unusable(source: str, row: int, column: str, must: str, was: Any) -> InputError:
+def _unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
     return InputError(f"{source}: row {row}: '{column}' {must}; was {str(was)[:200]}")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,35 +17,45 @@ FORMATS = (".jsonl", ".csv", ".parquet")
 def local_rows(path: str) -> Iterator[dict[str, Any]]:
     """Rows of a local file: JSON Lines, CSV (all values text) or Parquet; `.gz` for the first two.
 
-    Raises InputError naming file and row for a line that is no JSON object, and for a file of another kind.
+    Raises InputError naming file and line for a line that is no JSON object, and for a file of another kind.
     """
     kind = next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
+    if kind == ".jsonl":
+        yield from _json_lines(path)
+        return
     try:
-        if kind == ".jsonl":
-            yield from _json_lines(path)
-        elif kind == ".csv":
-            yield from pl.read_csv(path, infer_schema=False).iter_rows(named=True)
+        if kind == ".csv":
+            table = pl.read_csv(path, infer_schema=False)
         elif kind == ".parquet":
-            yield from pl.read_parquet(path).iter_rows(named=True)
+            table = pl.read_parquet(path)
         else:
             raise InputError(f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these")
-    except (pl.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: cannot be read as {kind}: {error}") from None
+    yield from table.iter_rows(named=True)
 
 
 def _json_lines(path: str) -> Iterator[dict[str, Any]]:
+    """Bytes are decoded line by line, so that an error is of the line that it names."""
     opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{path}: line {number} must be a JSON object: {error}") from None
-            if not isinstance(row, dict):
-                raise InputError(f"{path}: line {number} must be a JSON object, was {type(row).__name__}")
-            yield row
+    number = 0
+    try:
+        with opener(path, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _json_object(line, f"{path}: line {number} must be a JSON object")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read as .jsonl after line {number}: {error}") from None
+
+
+def _json_object(line: bytes, must: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:  # broken, not UTF-8, a number of 5,000 digits; nested too deep
+        raise InputError(f"{must}: {error}") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{must}, was {type(row).__name__}")
+    return row
 
 
 def folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Stage `generations`: every item of a benchmark is answered by a model, and the trace of each answer is kept.
 
 A job that is killed loses the responses since its last part at most: parts lie beside the output, in
-`<output>.parts/`, and go when the output is complete.
+`<output>.parts/`. A job that finds another one at work there waits for it, and goes on from what it leaves.
 """
 
 import hashlib
@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Engine, Response
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
 from entropy_sentinel.jobs.servers import announced_server
+from entropy_sentinel.jobs.temporary import job_temporary
 from entropy_sentinel.sources.made_elsewhere import import_generations
 from entropy_sentinel.stages.parts import Parts
 
@@ -44,18 +47,40 @@ def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int,
         import_generations(items, settings, output)
         return
     settings = with_commit(settings, output)
+    with Parts(Path(parts_folder(output)), GENERATIONS, identity(settings, items)) as parts, job_temporary(output):
+        if parts.restore(output):
+            log.info("an earlier run has finished them: nothing to generate")
+            return
+        frame = answer_all(items, settings, threads, parts)
+        GENERATIONS.write(frame, output, provenance(settings, parts, frame))
+        parts.keep(output)
+
+
+def answer_all(items: pl.DataFrame, settings: Mapping[str, Any], threads: int, parts: Parts) -> pl.DataFrame:
+    """The responses to all requests, in benchmark order: those in `parts`, and those that still had to be generated.
+
+    Raises ConfigError where the engine refuses every request: that is not for the questions' sake.
+    """
     keys = request_keys(items, settings["samples"])
-    parts = Parts(Path(f"{output}.parts"), GENERATIONS, identity(settings, items))
-    done = set(parts.read(["item_id", "sample"]).iter_rows())
-    waiting = [key for key in keys if key not in done]
-    if waiting:
-        engine = make_engine(settings, threads)
+    order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
+    engine, frame = None, parts.read()
+    # More than once only where a part turns out to be damaged at the end.
+    while waiting := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
+        engine = engine or make_engine(settings, threads)
         log.info("%d of %d responses to generate", len(waiting), len(keys))
         generate(items, waiting, settings, engine, parts)
-    order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
-    frame = order.join(parts.read(), on=["item_id", "sample"], how="left", maintain_order="left")
-    GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, provenance(settings, parts.notes(), frame))
-    parts.remove()
+        frame = parts.read()
+    frame = order.join(frame, on=order.columns, maintain_order="left").select(GENERATIONS.schema.names())
+    refused = frame.filter(pl.col("finish_reason").str.starts_with(REFUSED))
+    if len(refused) == len(frame) > 0:
+        parts.drop()
+        raise ConfigError(
+            f"models.{settings['model']}: the engine refused all {len(frame)} requests; the first, item "
+            f"'{refused['item_id'][0]}': {refused['finish_reason'][0].removeprefix(REFUSED)}"
+        )
+    if len(refused):
+        log.warning("%d of %d requests were refused: they have no features and no label", len(refused), len(frame))
+    return frame
 
 
 def with_commit(settings: Mapping[str, Any], output: str) -> Mapping[str, Any]:
@@ -95,8 +120,10 @@ def generate(
             responses,
             parts.run,
         )
-        parts.note(engine.provenance)  # with every part: a server says what it is in its replies only
-        parts.append(rows)
+        for item_id, sample, reason in rows.select("item_id", "sample", "finish_reason").iter_rows():
+            if reason.startswith(REFUSED):
+                log.warning("item '%s', sample %d: %s", item_id, sample, reason)
+        parts.append(rows, engine.provenance)  # a server says what it is in its replies only
 
 
 def _batches(
@@ -104,7 +131,8 @@ def _batches(
 ) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
     """Answers by the batch, as (positions, responses); says how far it is and how fast.
 
-    Where the engine fails, what it has answered until then still comes, and then the error.
+    Where the engine fails, what it has answered until then still comes, and then the error; so where it leaves a
+    request without an answer.
     """
     batch: list[tuple[int, Response]] = []
     start = last = time.monotonic()
@@ -120,6 +148,8 @@ def _batches(
                 log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
                 yield tuple(zip(*batch, strict=True))
                 batch = []
+        if done < total:
+            raise EntropySentinelError(f"the engine answered {done + len(batch)} of {total} requests")
     except Exception:
         if batch:
             yield tuple(zip(*batch, strict=True))
@@ -198,8 +228,14 @@ def _lists(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
     return every.join(pl.concat([filled, empty]), on="row", how="left", maintain_order="left")["value"]
 
 
-def provenance(settings: Mapping[str, Any], engine: Mapping[str, Any], frame: pl.DataFrame) -> dict[str, Any]:
+def provenance(settings: Mapping[str, Any], parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
     """What a trace file says about its origin."""
-    prompts = hashlib.sha256("".join(frame["prompt_hash"]).encode()).hexdigest()[:16]
-    resumed = int((frame["run"] > 0).sum())
-    return {**settings, **engine, "top_k_returned": TOP_K, "prompts_hash": prompts, "resumed_responses": resumed}
+    return {
+        **settings,
+        **parts.facts(),
+        "identity": parts.identity,
+        "top_k_returned": TOP_K,
+        "prompts_hash": hashlib.sha256("".join(frame["prompt_hash"]).encode()).hexdigest()[:16],
+        "resumed_responses": int((frame["run"] > 0).sum()),
+        "refused_responses": int(frame["finish_reason"].str.starts_with(REFUSED).sum()),
+    }

@@ -6,9 +6,10 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.judges.judge import Case, Judge
+from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.sources.made_elsewhere import import_labels
 
 
@@ -17,17 +18,22 @@ def write_labels(
 ) -> None:
     """Label the responses in the file `generations` by the judge of `config.study.judge_settings`.
 
-    `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over.
+    `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over, whether
+    there is a reference or not. No other judge is asked where there is none: the label is null.
     """
+    origin = read_provenance(generations)
+    whose = {name: origin[name] for name in ("model", "benchmark") if name in origin}
     if settings["kind"] == "file":
         responses = GENERATIONS.read(generations, ["item_id", "sample"])
         frame, unused = import_labels(responses, source)
-        LABELS.write(frame, output, {**settings, "source": source, "unused_rows": unused})
+        LABELS.write(frame, output, {**settings, **whose, "source": source, "unused_rows": unused})
         return
-    judge = make_judge(settings)
     items = BENCHMARKS.read(benchmark)
     responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
-    LABELS.write(label(items, responses, judge), output, {**settings, "judge_version": judge.version})
+    referenced = responses.join(items.drop_nulls("reference"), on="item_id", how="semi")
+    judge = None if referenced.is_empty() else make_judge(settings)
+    frame = label(items, responses, judge)
+    LABELS.write(frame, output, {**settings, **whose, "judge_version": judge and judge.version})
 
 
 def make_judge(settings: Mapping[str, Any]) -> Judge:
@@ -39,14 +45,20 @@ def make_judge(settings: Mapping[str, Any]) -> Judge:
     raise AssertionError(settings["kind"])
 
 
-def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge) -> pl.DataFrame:
-    """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS."""
+def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> pl.DataFrame:
+    """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS.
+
+    The judge is asked about those to items with a reference. Without any, it may be None.
+    """
     joined = responses.join(items, on="item_id", how="left", maintain_order="left")
+    asked = joined["reference"].is_not_null()
     cases = [
         Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop")
-        for row in joined.iter_rows(named=True)
+        for row in joined.filter(asked).iter_rows(named=True)
     ]
-    verdicts = judge.judge(cases)
+    verdicts = [Verdict(None, reason="no reference")] * len(joined)
+    for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
+        verdicts[position] = verdict
     return LABELS.frame(
         {
             "item_id": joined["item_id"],

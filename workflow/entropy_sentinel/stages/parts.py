@@ -1,66 +1,118 @@
-"""Partial results of a long job: a folder beside its output, from which a killed job goes on."""
+"""Partial results of a long job: a folder beside its output, from which a job that takes its place goes on.
 
-import json
+No answer is lost, whatever becomes of the job, of its Snakemake, or of the output, which Snakemake deletes where it
+was not there to see the job end. So the folder outlives the job: it goes when Snakemake has accepted the output.
+"""
+
+import logging
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.frames.contract import Contract, read_provenance
+from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.jobs.ownership import Ownership
 
-_IDENTITY, _NOTES = "identity.json", "notes.json"
+log = logging.getLogger(__name__)
+
+# The finished output under a second name.
+_WHOLE = "whole.parquet"
+# What reading a damaged file raises, Polars' own assertions included.
+_UNREADABLE = (ContractError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
 class Parts:
-    """Rows of one contract, in Parquet files that appear whole or not at all."""
+    """Rows of one contract, in Parquet files that appear whole or not at all.
+
+    Each file says what it was made with, its identity (settings, items), and facts about its maker. One that cannot be
+    read counts as absent.
+    """
 
     def __init__(self, folder: Path, contract: Contract, identity: str) -> None:
-        """Open the parts in `folder`; those of another identity (other settings, other items) are thrown away.
+        self.folder, self.contract, self.identity = folder, contract, identity
+        self.run = 0
+        self._ownership = Ownership(folder)
+
+    def __enter__(self) -> "Parts":
+        """Wait until no other process works here; then throw away what has another identity.
 
         `run` counts the jobs that have left rows here before: 0 for the first.
         """
-        self.folder, self.contract = folder, contract
-        if self._load(_IDENTITY).get("identity") != identity:
-            self.remove()
-            self._save(_IDENTITY, {"identity": identity})
-        self.run = len({path.name.split("-")[1] for path in self._files()})
+        self._ownership.__enter__()
+        for path in [*self._files(), self.folder / _WHOLE]:
+            if path.exists() and self._metadata(path).get("identity") != self.identity:
+                path.unlink()
+        self.run = max((int(path.name.split("-")[1]) + 1 for path in self._files()), default=0)
+        return self
 
-    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """All rows so far, all columns or some; of rows with the same key the first."""
-        names = list(columns or self.contract.schema)
-        frames = [self.contract.read(path, names) for path in self._files()]
-        empty = self.contract.schema.to_frame().select(names)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ownership.__exit__(kind, error, trace)
+
+    def read(self) -> pl.DataFrame:
+        """All rows so far; of rows with the same key the first."""
+        frames = [frame for path in self._files() if (frame := self._load(path)) is not None]
+        empty = self.contract.schema.to_frame()
         return pl.concat([empty, *frames]).unique(list(self.contract.key), keep="first", maintain_order=True)
 
-    def append(self, frame: pl.DataFrame) -> None:
-        """Add the rows of `frame` as one file; the process id keeps a job that outlived its Snakemake apart."""
-        number = len(self._files())
-        self.contract.write(frame, self.folder / f"part-{self.run:03d}-{number:06d}-{os.getpid()}.parquet", {})
+    def append(self, frame: pl.DataFrame, facts: Mapping[str, str]) -> None:
+        """Add the rows of `frame` as one file, with facts about this run such as which engine answers."""
+        name = f"part-{self.run:03d}-{len(self._files()):06d}-{uuid.uuid4().hex[:8]}.parquet"
+        self.contract.write(frame, self.folder / name, {"identity": self.identity, "facts": dict(facts)})
 
-    def note(self, facts: Mapping[str, str]) -> None:
-        """Keep facts about this run, such as which engine answers; those of earlier runs stay."""
-        earlier = self._load(_NOTES)
-        self._save(_NOTES, {name: list(dict.fromkeys([*earlier.get(name, []), fact])) for name, fact in facts.items()})
+    def facts(self) -> dict[str, str]:
+        """The facts of all parts; where they differ (an engine was updated in between) joined with a slash."""
+        found: dict[str, dict[str, None]] = {}
+        for path in self._files():
+            for name, fact in self._metadata(path).get("facts", {}).items():
+                found.setdefault(name, {})[fact] = None
+        return {name: " / ".join(facts) for name, facts in found.items()}
 
-    def notes(self) -> dict[str, str]:
-        """The facts of all runs; where they differ (an engine was updated in between) joined with a slash."""
-        return {name: " / ".join(facts) for name, facts in self._load(_NOTES).items()}
+    def keep(self, output: str) -> None:
+        """Trade the parts for a second name of the finished output, which takes no room."""
+        try:
+            os.link(output, self.folder / _WHOLE)
+        except OSError:  # a file system without hard links: the parts stay
+            return
+        self.drop()
 
-    def remove(self) -> None:
-        """Delete everything."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def restore(self, output: str) -> bool:
+        """Give the output that an earlier job has finished its name again; False where there is none."""
+        path = self.folder / _WHOLE
+        if not path.exists() or self._load(path) is None:
+            return False
+        with whole_file(output) as partial:
+            os.link(path, partial)
+        os.utime(output)  # Snakemake wants it newer than the inputs
+        return True
+
+    def drop(self) -> None:
+        """Delete the parts."""
+        for path in self._files():
+            path.unlink()
 
     def _files(self) -> list[Path]:
-        return sorted(self.folder.glob("part-*.parquet"))
+        return sorted(self.folder.glob("part-[0-9][0-9][0-9]-*.parquet"))
 
-    def _load(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
-        return json.loads(path.read_text()) if path.exists() else {}
+    def _load(self, path: Path) -> pl.DataFrame | None:
+        """The rows of a file; None for one that cannot be read, which is put aside."""
+        try:
+            return self.contract.check(self.contract.read(path), str(path))
+        except _UNREADABLE as error:
+            log.warning("%s cannot be read, and counts as absent: %s", path, error)
+            path.replace(path.with_name(f"damaged-{path.name}"))
+            return None
 
-    def _save(self, name: str, content: Mapping[str, Any]) -> None:
-        with whole_file(self.folder / name) as partial:
-            partial.write_text(json.dumps(dict(content)))
+    def _metadata(self, path: Path) -> dict[str, Any]:
+        try:
+            return read_provenance(path)
+        except _UNREADABLE as error:
+            log.warning("%s cannot be read, and counts as absent: %s", path, error)
+            return {}

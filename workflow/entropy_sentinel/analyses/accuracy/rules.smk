@@ -3,42 +3,32 @@
 #        separates correct from incorrect, and counts; tables/, figures/, report.html, summary.txt.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
-from entropy_sentinel.analyses.accuracy import catalogue as ACCURACY_CATALOGUE
-
-ACCURACY = getattr(CONFIG, "analyses", None) and CONFIG.analyses.accuracy
-if ACCURACY:
-    ACCURACY_LABEL, ACCURACY_SHOW = ACCURACY.label(CONFIG.study), ACCURACY.model_dump()
-else:
-    ACCURACY_LABEL, ACCURACY_SHOW = CONFIG.presentation.label, CONFIG.presentation.model_dump()
-    for kind, names in {"tables": ACCURACY_CATALOGUE.TABLES, "figures": ACCURACY_CATALOGUE.FIGURES}.items():
-        numbers = list(map(str, getattr(CONFIG.run, kind)))
-        ACCURACY_SHOW[kind] = [name for name in names if name.partition("_")[0] in ["estimates", *numbers]]
-group_file = getattr(study, "group_file", lambda group: group)
-
-ACCURACY_GROUP_FILES = {
-    name: group_file("+".join(sorted(group["benchmarks"]))) for name, group in NAMED_GROUPS.items()
-}
-ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY_SHOW["tables"]]
-ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY_SHOW["figures"]]
+ACCURACY = CONFIG.analyses.accuracy
+ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
+ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
+ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
+ACCURACY_HEADLINE = expand(
+    ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
+)
 
 
 def accuracy_settings(*keys):
-    """What is shown, of it those settings that a family of exhibits is made from."""
-    return {key: ACCURACY_SHOW[key] for key in keys} | {
-        "label": ACCURACY_LABEL,
+    """What is shown: of it those settings that a family of exhibits is made from."""
+    return {
+        **{key: getattr(ACCURACY, key) for key in ("headline_group", *keys)},
+        "label": ACCURACY.label(CONFIG.study),
         "groups": NAMED_GROUPS,
-        "headline_group": ACCURACY_SHOW["headline_group"],
     }
 
 
 def accuracy_code(script, *templates):
-    """The fingerprint of a script of this analysis and of the templates it fills in, named from the package."""
+    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
     return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
 
 
 rule accuracy_sweep:
     input:
-        estimates=expand(ESTIMATES, model=MODELS, group=map(group_file, GROUPS), allow_missing=True),
+        estimates=expand(ESTIMATES, model=MODELS, group=GROUP_FILES, allow_missing=True),
     output:
         SWEEP,
     log:
@@ -93,7 +83,7 @@ rule accuracy_tables:
         runtime=30,
     params:
         *accuracy_code("tables", "report/exhibits.html.j2"),
-        names=ACCURACY_SHOW["tables"],
+        names=ACCURACY.tables,
         settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
         "scripts/tables.py"
@@ -103,10 +93,8 @@ rule accuracy_figures:
     input:
         sweep=SWEEP,
         domains=DOMAINS,
-        estimates=expand(
-            ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY_SHOW["headline_group"]], allow_missing=True
-        ),
-        observations=expand(OBSERVATIONS, model=ACCURACY_SHOW["figure_model"], allow_missing=True)[0],
+        estimates=ACCURACY_HEADLINE,
+        observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
     output:
         expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=["pdf", "png", "html"]),
     log:
@@ -119,7 +107,7 @@ rule accuracy_figures:
         runtime=30,
     params:
         *accuracy_code("figures", "report/exhibits.html.j2"),
-        names=ACCURACY_SHOW["figures"],
+        names=ACCURACY.figures,
         settings=accuracy_settings("figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
     script:
         "scripts/figures.py"
@@ -129,7 +117,7 @@ rule accuracy_report:
     input:
         sweep=SWEEP,
         domains=DOMAINS,
-        estimates=rules.accuracy_figures.input.estimates,
+        estimates=ACCURACY_HEADLINE,
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
         tables=expand("{table}.html", table=ACCURACY_TABLES),

@@ -1,0 +1,297 @@
+"""The client of chat models, against a server on loopback that misbehaves on request."""
+
+import errno
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
+
+from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.errors import UnusableReply
+from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+
+pytestmark = quiet_litellm
+
+# Of the shape that providers give out; no real one.
+KEY = "sk-proj-0a1b2c3d4e5f6a7b"
+# What vLLM 0.2x says, and OpenAI.
+TOO_LONG = (
+    "This model's maximum context length is 64 tokens. However, your prompt contains 90 input tokens, which exceeds "
+    "this limit even without any output tokens. Please reduce the length of the input prompt."
+)
+
+
+@pytest.fixture(autouse=True)
+def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache per test, short pauses, and keys as a user would set them."""
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+
+
+def client(api: FakeApi, model: str = "hosted_vllm/tiny", **changes: Any) -> ChatClient:
+    settings = {"concurrency": 4, "timeout_s": 20, "retries": 3, "identity": {"kept": "text 1"}}
+    return ChatClient("models.tiny.api", model, api.base_url, **settings | changes)
+
+
+def questions(n: int) -> list[dict[str, Any]]:
+    return [{"messages": [{"role": "user", "content": f"question {i}"}], "temperature": 0} for i in range(n)]
+
+
+def text(reply: Reply) -> dict[str, Any]:
+    return {"text": reply.text, "reason": reply.finish_reason}
+
+
+def answers(asked: ChatClient, n: int = 1, keep: Any = text) -> dict[int, Any]:
+    return dict(asked.ask(questions(n), keep))
+
+
+def number(body: dict[str, Any]) -> int:
+    return int(body["messages"][0]["content"].split()[-1])
+
+
+def files(tmp_path: Path, folder: str = "replies") -> list[Path]:
+    return sorted(path for path in (tmp_path / "cache" / folder).rglob("*") if path.is_file())
+
+
+def slow(body: Any, every_s: float) -> Iterator[bytes]:
+    """A body by the byte."""
+    for byte in json.dumps(body).encode():
+        yield bytes([byte])
+        time.sleep(every_s)
+
+
+def test_what_is_kept_is_what_the_caller_makes_of_a_reply_and_cached_calls_are_counted(tmp_path: Path) -> None:
+    with fake_api(lambda body, _: ok(completion(f"answer {number(body)}"))) as api:
+        first, again = client(api), client(api)
+        assert answers(first, 5) == {i: {"text": f"answer {i}", "reason": "stop"} for i in range(5)}
+        assert answers(again, 6) == {i: {"text": f"answer {i}", "reason": "stop"} for i in range(6)}
+        assert (first.counts, again.counts) == ({"answered": 5}, {"cached": 5, "answered": 1})
+        # What another caller keeps of the same request is another reply.
+        answers(client(api, identity={"kept": "verdict 1"}), 1, lambda reply: {"verdict": reply.text == "answer 0"})
+    assert len(api.requests) == 7
+    assert api.requests[0]["temperature"] == 0
+    assert len(files(tmp_path)) == 7
+
+
+def test_a_reply_has_one_deadline_however_slowly_its_bytes_come() -> None:
+    # 700 bytes of 20 ms are 14 s; no pause between two of them is longer than a time-out.
+    with fake_api(lambda _, n: (200, {}, slow(completion(), 0.02), 0) if n == 0 else ok(completion("in time"))) as api:
+        start = time.monotonic()
+        assert answers(client(api, timeout_s=0.7))[0]["text"] == "in time"
+        assert 0.7 <= time.monotonic() - start < 3
+    assert len(api.requests) == 2
+
+
+def test_a_server_that_stays_slow_is_told_with_the_limit() -> None:
+    with (
+        fake_api(lambda *_: (200, {}, slow(completion(), 0.02), 0)) as api,
+        pytest.raises(EntropySentinelError, match=f"tiny at {api.base_url} did not .* no whole reply within 0.3 s"),
+    ):
+        answers(client(api, timeout_s=0.3, retries=1))
+    assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])
+def test_an_address_where_nothing_answers_is_named_in_the_error_and_before_each_pause(
+    model: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with fake_api(lambda *_: ok(completion())) as api:
+        pass
+    told = f"{model} at {api.base_url} did not answer request 0 .* in 2 tries: no connection: Connection refused;"
+    with pytest.raises(EntropySentinelError, match=told):
+        answers(client(api, model, retries=1))
+    assert f"request 0 to {model} at {api.base_url}: no connection: Connection refused; again in" in caplog.text
+
+
+@pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<html>Bad gateway</html>", "Bad gateway"),
+        (b'{"id": "1", "choices": [{"index"', "choices"),
+        ([], ""),
+        ({"id": "1"}, "choices"),
+        (completion() | {"choices": None}, "choices"),
+        (completion() | {"choices": []}, "it holds no answer, its `choices` are empty"),
+        (completion() | {"choices": [{"index": 0, "finish_reason": "stop", "message": None}]}, "Invalid response"),
+    ],
+)
+def test_a_reply_that_cannot_be_used_is_paid_once_put_aside_and_never_an_answer(
+    tmp_path: Path, model: str, body: Any, told: str
+) -> None:
+    bodies = [body, completion("good")]
+    with fake_api(lambda _, n: ok(bodies[n])) as api:
+        with pytest.raises(EntropySentinelError, match="gave a reply to request 0 .* cannot be used: ") as error:
+            answers(client(api, model))
+        assert len(api.requests) == 1
+        (aside,) = files(tmp_path, "unusable")
+        assert str(aside) in str(error.value)
+        assert told in str(error.value) + aside.read_text()
+        kept = json.loads(aside.read_text())
+        assert kept["request"]["messages"][0]["content"] == "question 0"
+        if model.startswith("hosted") and isinstance(body, bytes):
+            assert kept["reply"] == body.decode()
+        assert not files(tmp_path)
+        assert answers(client(api, model))[0]["text"] == "good"
+
+
+def test_what_the_caller_cannot_use_is_put_aside_too(tmp_path: Path) -> None:
+    def verdict(reply: Reply) -> dict[str, Any]:
+        raise UnusableReply(f"'{reply.text}' is no verdict")
+
+    with (
+        fake_api(lambda *_: ok(completion("INCORRECT"))) as api,
+        pytest.raises(EntropySentinelError, match="'INCORRECT' is no verdict; it lies in "),
+    ):
+        answers(client(api), 3, verdict)
+    assert len(api.requests) == 1
+    assert json.loads(json.loads(files(tmp_path, "unusable")[0].read_text())["reply"])["id"] == "1"
+    assert not files(tmp_path)
+
+
+def test_an_error_of_the_server_in_a_reply_of_status_200_is_no_reply() -> None:
+    bodies = [{"error": {"message": "overloaded", "code": 503}}, completion()]
+    with fake_api(lambda _, n: ok(bodies[n])) as api:
+        assert answers(client(api))[0]["text"] == "42"
+
+
+def test_a_connection_cut_in_the_middle_is_tried_again() -> None:
+    cut = (200, {"Content-Length": "100000"}, completion(), 0)
+    with fake_api(lambda _, n: cut if n == 0 else ok(completion())) as api:
+        assert answers(client(api))[0]["text"] == "42"
+    assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal(TOO_LONG),
+        refusal(TOO_LONG, "invalid_request_error", "context_length_exceeded"),
+        refusal("The prompt was filtered: content_policy_violation", "invalid_request_error"),
+    ],
+)
+@pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])
+def test_a_request_refused_for_its_own_sake_stops_no_other(tmp_path: Path, model: str, answer: tuple) -> None:
+    with fake_api(lambda body, _: answer if number(body) in (0, 3) else ok(completion())) as api:
+        asked = client(api, model)
+        given = answers(asked, 6)
+    refusals = {position: kept for position, kept in given.items() if isinstance(kept, Refusal)}
+    assert refusals.keys() == {0, 3}
+    assert {refused.reason for refused in refusals.values()} == {answer[2]["error"]["message"]}
+    assert given.keys() == set(range(6))
+    assert asked.counts == {"answered": 4, "refused": 2}
+    assert len(api.requests) == 6
+    assert len(files(tmp_path)) == 4
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (401, {}, {"error": {"message": "Incorrect API key"}}, 0),
+        (403, {}, {"error": {"message": "no access to the model"}}, 0),
+        (404, {}, {"error": {"message": "The model `tiny` does not exist"}}, 0),
+        refusal("Unrecognized request argument supplied: top_logprob"),
+        refusal("Invalid value for 'temperature': must be at most 2"),
+        (422, {}, {"error": {"message": "top_logprobs must be at most 5"}}, 0),
+    ],
+)
+def test_a_refusal_that_concerns_every_request_stops_at_once(answer: tuple) -> None:
+    with (
+        fake_api(lambda *_: answer) as api,
+        pytest.raises(EntropySentinelError, match=f"request 0 .* in 1 try: .*{answer[2]['error']['message'][:20]}"),
+    ):
+        answers(client(api), 30)
+    assert len(api.requests) == 1
+
+
+def test_prompts_that_are_all_too_long_are_a_wrong_limit_on_tokens() -> None:
+    with (
+        fake_api(lambda *_: refusal(TOO_LONG)) as api,
+        pytest.raises(EntropySentinelError, match="refused 10 requests as too long and answered none: This model's "),
+    ):
+        answers(client(api), 30)
+    assert len(api.requests) == 10
+    # A few are left out instead: a last prompt that is too long must not hold up a study.
+    with fake_api(lambda *_: refusal(TOO_LONG)) as api:
+        assert [kept.too_long for kept in answers(client(api), 9).values()] == [True] * 9
+
+
+def test_nothing_is_sent_where_no_reply_could_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file, not a folder")
+    with (
+        fake_api(lambda *_: ok(completion())) as api,
+        pytest.raises(EntropySentinelError, match=r"cache: replies .* cannot be written: Not a directory; make room"),
+    ):
+        answers(client(api), 8)
+    assert not api.requests
+
+
+def test_a_disk_that_fills_up_loses_no_reply_that_was_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Path.write_bytes
+
+    def full_after_four(path: Path, content: bytes) -> int:
+        if len(files(tmp_path)) >= 5 and content:  # the one being written is among them
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full_after_four)
+    given: list[int] = []
+    with (
+        fake_api(lambda *_: ok(completion(), delay_s=0.01)) as api,
+        pytest.raises(EntropySentinelError, match="No space left on device"),
+    ):
+        given.extend(position for position, _ in client(api, concurrency=1).ask(questions(20), text))
+    assert len(given) == len(api.requests) < 8
+
+
+def test_text_that_files_cannot_hold_is_made_storable_in_new_and_in_kept_replies(tmp_path: Path) -> None:
+    body = completion("half a pair \ud800, a whole one \U0001f600")
+    with fake_api(lambda *_: ok(body)) as api:
+        assert answers(client(api))[0]["text"] == "half a pair \ufffd, a whole one \U0001f600"
+        # As earlier versions kept it.
+        path = files(tmp_path)[0]
+        kept = json.loads(gzip.decompress(path.read_bytes()))
+        kept["reply"]["text"] = "\ud800"
+        path.write_bytes(gzip.compress(json.dumps(kept).encode()))
+        assert answers(client(api))[0]["text"] == "\ufffd"
+    assert len(api.requests) == 1
+
+
+def test_a_key_that_a_server_repeats_is_kept_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    bodies = [completion(f"you sent {KEY}"), f"<html>{KEY}</html>".encode()]
+    with fake_api(lambda _, n: ok(bodies[n])) as api:
+        assert answers(client(api))[0]["text"] == "you sent ***"
+        with pytest.raises(EntropySentinelError) as error:
+            answers(client(api), 2)
+    kept = [gzip.decompress(path.read_bytes()).decode() for path in files(tmp_path)]
+    kept += [path.read_text() for path in files(tmp_path, "unusable")]
+    assert len(kept) == 2
+    assert KEY not in "".join(kept) + str(error.value) + caplog.text
+
+
+def test_files_and_folders_are_the_users_alone(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "replies").mkdir(parents=True, mode=0o755)  # as earlier versions left it
+    bodies = [completion(), b"<html>"]
+    with fake_api(lambda _, n: ok(bodies[n])) as api, pytest.raises(EntropySentinelError, match="unusable"):
+        answers(client(api), 2)
+    made = {path: path.stat().st_mode & 0o777 for path in (tmp_path / "cache").rglob("*")}
+    assert {path.is_dir(): mode for path, mode in made.items()} == {True: 0o700, False: 0o600}
+    assert set(made.values()) == {0o700, 0o600}
+    assert len(made) == 5  # replies, its first two digits, a reply; unusable, a reply
+
+
+def test_an_error_of_the_caller_ends_everything() -> None:
+    def keep(reply: Reply) -> Any:
+        raise ConfigError("needs another server")
+
+    with fake_api(lambda *_: ok(completion())) as api, pytest.raises(ConfigError, match="needs another server"):
+        answers(client(api), 9, keep)
+    assert len(api.requests) == 1

@@ -1,0 +1,140 @@
+"""Which files of a study are still to be made. Each case was compared with `snakemake -n` on the demo's results."""
+
+import os
+from pathlib import Path
+
+import pytest
+from study_trees import PAPER, make, make_all, small_study
+
+from entropy_sentinel.commands.study.files import study_files
+from entropy_sentinel.config.config import Config, load_config
+
+RESULTS = Path("results/paper")
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Two models on gsm8k and svamp, all files made."""
+    monkeypatch.chdir(tmp_path)
+    config = load_config(small_study())
+    make_all(config)
+    return config
+
+
+def to_make(config: Config) -> set[str]:
+    return {path.relative_to(RESULTS).as_posix() for path in study_files(config).to_make}
+
+
+def counts(config: Config) -> list[int]:
+    """Files to be made per stage."""
+    files = study_files(config)
+    return [sum(path in files.to_make for path in paths) for paths in files.stages.values()]
+
+
+FROM_OBSERVATION = {
+    "observations/math-verify/qwen3-4b.parquet",
+    "estimates/math-verify/qwen3-4b/gsm8k.parquet",
+    "estimates/math-verify/qwen3-4b/svamp.parquet",
+    "scores/math-verify/qwen3-4b/extremes.parquet",
+    "math-verify/sweep.parquet",
+    "math-verify/report.html",
+}
+
+
+def test_stages_have_their_files(config: Config) -> None:
+    files = study_files(config)
+    assert {stage: len(paths) for stage, paths in files.stages.items()} == {
+        "benchmarks": 2,
+        "generations": 4,
+        "labels": 4,
+        "features": 4,
+        "observations": 2,
+        "estimates": 4,
+        "estimators": 2,
+        "sweep": 1,
+        "report": 1,
+    }
+    observation = files.inputs[RESULTS / "observations/math-verify/qwen3-8b.parquet"]
+    assert {path.relative_to(RESULTS).as_posix() for path in observation} == {
+        *("benchmarks/gsm8k.parquet", "benchmarks/svamp.parquet"),
+        *("labels/math-verify/qwen3-8b/gsm8k.parquet", "labels/math-verify/qwen3-8b/svamp.parquet"),
+        *("features/qwen3-8b/gsm8k.parquet", "features/qwen3-8b/svamp.parquet"),
+    }
+
+
+def test_full_study_of_the_paper_has_its_files() -> None:
+    stages = study_files(load_config(PAPER)).stages
+    assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
+
+
+def test_nothing_is_to_be_made_where_all_is_there(config: Config) -> None:
+    assert to_make(config) == set()
+
+
+def test_everything_is_to_be_made_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 2, 1, 1]
+
+
+def test_a_deleted_file_that_nothing_waits_for_is_not_to_be_made(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    assert to_make(config) == set()
+
+
+def test_a_deleted_file_is_made_with_what_follows_where_something_waits_for_it(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    (RESULTS / "observations/math-verify/qwen3-4b.parquet").unlink()
+    assert to_make(config) == set()
+    (RESULTS / "math-verify/report.html").unlink()
+    assert to_make(config) == {"features/qwen3-4b/gsm8k.parquet", *FROM_OBSERVATION}
+
+
+def test_the_report_reads_items_itself(config: Config) -> None:
+    (RESULTS / "benchmarks/gsm8k.parquet").unlink()
+    assert to_make(config) == set()
+    (RESULTS / "math-verify/report.html").unlink()
+    assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
+
+
+def test_what_follows_a_newer_file_is_to_be_made(config: Config) -> None:
+    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_a_newer_file_counts_past_a_deleted_one(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    make(RESULTS / "generations/qwen3-4b/gsm8k.parquet", age_s=0)
+    label, feature = "labels/math-verify/qwen3-4b/gsm8k.parquet", "features/qwen3-4b/gsm8k.parquet"
+    assert to_make(config) == {label, feature, *FROM_OBSERVATION}
+
+
+def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
+    # Three benchmarks: one of items, two of responses, all observations, six estimates, kept estimators, sweep, report.
+    assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 2, 1, 1]
+
+
+def test_a_dropped_benchmark_reaches_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_all(load_config(small_study(["gsm8k", "math", "svamp"])))
+    assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 2, 1, 1]
+
+
+def test_an_added_model_reaches_the_report(config: Config) -> None:
+    raw = small_study()
+    raw["run"]["models"] = ["qwen3-4b", "qwen3-8b", "gemma-3-4b"]
+    assert counts(load_config(raw)) == [0, 2, 2, 2, 1, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 cut off", b"PAR1" + b"\xff" * 50 + b"PAR1"])
+def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> None:
+    path = RESULTS / "observations/math-verify/qwen3-4b.parquet"
+    made = path.stat()
+    path.write_bytes(content)
+    os.utime(path, (made.st_atime, made.st_mtime))
+    assert study_files(config).damaged == {path}
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_a_file_without_its_columns_is_to_be_made(config: Config) -> None:
+    make(RESULTS / "math-verify/sweep.parquet", 4600, {"something": [1]})
+    assert to_make(config) == {"math-verify/sweep.parquet", "math-verify/report.html"}

@@ -1,0 +1,83 @@
+"""The command as a person meets it: help, exit codes, errors of one line, nothing imported before it is needed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from entropy_sentinel.commands.main import COMMANDS, main
+from entropy_sentinel.config.schema import json_schema
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
+
+
+def ends_with(code: int, *arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert (ended.value.code or 0) == code
+
+
+def test_help_names_every_subcommand(capsys: pytest.CaptureFixture) -> None:
+    ends_with(0, "--help")
+    text = capsys.readouterr().out
+    assert "when nobody labels the answers?" in " ".join(text.split())
+    assert set(COMMANDS) <= {line.split()[0] for line in text.splitlines() if line.strip()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_subcommand_says_what_it_does_and_takes(name: str, capsys: pytest.CaptureFixture) -> None:
+    ends_with(0, name, "--help")
+    usage, sentence = (block.strip() for block in capsys.readouterr().out.split("\n\n")[:2])
+    assert usage.split()[2:4] == [name, "[OPTIONS]"] or f" {name} " in usage
+    assert sentence.endswith(".")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, entropy_sentinel\n"
+        f"sys.modules.update(dict.fromkeys({HEAVY}))\n"  # None: importing it raises ImportError
+        "from entropy_sentinel.commands.main import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    for name in COMMANDS:
+        command = [sys.executable, "-c", code, name, "--help"]
+        done = subprocess.run(command, cwd=ROOT / "workflow", capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_version(capsys: pytest.CaptureFixture) -> None:
+    ends_with(0, "--version")
+    assert capsys.readouterr().out == "entropy-sentinel 0.1.0\n"
+
+
+@pytest.mark.parametrize("arguments", [["plan", "--colour"], ["serve"], ["fly"], ["progress", "--watch", "often"]])
+def test_wrong_calls_end_with_2(arguments: list[str], capsys: pytest.CaptureFixture) -> None:
+    ends_with(2, *arguments)
+    assert "Usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["plan", "progress"])
+def test_errors_of_the_config_are_lines_without_traceback(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ends_with(1, name)
+    expected = f"ConfigError: config.yaml: there is none in {tmp_path}; run this in the folder that has the Snakefile\n"
+    assert capsys.readouterr().err == expected
+    Path("config.yaml").write_text("stduy: mine")
+    ends_with(1, name, "--configfile", "absent.yaml")
+    assert capsys.readouterr().err.startswith("ConfigError: absent.yaml: cannot be read")
+
+
+def test_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    ends_with(0, "schema")
+    printed = capsys.readouterr().out
+    assert json.loads(printed)["title"] == "Config"
+    ends_with(0, "schema", "-o", str(tmp_path / "schema.json"))
+    assert (tmp_path / "schema.json").read_text() == printed == json_schema()
+    (tmp_path / "file").touch()
+    ends_with(1, "schema", "-o", str(tmp_path / "file" / "schema.json"))
+    assert capsys.readouterr().err.count("\n") == 1

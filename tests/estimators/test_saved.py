@@ -1,0 +1,128 @@
+"""Estimators as files: the same numbers after loading, and refusals of what must not be loaded."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rows import SETTINGS, rows
+
+from entropy_sentinel.estimators import saved
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.saved import feature_statistics, load_estimator, save_estimator
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+
+FEATURES, LABELS = rows()
+TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)
+SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "atc.estimator"
+    save_estimator(TRAINING.fit("atc-max"), path, {"signal": SIGNAL, "model": "tiny"})
+    return path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forest-10d-balanced-isotonic",
+        "forest-3d-unbalanced-uncalibrated",
+        "mlp-10d-balanced-isotonic",
+        "mlp-1d-unbalanced-uncalibrated",
+        "logistic-17d-balanced-isotonic",
+        "baseline-ppl",
+        "group-accuracy",
+        "atc-lntp",
+        "doc-mtp",
+        "doc-forest-10d-balanced-isotonic",
+    ],
+)
+def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) -> None:
+    fitted, (others, _) = TRAINING.fit(name), rows(70, seed=9)
+    save_estimator(fitted, tmp_path / "one", {"signal": SIGNAL})
+    loaded = load_estimator(tmp_path / "one").estimator
+    assert type(loaded) is type(fitted)
+    assert loaded.name == name
+    assert np.abs(loaded.values(others) - fitted.values(others)).max() <= 1e-12
+    assert loaded.accuracy(others) == pytest.approx(fitted.accuracy(others), abs=1e-12)
+    assert loaded.chosen == fitted.chosen
+
+
+def test_the_file_says_what_it_is(kept: Path) -> None:
+    about = load_estimator(kept).about
+    assert (about["name"], about["model"], about["signal"]) == ("atc-max", "tiny", SIGNAL)
+    assert set(about["versions"]) == {"scikit-learn", "imbalanced-learn"}
+
+
+def test_any_changed_byte_is_refused(kept: Path) -> None:
+    content = kept.read_bytes()
+    for place in range(0, len(content), 7):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        kept.write_bytes(bytes(changed))
+        with pytest.raises(InputError, match=r"atc.estimator: (must begin|has been changed|must be a file)"):
+            load_estimator(kept)
+    kept.write_bytes(content[:-1])
+    with pytest.raises(InputError, match="has been changed or damaged"):
+        load_estimator(kept)
+
+
+def test_one_that_could_not_be_fitted_says_why(tmp_path: Path) -> None:
+    one_class = TrainingRows(FEATURES, np.ones(len(LABELS), dtype=bool), SETTINGS)
+    save_estimator(one_class.fit("baseline-max"), tmp_path / "one", {"signal": SIGNAL})
+    with pytest.raises(InputError, match="'baseline-max' could not be fitted: all training rows are correct"):
+        load_estimator(tmp_path / "one")
+
+
+def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
+    for content in (b"", b"PK\x03\x04", b"a\nb\nc\nd", b"\x80\x04pickle"):
+        (tmp_path / "other").write_bytes(content)
+        with pytest.raises(InputError, match="other: must"):
+            load_estimator(tmp_path / "other")
+    with pytest.raises(InputError, match="none: must be a file written by `fit`"):
+        load_estimator(tmp_path / "none")
+
+
+def test_another_scikit_learn_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved, "version", lambda package: "9.9")
+    with pytest.raises(ProvenanceError, match=r"was written with scikit-learn 1\.\S+, and 9.9 is installed; install"):
+        load_estimator(kept)
+
+
+@dataclass(frozen=True)
+class Foreign(Estimator):
+    """An object of a class that is not the package's."""
+
+    def values(self, features):
+        raise AssertionError("run")
+
+
+def test_what_is_no_part_of_an_estimator_is_not_loaded(tmp_path: Path) -> None:
+    save_estimator(Foreign("x"), tmp_path / "foreign", {"signal": SIGNAL})
+    with pytest.raises(InputError, match=r"holds a .*Foreign, which is no part of an estimator"):
+        load_estimator(tmp_path / "foreign")
+
+
+@pytest.mark.parametrize(
+    ("signal", "said"),
+    [
+        ({"logprobs_mode": "processed_logprobs", "top_k_returned": 20}, "logprobs_mode must be 'raw_logprobs'"),
+        ({"logprobs_mode": "raw_logprobs", "top_k_returned": 5}, "top_k_returned must be 20.*it is 5"),
+        ({}, "it is None"),
+    ],
+)
+def test_another_signal_is_refused(kept: Path, signal: dict, said: str) -> None:
+    loaded = load_estimator(kept)
+    loaded.check_signal(SIGNAL | {"sampling": {"temperature": 0.9}}, "log.parquet")
+    with pytest.raises(ProvenanceError, match=f"log.parquet: .*{said}"):
+        loaded.check_signal(signal, "log.parquet")
+
+
+def test_feature_statistics_are_those_of_numpy() -> None:
+    found, values = feature_statistics(FEATURES)["se_sum"], FEATURES["se_sum"].to_numpy()
+    expected = {"mean": values.mean(), "std": values.std(), "min": values.min(), "max": values.max()}
+    quartiles = dict(zip(("q25", "median", "q75"), np.quantile(values, (0.25, 0.5, 0.75)), strict=True))
+    assert found == pytest.approx(expected | quartiles)

@@ -1,0 +1,34 @@
+"""A file's content among the settings of the job that reads it; tests/workflow/test_replaced_inputs.py runs it."""
+
+import hashlib
+from pathlib import Path
+
+from entropy_sentinel.jobs import content
+from entropy_sentinel.jobs.content import with_content
+
+SETTINGS = {"version": 1, "limit": None}
+
+
+def test_settings_say_the_content_unless_the_result_was_recorded_without_it(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("{}\n")
+    checksum = "sha256:ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"
+    assert checksum == f"sha256:{hashlib.sha256(b'{}' + bytes([10])).hexdigest()}"
+    new = SETTINGS | {"content": checksum}
+    same, other = {str(file): checksum}, {str(file): checksum.replace("c", "d")}
+    assert with_content(SETTINGS, str(file), None, None) == new
+    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], same) == SETTINGS
+    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], other) == new
+    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], None) == new
+    assert with_content(SETTINGS, str(file), [repr(new)], same) == new
+    assert with_content(SETTINGS, str(file), [repr(SETTINGS | {"limit": 5})], same) == new
+    file.write_text("[]\n")
+    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], same)["content"] != checksum
+
+
+def test_without_a_file_and_of_a_large_one_settings_stay_as_they_are(tmp_path: Path) -> None:
+    large = tmp_path / "rows.jsonl"
+    with large.open("wb") as file:
+        file.truncate(content.LARGEST_BYTES + 1)
+    for path in (None, str(tmp_path / "absent.jsonl"), str(large)):
+        assert with_content(SETTINGS, path, None, None) == SETTINGS

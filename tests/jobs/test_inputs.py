@@ -1,0 +1,68 @@
+"""A job refuses a file that is of another model, benchmark, judge or group than its place says."""
+
+from pathlib import Path
+
+import pytest
+
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.frames.errors import ContractError, DamagedFileError
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.jobs.inputs import check_inputs, place
+
+ROW = {"item_id": ["gsm8k-00000"], "sample": [0], "label": [True], "reason": [None], "answer": ["4"]}
+NAMES = {"model": "m", "benchmark": "gsm8k", "judge": "j", "group": "a+b"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path: str, **said: str) -> str:
+    """A file with rows on gsm8k; what it says of itself otherwise is in its provenance."""
+    Contract("any", LABELS.key, LABELS.columns).write(LABELS.frame(ROW), path, said)
+    return path
+
+
+def test_places_are_those_of_the_layout() -> None:
+    layout = Layout("my.study")
+    assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
+    assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
+    assert place(layout.sweep.format(**NAMES)) == {"judge": "j"}
+    for elsewhere in ("rows.parquet", "results/my.study/other/x.parquet", "demo/benchmarks/gsm8k.parquet", ""):
+        assert place(elsewhere) == {}
+
+
+@pytest.mark.parametrize(
+    ("template", "said", "refused"),
+    [
+        ("estimates", {"model": "m", "group": "a+c"}, "group 'a+b', is of 'a+c'"),
+        ("estimates", {"model": "n", "group": "a+b"}, "model 'm', is of 'n'"),
+        ("features", {"model": "n", "benchmark": "gsm8k"}, "model 'm', is of 'n'"),
+        ("generations", {"model": "m", "benchmark": "math"}, "benchmark 'gsm8k', is of 'math'"),
+        ("items", {"benchmark": "math"}, "benchmark 'gsm8k', is of 'math'"),
+        ("labels", {"judge": "k"}, "judge 'j', is of 'k'"),
+    ],
+)
+def test_what_a_file_says_of_itself_must_fit_its_place(template: str, said: dict[str, str], refused: str) -> None:
+    path = getattr(Layout("s"), template).format(**NAMES)
+    right = {name: NAMES[name] for name in said}
+    check_inputs([write(path, **right)])
+    write(path, **said)
+    with pytest.raises(ContractError) as error:
+        check_inputs(["no/such/place.parquet", path])
+    assert f"{path}: must be of {refused}: was it copied from another place? Delete it" in str(error.value)
+
+
+def test_labels_of_another_benchmark_are_told_by_their_item_ids() -> None:
+    path = Layout("s").labels.format(**NAMES | {"benchmark": "math"})
+    with pytest.raises(ContractError, match="must be of benchmark 'math', is of 'gsm8k'"):
+        check_inputs([write(path, judge="j")])
+
+
+def test_damaged_inputs_are_named_with_their_stage() -> None:
+    path = Path(write(Layout("s").features.format(**NAMES)))
+    path.write_bytes(b"")
+    with pytest.raises(DamagedFileError, match=r"gsm8k.parquet: must be a whole .* of stage 'features', is empty"):
+        check_inputs([str(path)])

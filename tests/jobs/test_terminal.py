@@ -1,0 +1,136 @@
+"""What a run of Snakemake says on the terminal of jobs that end and of jobs that die, whatever they die of."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WORKFLOW = Path(__file__).parents[2] / "workflow"
+
+SNAKEFILE = """
+import sys
+sys.path.insert(0, {workflow!r})
+from entropy_sentinel.jobs.terminal import show_jobs
+
+JOB_LINES = show_jobs(workflow, lambda rule, wildcards: (30, "responses") if rule == "job" else None)
+NAMES = {names!r}
+
+onerror:
+    JOB_LINES.show_failures_again()
+
+rule all:
+    input: expand("{{name}}.txt", name=NAMES),
+
+rule job:
+    output: "{{name}}.txt",
+    log: "logs/{{name}}.log",
+    script: "job.py"
+
+rule silent:
+    output: "early.txt",
+    log: "logs/early.log",
+    script: "early.py"
+
+ruleorder: silent > job
+"""
+
+# The body of the job by the name of its output.
+JOB = """
+import ctypes, os, signal, sys
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.jobs.logs import job_log
+
+with job_log(snakemake.log[0]):
+    {body}
+    open(snakemake.output[0], "w").close()
+"""
+
+DEATHS = {
+    "raw": ("{}['a']", "KeyError: 'a'"),
+    "lines": ("raise ValueError('one\\n\\n  two')", "ValueError: one two"),
+    "user": ("raise InputError('row 3 has no answer')", "InputError: row 3 has no answer"),
+    "memory": ("raise MemoryError", "MemoryError"),
+    "exit": ("sys.exit(0)", "SystemExit: 0"),
+    "import": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+    "killed": ("os.kill(os.getpid(), signal.SIGKILL)", "killed (SIGKILL), as the kernel does when memory runs out"),
+    "segfault": ("ctypes.string_at(0)", "a C library crashed (SIGSEGV)"),
+    "gone": ("os._exit(3)", "exit status 3, its log does not say why"),
+}
+
+
+def run(folder: Path, bodies: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Snakemake on one job per body, as `make demo` runs it."""
+    (folder / "Snakefile").write_text(SNAKEFILE.format(workflow=str(WORKFLOW), names=list(bodies)))
+    branches = "".join(f"    if snakemake.wildcards.get('name') == {name!r}: {body}\n" for name, body in bodies.items())
+    (folder / "job.py").write_text(JOB.replace("    {body}\n", branches))
+    (folder / "early.py").write_text("import no_such_package\n")
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", "--keep-going", "--quiet", "rules", *arguments]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def deaths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder and the terminal of a run in which one job is well, and every other dies in its way."""
+    folder = tmp_path_factory.mktemp("deaths")
+    (folder / "logs").mkdir()
+    (folder / "logs" / "early.log").write_text("FAILED: of an earlier run\n")
+    done = run(folder, {"well": "pass", "early": "pass"} | {name: body for name, (body, _) in DEATHS.items()})
+    assert done.returncode == 1
+    return folder, done.stderr
+
+
+@pytest.mark.parametrize("name", DEATHS)
+def test_terminal_has_one_line_with_cause_and_log(deaths: tuple[Path, str], name: str) -> None:
+    line = f"FAILED job {name}: {DEATHS[name][1]}; log: logs/{name}.log"
+    during, again = deaths[1].split("10 failed:\n")
+    assert during.splitlines().count(line) == 1
+    assert again.splitlines().count(line) == 1
+
+
+@pytest.mark.parametrize("name", DEATHS)
+def test_log_ends_with_the_cause(deaths: tuple[Path, str], name: str) -> None:
+    log = (deaths[0] / "logs" / f"{name}.log").read_text().splitlines()
+    assert log[-1] == f"FAILED: {DEATHS[name][1]}"
+    assert ("Traceback (most recent call last):" in log) == (name not in ("user", "killed", "segfault", "gone"))
+
+
+def test_a_crash_in_c_leaves_the_line_that_called_it(deaths: tuple[Path, str]) -> None:
+    assert "Fatal Python error: Segmentation fault" in (deaths[0] / "logs" / "segfault.log").read_text()
+
+
+def test_a_job_that_dies_before_its_log_is_not_given_an_earlier_cause(deaths: tuple[Path, str]) -> None:
+    line = "FAILED silent: exit status 1, before its log began: what it printed is above; log: logs/early.log"
+    assert line in deaths[1].splitlines()
+    assert "ModuleNotFoundError: No module named 'no_such_package'" in deaths[1].split(line)[0]
+
+
+def test_ended_jobs_have_name_and_share_of_the_work_and_no_number(deaths: tuple[Path, str]) -> None:
+    assert re.search(r"^job well: 30 responses after \d+ s \(10% of 300 responses\)$", deaths[1], re.MULTILINE)
+    for noise in ("jobid", "steps (", "Execute", "CalledProcessError", "non-zero"):
+        assert noise not in deaths[1]
+
+
+def test_retries_are_said_by_name(tmp_path: Path) -> None:
+    once = "os.path.exists('tried') or (open('tried', 'x').close(), {}['a'])"  # fails the first time alone
+    done = run(tmp_path, {"flaky": once}, "--retries", "1")
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if "flaky" in line]
+    assert said[:2] == ["FAILED job flaky: KeyError: 'a'; log: logs/flaky.log", "job flaky: runs again"]
+    assert re.fullmatch(r"job flaky: 30 responses after \d+ s \(100% of 30 responses\)", said[2])
+    assert len(said) == 3
+    assert not re.search(r"^all\b.*after", done.stderr, re.MULTILINE)
+
+
+def test_quiet_all_says_nothing_but_keeps_the_cause(tmp_path: Path) -> None:
+    done = run(tmp_path, {"killed": DEATHS["killed"][0]}, "--quiet", "all")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert (tmp_path / "logs" / "killed.log").read_text() == f"FAILED: {DEATHS['killed'][1]}\n"

@@ -1,0 +1,58 @@
+"""Stage `estimator`: kept estimators and P(correct) by response."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from observations import SETTINGS, observations
+
+from entropy_sentinel.estimators.saved import load_estimator
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.stages.estimate import estimate
+from entropy_sentinel.stages.estimator import write_estimators
+
+NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
+SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}
+
+
+def write(folder: Path, frame: pl.DataFrame) -> tuple[list[Path], Path]:
+    """Run the stage on a frame of observations, with group a+b."""
+    source, files, scores = folder / "m.parquet", [folder / name for name in NAMES], folder / "scores.parquet"
+    OBSERVATIONS.write(frame, source, {"signal": SIGNAL})
+    settings = SETTINGS | {"estimators": NAMES}
+    write_estimators(str(source), "a+b", settings, [str(path) for path in files], str(scores))
+    return files, scores
+
+
+def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
+    frame = pl.concat([observations(name) for name in "abc"])
+    files, scores = write(tmp_path, frame)
+    study = estimate(frame, "a+b", SETTINGS | {"estimators": NAMES}).filter(benchmark="c")
+    unseen = frame.filter(benchmark="c")
+    for path, expected in zip(files, study["estimated_accuracy"], strict=True):
+        loaded = load_estimator(path)
+        assert loaded.estimator.accuracy(unseen) == pytest.approx(expected, abs=1e-12)
+        assert (loaded.about["model"], loaded.about["group"], loaded.about["signal"]) == ("m", "a+b", SIGNAL)
+        assert loaded.about["n_training_rows"] == 96
+        assert set(loaded.about["feature_statistics"]) == set(FEATURES)
+    found = SCORES.check(SCORES.read(scores))
+    # The forest and the baseline give a probability, the threshold does not.
+    assert found["estimator"].unique(maintain_order=True).to_list() == [NAMES[0], NAMES[2]]
+    assert len(found) == 2 * len(frame)
+    means = found.filter(benchmark="c").group_by("estimator", maintain_order=True).agg(pl.col("p").mean())["p"]
+    assert np.allclose(means, study.filter(pl.col("estimator") != "atc-max")["estimated_accuracy"], atol=1e-12)
+    assert read_provenance(scores)["group"] == "a+b"
+
+
+def test_a_group_that_nothing_can_be_fitted_on_says_so_in_every_file(tmp_path: Path) -> None:
+    frame = pl.concat([observations(name) for name in "abc"]).with_columns(label=pl.lit(None, pl.Boolean))
+    files, scores = write(tmp_path, frame)
+    for path in files:
+        with pytest.raises(InputError, match="could not be fitted: the training group has no row with a label"):
+            load_estimator(path)
+    assert SCORES.read(scores).is_empty()

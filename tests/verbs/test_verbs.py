@@ -1,0 +1,148 @@
+"""What a notebook calls, on the example that comes with the package and on frames made for the purpose."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rows import rows
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.fit import fit
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+
+SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+
+
+def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Features of two benchmarks, and labels."""
+    values, label = rows(n, seed)
+    identity = {
+        "model": "m",
+        "benchmark": pl.Series(["a", "b"] * (n // 2)),
+        "item_id": pl.Series([f"item-{number}" for number in range(n)]),
+        "sample": pl.lit(0, pl.UInt16),
+        "n_tokens": pl.lit(9, pl.UInt32),
+        "displaced_steps": pl.lit(0, pl.UInt32),
+        "finish_reason": "stop",
+        "clamped_tokens": pl.lit(0, pl.UInt32),
+        "reason": pl.lit(None, pl.String),
+        **SIGNAL,
+    }
+    columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in identity.items()}
+    found = values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *SIGNAL)
+    return found, found.select("item_id", label=pl.Series(label))
+
+
+def test_fit_and_estimate_are_those_of_the_study() -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels, "forest-3d-balanced-isotonic", {"trees": 10, "seed": 7})
+    settings = {**fitted.about["settings"]}
+    assert (settings["seed"], settings["trees"], settings["folds"]) == (7, 10, 5)
+    same = fit(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
+    others, their_labels = frame(40, seed=5)
+    found = es.estimate(fitted, others, by=["benchmark"], labels=their_labels)
+    p = same["forest-3d-balanced-isotonic"].p_correct(others)
+    first = np.array([True, False] * 20)
+    assert found["benchmark"].to_list() == ["a", "b"]
+    assert found["estimated_accuracy"].to_list() == pytest.approx([p[first].mean(), p[~first].mean()], abs=1e-12)
+    true = their_labels["label"].to_numpy()
+    assert found["true_accuracy"].to_list() == pytest.approx([true[first].mean(), true[~first].mean()])
+    assert np.allclose(found["error"], found["estimated_on_labelled"] - found["true_accuracy"])
+
+
+def test_labels_of_a_part_and_rows_without_features() -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels, "atc-se_sum")
+    features = features.with_columns(
+        reason=pl.when(pl.col("item_id") == "item-0").then(pl.lit("empty response")),
+        se_sum=pl.when(pl.col("item_id") != "item-0").then("se_sum"),
+    )
+    found = es.estimate(fitted, features, by=["benchmark"], labels=labels.head(5)).row(0, named=True)
+    # Of benchmark a (the even items) 0, 2 and 4 have a label; 0 has no features.
+    assert (found["n_rows"], found["n_excluded"], found["n_labelled"]) == (29, 1, 2)
+    right = labels["label"].to_list()
+    assert found["true_accuracy"] == (right[2] + right[4]) / 2
+
+
+def test_slices_by_any_columns() -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels, "group-accuracy")
+    found = es.estimate(
+        fitted, features.with_columns(route=pl.Series(["x", None, "y"] * 20)), by=["route", "benchmark"]
+    )
+    assert found.select("route", "benchmark", "n_rows").rows() == [
+        (route, benchmark, 10) for route in (None, "x", "y") for benchmark in "ab"
+    ]
+    assert found["estimated_accuracy"].to_list() == pytest.approx([labels["label"].mean()] * 6)
+
+
+def test_a_slice_without_features_is_null() -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels, "atc-max")
+    none = features.with_columns(reason=pl.when(pl.col("benchmark") == "b").then(pl.lit("empty response")))
+    assert es.estimate(fitted, none)["estimated_accuracy"].null_count() == 1
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels, "baseline-max")
+    es.save(fitted, tmp_path / "x.estimator")
+    loaded = es.load(tmp_path / "x.estimator")
+    assert es.estimate(loaded, features).equals(es.estimate(fitted, features))
+    assert loaded.about["group"] == "a+b"
+
+
+def test_features_of_another_signal_are_refused() -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels)
+    with pytest.raises(ProvenanceError, match="features: top_k_returned must be 20, .* it is 5"):
+        es.estimate(fitted, features.with_columns(top_k_returned=5))
+    with pytest.raises(InputError, match="logprobs_mode must be the same in all rows"):
+        es.fit(features.with_columns(logprobs_mode=pl.col("benchmark")), labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (pl.DataFrame({"item_id": ["z"], "label": [True]}), "no response has features and a label"),
+        (pl.DataFrame({"item_id": ["item-0"] * 2, "label": [True, False]}), "item_id must be there once each"),
+        (frame()[1].with_columns(label=pl.lit(True)), "'baseline-max' cannot be fitted: all training rows are correct"),
+    ],
+)
+def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        es.fit(frame()[0], labels, "baseline-max")
+
+
+def test_unknown_names_are_refused() -> None:
+    features, labels = frame()
+    with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-FEATURE"):
+        es.fit(features, labels, "atc")
+    with pytest.raises(InputError, match="by: there is no column 'route'"):
+        es.estimate(es.fit(features, labels), features, by=["route"])
+    with pytest.raises(AttributeError, match="has no attribute 'read'; its verbs: .*read_logs"):
+        es.read  # noqa: B018
+
+
+def test_files(tmp_path: Path) -> None:
+    example = es.example()
+    assert es.read_logs(str(example.traces / "a*.parquet"))["benchmark"].unique().to_list() == ["averages"]
+    assert es.read_features(example.traces).equals(es.features(es.read_logs(example.traces)))
+    with pytest.raises(InputError, match="none.parquet: is no file"):
+        es.read_logs(tmp_path / "none.parquet")
+    with pytest.raises(ContractError):
+        es.read_logs(example.labels)
+    with pytest.raises(InputError, match="must hold features or generations, holds labels"):
+        es.read_features(example.labels)
+    table = tmp_path / "labels.csv"
+    es.read_labels(example.labels).write_csv(table)
+    assert es.read_labels(table)["label"].equals(es.read_labels(example.labels)["label"])
+    table.write_text("item_id,label\nx,yes\n")
+    with pytest.raises(InputError, match=r"labels.csv: column 'label' must be true, false or empty, was String"):
+        es.read_labels(table)
+    table.write_text("item_id\nx\n")
+    with pytest.raises(InputError, match=r"labels.csv: column 'label' is missing; columns there: item_id"):
+        es.read_labels(table)

@@ -1,0 +1,65 @@
+"""`entropy-sentinel estimate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.frames.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILES", help="Files, folders or patterns of responses or of features, in Parquet."),
+]
+By = Annotated[
+    list[str],
+    typer.Option("--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine."),
+]
+Labels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="FILE", help="To compare: Parquet or CSV with item_id and label."),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
+]
+_WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_json"}
+
+
+def command(
+    estimator: Estimator,
+    files: Files,
+    by: By = ("model", "benchmark"),
+    labels: Labels = (),
+    output: Output = None,
+) -> None:
+    """Estimate how accurate the model is on each slice.
+
+    A table with a row per slice: responses, those without features, and the estimated share of correct answers.
+    """
+    from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.estimation import estimate, load
+    from entropy_sentinel.verbs.reading import read_features, read_labels
+
+    if output is not None and output.suffix not in _WRITERS:
+        raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
+    found = estimate(load(estimator), read_features(files), by, read_labels(labels) if labels else None)
+    if output is not None:
+        getattr(found, _WRITERS[output.suffix])(output)
+    show([_table(found, list(by))])
+
+
+def _table(found: "pl.DataFrame", by: list[str]) -> object:
+    """The slices under one heading, then the numbers."""
+    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.report.terminal import table
+
+    numbers = [name for name in found.columns if name not in by]
+    rows = []
+    for row in found.iter_rows(named=True):
+        cells = [number(row[name]) if isinstance(row[name], float | None) else f"{row[name]:,}" for name in numbers]
+        rows.append([", ".join("-" if row[name] is None else str(row[name]) for name in by), *cells])
+    return table([", ".join(by), *(name.replace("_", " ") for name in numbers)], rows)

@@ -1,0 +1,38 @@
+"""`entropy-sentinel fit`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILES", help="Files, folders or patterns of responses or of features, in Parquet."),
+]
+Labels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="FILE", help="Labels: Parquet or CSV with columns item_id and label."),
+]
+Name = Annotated[
+    str,
+    typer.Option("--estimator", "-e", help="Which: atc-max, baseline-mtp, forest-10d-balanced-isotonic, ..."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
+
+
+def command(files: Files, labels: Labels, output: Output, estimator: Name = "atc-max") -> None:
+    """Fit an estimator on labelled responses, and keep it.
+
+    It learns from the responses in FILES that have a label, and goes to a file that `estimate` reads.
+    """
+    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.verbs.estimation import fit, save
+    from entropy_sentinel.verbs.reading import read_features, read_labels
+
+    fitted = fit(read_features(files), read_labels(labels), estimator)
+    save(fitted, output)
+    about = fitted.about
+    typer.echo(
+        f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
+        f"{about['group']}, {number(about['training_accuracy'])} of them correct"
+    )

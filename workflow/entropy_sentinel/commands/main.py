@@ -1,0 +1,50 @@
+"""The command `entropy-sentinel`: one module of this folder per subcommand.
+
+Adding one is a module with a Typer function `command`, and its name in `COMMANDS`. Such a module imports what computes
+inside its function, so that `--help` answers at once and no subcommand needs another's packages.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import typer
+
+from entropy_sentinel import __version__
+from entropy_sentinel.frames.errors import EntropySentinelError
+
+COMMANDS = ("features", "fit", "estimate", "plan", "progress", "serve", "schema")
+
+app = typer.Typer(
+    name="entropy-sentinel",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    # Frames around the help are for people; a pipe gets plain text.
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    pretty_exceptions_enable=False,
+)
+for name in COMMANDS:
+    app.command(name)(import_module(f"entropy_sentinel.commands.{name}").command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"entropy-sentinel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """How accurate is a language model on each kind of question, when nobody labels the answers?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; exits with 0, with 1 for an error that a user can act on, with 2 for a wrong call."""
+    try:
+        app(arguments)
+    except (EntropySentinelError, OSError) as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,34 @@
+"""What several subcommands share: the config files of a study."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.frames.errors import ConfigError
+
+if TYPE_CHECKING:
+    from entropy_sentinel.config.config import Config
+
+BASE = "config.yaml"
+
+ConfigFiles = Annotated[
+    list[Path],
+    typer.Option(
+        "--configfile",
+        "-c",
+        metavar="FILE",
+        help=f"A file with what differs from {BASE}, as for Snakemake. Repeat it for more files; the last one wins.",
+    ),
+]
+
+
+def load_study(files: Iterable[Path]) -> "Config":
+    """The checked config of `files` over the working folder's config.yaml; ConfigError where it has none."""
+    from entropy_sentinel.config.config import load_config, read_config
+
+    if not Path(BASE).is_file():
+        raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
+    paths = [Path(BASE), *files]
+    return load_config(read_config(paths), " + ".join(map(str, paths)))

@@ -1,0 +1,164 @@
+"""The files of a study and which of them are still to be made, from names, times and Parquet alone.
+
+Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
+only where something waits for it, and what is made again is passed on to all that follows. Settings and code, which
+Snakemake compares with its own records, are not looked at.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.study import kept_estimators, training_groups
+
+# What each stage is made from, in the order of the stages.
+STAGES: dict[str, tuple[str, ...]] = {
+    "benchmarks": (),
+    "generations": ("benchmarks",),
+    "labels": ("benchmarks", "generations"),
+    "features": ("generations",),
+    "observations": ("benchmarks", "labels", "features"),
+    "estimates": ("observations",),
+    "estimators": ("observations",),
+    "sweep": ("estimates",),
+    "report": ("benchmarks", "generations", "observations", "sweep"),
+}
+# Files that gather others: the column that says which, and the axis that it must be.
+_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group"}}
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """The files of a study: `stages` gives every file of a stage with the files that it is made from."""
+
+    stages: Mapping[str, Mapping[Path, Sequence[Path]]]
+    axes: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def inputs(self) -> dict[Path, Sequence[Path]]:
+        """Every file with the files that it is made from."""
+        return {path: sources for files in self.stages.values() for path, sources in files.items()}
+
+    @cached_property
+    def modified(self) -> dict[Path, float]:
+        """When each file that is there was last changed, seconds since the epoch."""
+        times = ((path, modified(path)) for path in self.inputs)
+        return {path: at for path, at in times if at is not None}
+
+    @cached_property
+    def damaged(self) -> set[Path]:
+        """Files that are there and cannot be read."""
+        return {path for path in self.modified if not _is_whole(path)}
+
+    @cached_property
+    def to_make(self) -> set[Path]:
+        """Files that are to be made: first those with a reason of their own, then what goes with them."""
+        used_by: dict[Path, list[Path]] = {path: [] for path in self.inputs}
+        for path, sources in self.inputs.items():
+            for source in sources:
+                used_by[source].append(path)
+        # What nothing else is made from is the aim of it all.
+        waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
+        waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
+        waiting += [path for stage, columns in _GATHERED.items() for path in self._incomplete(stage, columns)]
+        found: set[Path] = set()
+        while waiting:
+            path = waiting.pop()
+            if path not in found:
+                found.add(path)
+                waiting += used_by[path]
+                waiting += [source for source in self.inputs[path] if source not in self.modified]
+        return found
+
+    def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
+        """Whether a file is older than one that it is made from; for a missing file, whether its users are."""
+        made = [self.modified[one] for one in ([path] if path in self.modified else users) if one in self.modified]
+        sources = [self.modified[source] for source in self.inputs[path] if source in self.modified]
+        return bool(made and sources) and max(sources) > min(made)
+
+    def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
+        """Files that do not hold just the models, benchmarks or groups of the config, each of them."""
+        for path in self.stages[stage]:
+            if path in self.modified and path not in self.damaged:
+                held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
+                if held is None or any(
+                    set(held[column].item()) != set(self.axes[axis]) for column, axis in columns.items()
+                ):
+                    yield path
+
+
+def study_files(config: Config) -> StudyFiles:
+    """The files that a study has or will have. Nothing is read yet."""
+    layout, run = Layout(config.study), config.run
+    # A job of stage `estimators` writes the scores last.
+    named = {"benchmarks": layout.items, "estimators": layout.scores}
+    templates = {stage: named.get(stage) or getattr(layout, stage) for stage in STAGES}
+    axes: dict[str, Sequence[str]] = {
+        "model": run.models,
+        "benchmark": run.benchmarks,
+        "judge": run.judges,
+        "group": list(training_groups(config)),
+        "name": list(kept_estimators(config)),
+    }
+    stages = {
+        stage: {
+            path: [source for name in sources for source, _ in _expand(templates[name], axes | _fixed(values))]
+            for path, values in _expand(templates[stage], axes)
+        }
+        for stage, sources in STAGES.items()
+    }
+    return StudyFiles(stages, axes)
+
+
+def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Every file of a template, with what its wildcards are."""
+    names = [name for name in axes if f"{{{name}}}" in template]
+    for values in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        yield Path(template.format(**chosen)), chosen
+
+
+def _fixed(values: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    return {name: [value] for name, value in values.items()}
+
+
+def generations_file(config: Config, model: str, benchmark: str) -> Path:
+    """The file of a model's responses to a benchmark."""
+    return Path(Layout(config.study).generations.format(model=model, benchmark=benchmark))
+
+
+def modified(path: Path) -> float | None:
+    """When a file was last changed, seconds since the epoch; None where there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
+    """A frame of a file's contents; None where the file has gone, is damaged or has other columns."""
+    try:
+        return frame.collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+
+
+def row_count(path: Path) -> int:
+    """Rows of a Parquet file, from its metadata; 0 for one that cannot be read."""
+    counted: Any = read(pl.scan_parquet(path).select(pl.len()))
+    return 0 if counted is None else counted.item()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file can be read as what it is called; of Parquet the description of its columns is read."""
+    try:
+        return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
+    except (OSError, pl.exceptions.PolarsError):
+        return False

@@ -1,0 +1,120 @@
+"""A fitted estimator as a file: what it is and where it comes from, and its parameters, in a form that cannot run code.
+
+Three lines of text, which `head -3` shows, and then skops' form of the estimator:
+
+    entropy-sentinel estimator 1
+    <SHA-256 of all that follows, hex>
+    <JSON: name, signal, provenance, feature statistics, package versions>
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import skops.io
+
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.generation import SIGNAL
+
+MAGIC = b"entropy-sentinel estimator 1"
+# Trees, calibrators and networks are read back by these packages in the version that wrote them, and in no other.
+PACKAGES = ("scikit-learn", "imbalanced-learn")
+# What skops does not know, and what is no more than data and arithmetic.
+_TRUSTED = {
+    "imblearn.over_sampling._random_over_sampler.RandomOverSampler",
+    "imblearn.pipeline.Pipeline",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.tree._tree.Tree",
+}
+_OWN = "entropy_sentinel.estimators."
+
+
+@dataclass(frozen=True)
+class SavedEstimator:
+    """An estimator and what its file says of it."""
+
+    estimator: Estimator
+    about: dict[str, Any]
+
+    def check_signal(self, signal: Mapping[str, Any], where: str) -> None:
+        """Raise ProvenanceError where traces (named `where`) are of another kind than those it was fitted on."""
+        for key in SIGNAL:
+            fitted, found = self.about["signal"].get(key), signal.get(key)
+            if fitted != found:
+                raise ProvenanceError(
+                    f"{where}: {key} must be {fitted!r}, as of the traces that the estimator "
+                    f"'{self.estimator.name}' was fitted on; it is {found!r}: features of the two do not compare"
+                )
+
+
+def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
+    """Write an estimator in one step. `about` is JSON-serialisable and holds `signal`, the facts named in SIGNAL.
+
+    Of one that could not be fitted the file says why.
+    """
+    header = {"name": estimator.name, "versions": {package: version(package) for package in PACKAGES}, **about}
+    if isinstance(estimator, Unfitted):
+        header, payload = header | {"reason": estimator.reason}, b""
+    else:
+        payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
+    content = json.dumps(header, sort_keys=True).encode() + b"\n" + payload
+    digest = hashlib.sha256(content).hexdigest().encode()
+    with whole_file(path) as partial:
+        partial.write_bytes(b"\n".join([MAGIC, digest, content]))
+
+
+def load_estimator(path: str | Path) -> SavedEstimator:
+    """Read an estimator; nothing in the file is run.
+
+    Raises InputError for a file that is none, has been changed or damaged, or holds no estimator, and ProvenanceError
+    for one that other versions of `PACKAGES` have written.
+    """
+    try:
+        magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: must be a file written by `fit`; it cannot be read as one: {error}") from None
+    if magic != MAGIC:
+        raise InputError(f"{path}: must begin with '{MAGIC.decode()}': it is no estimator, or of another release")
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
+    header, payload = content.split(b"\n", 1)
+    about = json.loads(header)
+    if reason := about.get("reason"):
+        raise InputError(f"{path}: holds no estimator, for '{about['name']}' could not be fitted: {reason}")
+    for package in PACKAGES:
+        if version(package) != (written := about["versions"][package]):
+            raise ProvenanceError(
+                f"{path}: was written with {package} {written}, and {version(package)} is installed; "
+                f"install {package}=={written}, or fit it again"
+            )
+    types = skops.io.get_untrusted_types(data=payload)
+    if unknown := [name for name in types if not _is_trusted(name)]:
+        raise InputError(f"{path}: holds a {unknown[0]}, which is no part of an estimator; it is not loaded")
+    return SavedEstimator(skops.io.loads(payload, trusted=types), about)
+
+
+def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
+    quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+    return {
+        column.name: {
+            "mean": column.mean(),
+            "std": column.std(ddof=0),
+            **{name: column.quantile(share, "linear") for name, share in quantiles.items()},
+        }
+        for column in features
+    }
+
+
+def _is_trusted(name: str) -> bool:
+    return name in _TRUSTED or name.startswith(_OWN)

@@ -1,0 +1,192 @@
+"""What the terminal says of jobs: what each has done, as a share of the work, or what it died of.
+
+Snakemake itself says "Finished jobid: 126", "34 of 124 steps" and a script's exit status. It tells the handlers of its
+logger more than it prints (the events of `snakemake_interface_logger_plugins`): these lines are made from that. They go
+through the same logger, so to the terminal, to `.snakemake/log`, and nowhere with `--quiet all`.
+"""
+
+import logging
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from entropy_sentinel.jobs.logs import note_cause, read_cause
+
+Amount = tuple[int, str]  # how much work, and of what: 200, "responses"
+
+# Events and messages of Snakemake that the lines here replace.
+_REPLACED = {"job_started", "job_finished", "progress"}
+_REPLACED_TEXT = re.compile(r"Select jobs to execute|Trying to restart job|RuleException:\nCalledProcessError in file")
+_RESTART = re.compile(r"Trying to restart job (\d+)")
+_STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(\w+)")
+_SIGNALS = {
+    "SIGKILL": "killed (SIGKILL), as the kernel does when memory runs out",
+    "SIGSEGV": "a C library crashed (SIGSEGV)",
+}
+# Rules whose jobs take long enough to say that one has begun.
+_LONG = {"generation"}
+
+
+def show_jobs(workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None]) -> "JobLines":
+    """Let Snakemake's logger show the jobs of `workflow` by name, share of the work and cause of death.
+
+    `amount` says how much work a job does, by its rule and wildcards; None for one that is not counted. It is asked
+    once all jobs of the rule `benchmark` have ended.
+    """
+    logger = logging.getLogger("snakemake.logging")
+    for handler in logger.handlers:
+        if handler.name == "DefaultStreamHandler":
+            handler.addFilter(lambda record: not _is_replaced(record))
+    lines = JobLines(workflow, amount, logger)
+    logger.addHandler(lines)
+    return lines
+
+
+@dataclass
+class _Job:
+    """A job that Snakemake has begun or submitted."""
+
+    rule: str
+    wildcards: dict[str, str]
+    logs: dict[str, tuple[int, int] | None]  # by path, what the file was before the job
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, [self.rule, ", ".join(self.wildcards.values())]))
+
+    def written_logs(self) -> list[str]:
+        """Those that the job has written to: what an earlier job left there says nothing of this one."""
+        return [path for path, before in self.logs.items() if _stamp(path) not in (None, before)]
+
+
+class JobLines(logging.Handler):
+    """Turns events of Snakemake into lines; `failures` keeps those of jobs that failed."""
+
+    def __init__(
+        self, workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None], logger: logging.Logger
+    ) -> None:
+        super().__init__()
+        self.failures: list[str] = []
+        self._workflow, self._amount, self._logger = workflow, amount, logger
+        self._jobs: dict[int, _Job] = {}
+        self._done: Counter[str] = Counter()
+        self._totals: dict[str, int] = {}
+        self._exceptions: dict[int, str] = {}  # by thread: the error comes before the job that it belongs to
+        self._actions = {
+            "job_info": self._begin,
+            "job_finished": self._finish,
+            "error": self._keep_exception,
+            "job_error": self._fail,
+            "group_error": self._fail_group,
+            None: self._restart,
+        }
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say what is to be said of an event; a mistake in here must not stop the run."""
+        action = self._actions.get(getattr(record, "event", None))
+        try:
+            if action and not self._workflow.dryrun:
+                action(record)
+        except Exception:
+            self.handleError(record)
+
+    def show_failures_again(self) -> None:
+        """At the end of a run, what failed in it."""
+        if self.failures:
+            self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures]))
+
+    def _begin(self, record: logging.LogRecord) -> None:
+        logs = {path: _stamp(path) for path in record.log}
+        job = self._jobs[record.jobid] = _Job(record.rule_name, dict(record.wildcards.items()), logs)
+        if job.rule in _LONG and self._workflow.is_main_process:
+            self._logger.info(f"{job.name}: begins; log: {', '.join(logs)}")
+
+    def _finish(self, record: logging.LogRecord) -> None:
+        job = self._jobs.pop(record.job_id, None)
+        if job is None or not job.logs or not self._workflow.is_main_process:
+            return  # a target such as `all` has no log and does nothing
+        line = f"{job.name}: "
+        amount = self._amount(job.rule, job.wildcards)
+        if amount:
+            self._done[job.rule] += amount[0]
+            line += f"{amount[0]:,} {amount[1]} "
+        line += f"after {time.monotonic() - job.start:.0f} s"
+        if amount and (total := self._total(job.rule)):
+            line += f" ({self._done[job.rule] / total:.0%} of {total:,} {amount[1]})"
+        self._logger.info(line)
+
+    def _total(self, rule: str) -> int | None:
+        """The work of all jobs of this rule in this run; None while benchmarks are still to be made."""
+        if rule not in self._totals:
+            planned = list(self._workflow.dag.needrun_jobs(exclude_finished=False))
+            if any(job.rule.name == "benchmark" for job in self._workflow.dag.needrun_jobs()):
+                return None
+            amounts = [self._amount(rule, job.wildcards_dict) for job in planned if job.rule.name == rule]
+            self._totals[rule] = sum(amount[0] for amount in amounts if amount)
+        return self._totals[rule]
+
+    def _keep_exception(self, record: logging.LogRecord) -> None:
+        self._exceptions[record.thread] = record.getMessage()
+
+    def _fail(self, record: logging.LogRecord) -> None:
+        exception = self._exceptions.pop(record.thread, "")
+        if record.indent:  # of a group, which has been shown
+            return
+        job = self._jobs.get(record.jobid) or _Job(record.rule_name, {}, {})
+        written = job.written_logs()
+        cause = next(filter(None, map(read_cause, written)), None)
+        if cause is None:
+            cause = record.rule_msg or _exit_cause(exception, bool(written))
+            if not record.rule_msg and written:  # whoever sees it first, on a cluster the node, writes it down
+                note_cause(written[0], cause)
+        self._show_failure(job.name, cause, record.log)
+
+    def _fail_group(self, record: logging.LogRecord) -> None:
+        """Those jobs of the group that say what they died of; where none does, the group."""
+        jobs = [self._jobs[info["jobid"]] for info in record.job_error_info if info["jobid"] in self._jobs]
+        causes = [(job, path, cause) for job in jobs for path in job.written_logs() if (cause := read_cause(path))]
+        for job, path, cause in causes:
+            self._show_failure(job.name, cause, [path])
+        if not causes:
+            what = f"failed as a whole, {len(record.job_error_info)} jobs, and none says why"
+            self._show_failure(f"group {record.groupid}", what, record.aux_logs)
+
+    def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
+        line = f"FAILED {name}: {cause}" + (f"; log: {', '.join(logs)}" if logs else "")
+        self.failures.append(line)
+        self._logger.error(line)
+
+    def _restart(self, record: logging.LogRecord) -> None:
+        if (restart := _RESTART.match(str(record.msg))) and (job := self._jobs.get(int(restart[1]))):
+            self._logger.info(f"{job.name}: runs again")
+
+
+def _is_replaced(record: logging.LogRecord) -> bool:
+    return getattr(record, "event", None) in _REPLACED or bool(_REPLACED_TEXT.match(str(record.msg)))
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _exit_cause(exception: str, has_log: bool) -> str:
+    """What the exit status of a job says that could not speak any more."""
+    found = _STATUS.search(exception)
+    if found is None:
+        return " ".join(exception.split()) or "no cause is known"
+    number = int(found[1] or 0)
+    if found[2] or number - 128 in signal.valid_signals():
+        name = found[2] or signal.Signals(number - 128).name
+        return _SIGNALS.get(name, f"killed ({name})")
+    where = "its log does not say why" if has_log else "before its log began: what it printed is above"
+    return f"exit status {number}, {where}"

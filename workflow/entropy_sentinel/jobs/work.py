@@ -1,0 +1,37 @@
+"""How much work a job does, for the shares that the terminal shows."""
+
+from collections.abc import Mapping, Sequence
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.frames.errors import DamagedFileError
+from entropy_sentinel.jobs.terminal import Amount
+
+_RESPONSES = ("generation", "label", "feature")
+
+
+class Work:
+    """Amounts by rule and wildcards, once the items of the study's benchmarks are there."""
+
+    def __init__(self, config: Config, groups: Mapping[str, Sequence[str]]) -> None:
+        """`groups` is `config.study.training_groups`: the estimators of every training group."""
+        self._items, self._samples = Layout(config.study).items, config.generation.samples
+        self._benchmarks, self._groups = len(config.run.benchmarks), groups
+
+    def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
+        """Items, responses or estimates of one job; None where they are not counted, or cannot be."""
+        if rule == "estimate":
+            return len(self._groups[wildcards["group"]]) * self._benchmarks, "estimates"
+        if rule == "benchmark":
+            return self._of_items(wildcards["benchmark"], 1, "items")
+        if rule in _RESPONSES:
+            return self._of_items(wildcards["benchmark"], self._samples, "responses")
+        return None
+
+    def _of_items(self, benchmark: str, times: int, unit: str) -> Amount | None:
+        from entropy_sentinel.frames.contract import count_rows  # brings polars, which planning does not need
+
+        try:
+            return count_rows(self._items.format(benchmark=benchmark)) * times, unit
+        except DamagedFileError:
+            return None

@@ -1,0 +1,53 @@
+"""Stage `estimator`: the kept estimators of a named group, each as a file, and their P(correct) by response."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import fit
+from entropy_sentinel.estimators.saved import feature_statistics, save_estimator
+from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.stages.estimate import require_raw, training_rows
+
+
+def write_estimators(
+    observations: str, group: str, settings: Mapping[str, Any], outputs: Sequence[str], scores: str
+) -> None:
+    """Fit the group's (`a+b`) estimators `settings["estimators"]` and write each to its file of `outputs`.
+
+    `settings` is `config.study.estimation_settings`. P(correct) of all responses with features goes to `scores`.
+    """
+    signal = require_raw(observations)
+    rows = OBSERVATIONS.read(observations)
+    training = training_rows(rows, group, settings)
+    model = rows["model"][0]
+    about = {
+        "model": model,
+        "group": group,
+        "signal": signal,
+        "settings": {key: value for key, value in settings.items() if key != "estimators"},
+        "n_training_rows": len(training),
+        "training_accuracy": training.accuracy if len(training) else None,
+        "feature_statistics": feature_statistics(training.features),
+    }
+    fitted = fit(training, settings["estimators"])
+    for name, path in zip(settings["estimators"], outputs, strict=True):
+        save_estimator(fitted[name], path, about)
+    SCORES.write(p_correct(fitted.values(), rows), scores, {"model": model, "group": group, "signal": signal})
+
+
+def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:
+    """P(correct) of every response with features by every estimator that gives one; a frame of contract SCORES."""
+    featured = observations.filter(pl.col("feature_reason").is_null())
+    found = {one.name: one.p_correct(featured) for one in estimators if isinstance(one, Estimator) and len(featured)}
+    parts = [
+        featured.select(
+            "model", "benchmark", "item_id", "sample", estimator=pl.lit(name), p=pl.Series(p, dtype=pl.Float64)
+        )
+        for name, p in found.items()
+        if p is not None
+    ]
+    return pl.concat([SCORES.schema.to_frame(), *parts])

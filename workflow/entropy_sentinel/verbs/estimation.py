@@ -1,0 +1,165 @@
+"""Fit an estimator on what is labelled, and estimate the accuracy of slices of anything."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import family_of
+from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.fit import fit as fit_estimators
+from entropy_sentinel.estimators.fit import score
+from entropy_sentinel.estimators.saved import SavedEstimator, feature_statistics, load_estimator, save_estimator
+from entropy_sentinel.estimators.settings import Estimation
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.generation import SIGNAL
+from entropy_sentinel.verbs.reading import KEY
+
+_DEFAULT = "atc-max"
+_SEED = 42
+
+
+def fit(
+    features: pl.DataFrame, labels: pl.DataFrame, estimator: str = _DEFAULT, settings: Mapping[str, Any] | None = None
+) -> SavedEstimator:
+    """Fit an estimator, by its name in `estimators.catalogue`, on the responses that have features and a label.
+
+    `features` and `labels` are joined on what identifies a response: item_id, and model, benchmark and sample where
+    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...).
+
+    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, features are of
+    several models or signals, or the estimator cannot be fitted on these rows.
+
+    >>> import entropy_sentinel as es
+    >>> features = es.features(es.read_logs(es.example().traces))
+    >>> fitted = es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
+    >>> fitted.estimator.name, fitted.about["n_training_rows"]
+    ('doc-mtp', 160)
+    """
+    family_of(estimator)
+    rows = _join(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
+    if rows.is_empty():
+        raise InputError("labels: no response has features and a label; item_id must be the same in both")
+    model, signal = _one(rows, "model"), _signal(rows)
+    training = TrainingRows(rows, rows["label"].to_numpy(), _training_settings(settings or {}))
+    fitted = fit_estimators(training, [estimator])[estimator]
+    if isinstance(fitted, Unfitted):
+        raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
+    about = {
+        "model": model,
+        "group": "+".join(sorted(rows["benchmark"].unique())),
+        "signal": signal,
+        "settings": dict(training.settings),
+        "n_training_rows": len(training),
+        "training_accuracy": training.accuracy,
+        "feature_statistics": feature_statistics(training.features),
+    }
+    return SavedEstimator(fitted, about)
+
+
+def estimate(
+    estimator: SavedEstimator,
+    features: pl.DataFrame,
+    by: Sequence[str] = ("model", "benchmark"),
+    labels: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """The estimated accuracy of every slice of responses: one row per combination of the columns `by`, sorted.
+
+    Columns: those of `by`; `n_rows`, the responses with features, which the estimate is over; `n_excluded`, those
+    without; `estimated_accuracy` in [0, 1], null for a slice without features. With `labels` also `n_labelled`,
+    `estimated_on_labelled` and `true_accuracy` over the labelled rows, and `error`, the difference of these two.
+
+    Raises ProvenanceError for features of another signal than the estimator was fitted on, and InputError for a column
+    that is not there.
+
+    >>> import entropy_sentinel as es
+    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+    >>> known = pl.col("benchmark").is_in(["averages", "two-digit-multiplication"])
+    >>> estimator = es.fit(features.filter(known), labels, "atc-nll_sum")
+    >>> es.estimate(estimator, features.filter(~known)).select("benchmark", "n_rows", "estimated_accuracy").rows()
+    [('multiply-then-add', 40, 0.4), ('one-digit-addition', 40, 1.0)]
+    """
+    by = list(by)
+    for name in by:
+        if name not in features.columns:
+            raise InputError(f"by: there is no column '{name}'; columns there: {', '.join(features.columns)}")
+    estimator.check_signal(_signal(features), "features")
+    rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
+    rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
+    table = rows.group_by("slice", *by).agg(
+        n_rows=pl.col("usable").sum(),
+        n_excluded=pl.col("usable").not_().sum(),
+        n_labelled=pl.col("label").filter("usable").is_not_null().sum(),
+        true_accuracy=pl.col("label").filter("usable").mean(),
+    )
+    table = table.join(_scores(estimator, rows.filter("usable")), on="slice", how="left").sort("slice")
+    shown = [*by, "n_rows", "n_excluded", "estimated_accuracy"]
+    if labels is None:
+        return table.select(shown)
+    error = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
+    return table.select(*shown, "n_labelled", "estimated_on_labelled", "true_accuracy", error=error)
+
+
+def save(estimator: SavedEstimator, path: str | Path) -> None:
+    """Write an estimator to a file, in the form of `estimators.saved`."""
+    save_estimator(estimator.estimator, path, estimator.about)
+
+
+def load(path: str | Path) -> SavedEstimator:
+    """Read an estimator from a file; InputError or ProvenanceError, with the reason, for one that must not be used.
+
+    >>> import entropy_sentinel as es, tempfile
+    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     es.save(es.fit(features, labels, "group-accuracy"), f"{folder}/mine.estimator")
+    ...     es.load(f"{folder}/mine.estimator").estimator.accuracy(features)
+    0.59375
+    """
+    return load_estimator(path)
+
+
+def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
+    """Estimates over all rows and over the labelled ones, by slice; `rows` have features."""
+    number, labelled = rows["slice"].to_numpy(), rows["label"].is_not_null().to_numpy()
+    every = {int(one): number == one for one in np.unique(number)}
+    both = every | {-one: mask & labelled for one, mask in every.items()}
+    found = score(estimator.estimator, rows.select(FEATURES), both)
+    columns = ("slice", "estimated_accuracy", "estimated_on_labelled")
+    values = [(one, found[one], found[-one]) for one in every]
+    return pl.DataFrame(
+        values, schema=dict(zip(columns, (pl.UInt32, pl.Float64, pl.Float64), strict=True)), orient="row"
+    )
+
+
+def _training_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a fit depends on, checked as the config's section is."""
+    settings = Estimation.model_validate(dict(given)).model_dump()
+    names = ("folds", "trees", "max_depth", "min_samples_split", "hidden_layers")
+    return {name: settings[name] for name in names} | {"seed": settings.get("seed") or _SEED}
+
+
+def _signal(rows: pl.DataFrame) -> dict[str, Any]:
+    return {name: _one(rows, name) for name in SIGNAL if name in rows.columns}
+
+
+def _join(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Features with the label of each response, null where it has none."""
+    key = [name for name in KEY if name in labels.columns and name in features.columns]
+    named = labels.select(*key, "label").cast({name: features.schema[name] for name in key})
+    if named.select(key).is_duplicated().any():
+        raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
+    return features.join(named, on=key, how="left", maintain_order="left")
+
+
+def _one(rows: pl.DataFrame, column: str) -> Any:
+    """The one value of a column; InputError where it has several."""
+    found = rows[column].unique(maintain_order=True).to_list()
+    if len(found) > 1:
+        raise InputError(
+            f"features: {column} must be the same in all rows, is {found[0]!r} and {found[1]!r}: filter them"
+        )
+    return found[0] if found else None
