@@ -44,7 +44,7 @@ def test_summary_says_when_no_baseline_is_better():
 def test_summary_shows_nulls_with_their_reason():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", None, None), ("units", "held_out", 0.5, 0.6)])
     text = summarise(estimates, sweep_rows([0.1], [None], ["a"]), GROUPS, "extremes")
-    assert "logic     unseen         100            -       -        -" in text
+    assert "logic     unseen       100            -       -        -" in text
     assert "AEE 0.100   rho -   (estimated accuracies are all equal)" in text
 
 
@@ -86,4 +86,4 @@ def test_labels_for_a_part_of_a_domain_are_counted_and_compared_with_the_estimat
         n_labelled=pl.lit(40, pl.UInt32), estimated_on_labelled=pl.lit(0.25)
     )
     text = summarise(partly, SWEEP, GROUPS, "extremes")
-    assert "logic     unseen    40 of 100        0.250   0.200   +0.050" in text
+    assert "logic     unseen  40 of 100        0.250   0.200   +0.050" in text

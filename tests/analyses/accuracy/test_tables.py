@@ -138,7 +138,9 @@ def test_table_7_of_a_study_without_its_groups():
 
 def test_table_2_shows_the_first_named_groups_whatever_they_are_called():
     groups = {name: GROUPS[name] for name in ("sci-math", "intermediate", "extremes")}
-    assert "training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
+    assert (
+        "training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
+    )
     unnamed = {"logic+units": {"benchmarks": ["units", "logic"], "estimator": DEFAULT}}
     table = table_2_by_model(sweep_rows([0.1], [0.9], ["a"], "logic+units"), unnamed)
     assert cell(table, {"Model": "a"}, "logic, units: AEE, unseen") == 0.1
@@ -156,21 +158,19 @@ def test_table_8_has_the_estimators_as_columns_in_the_papers_order():
 
 
 def test_table_8_shows_every_estimator_that_is_no_configuration_in_the_order_of_the_catalogue():
-    names = ["doc-lntp", "atc-max", "baseline-std", "group-accuracy", "baseline-ppl", "mlp-1d-balanced-isotonic", DEFAULT]
+    names = [
+        "doc-lntp",
+        "atc-max",
+        "baseline-std",
+        "group-accuracy",
+        "baseline-ppl",
+        "mlp-1d-balanced-isotonic",
+        DEFAULT,
+    ]
     sweep = pl.concat(sweep_rows([0.1], [0.9], ["a"], estimator=name) for name in names)
     table = table_8_simple_estimators_by_model(sweep, GROUPS, "extremes")
     titles = ["PPL", "Std dev", "Training accuracy", "ATC, SE max", "DoC, LNTP"]
     assert table.frame.columns == ["Model", "Measure", "Default", *titles]
-
-
-@pytest.mark.parametrize("number", TABLES)
-def test_every_table_is_made_and_written_alike_twice(study, number, tmp_path):
-    for name in ("first", "second"):
-        write_table(make_table(number, study.inputs(), LABEL), tmp_path / name)
-    for suffix in (".csv", ".md", ".tex"):
-        first = (tmp_path / "first").with_suffix(suffix).read_text()
-        assert first == (tmp_path / "second").with_suffix(suffix).read_text()
-    assert make_table(number, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
 
 
 def test_estimates_show_domains_without_labels_first():

@@ -12,7 +12,15 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 _HALO = (withStroke(linewidth=2, foreground="white"),)
-_LINE = {"arrowstyle": "-", "color": "0.55", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0, "zorder": 2, "in_layout": False}
+_LINE = {
+    "arrowstyle": "-",
+    "color": "0.55",
+    "linewidth": 0.6,
+    "shrinkA": 0,
+    "shrinkB": 0,
+    "zorder": 2,
+    "in_layout": False,
+}
 # Half the width of a marker, and how far from its point a name begins, in pixels.
 _MARKER, _BESIDE = 7, 11
 # A name this far from its point, in pixels, gets a line to it.
@@ -75,7 +83,7 @@ def _place(
         ax=axes,
         iter_lim=_STEPS,
         min_arrow_len=_APART,
-        arrowprops=_LINE,
+        arrowprops=_LINE | {"zorder": 2, "in_layout": False},
     )
 
 

@@ -46,7 +46,7 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 
 
 def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
-    """Write the table to `folder`: .csv at full precision; .md, .tex and .html (a page's part) rounded, with its text."""
+    """Write the table to `folder`: .csv with all digits; .md, .tex and .html (a page's part) rounded, with its text."""
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
     columns = table.frame.columns
