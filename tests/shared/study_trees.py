@@ -22,12 +22,6 @@ def small_study(benchmarks: Sequence[str] = ("gsm8k", "svamp"), **changes: Any) 
     raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": list(benchmarks), "groups": ["extremes"]}
     raw["run"]["sizes"] = [{"size": 1}]
     raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}
-    raw["presentation"] |= {
-        "auroc_models": ["qwen3-4b"],
-        "figure_model": "qwen3-4b",
-        "auroc_benchmarks": ["gsm8k"],
-        "figure_benchmark": "gsm8k",
-    }
     return raw
 
 

@@ -161,6 +161,10 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
             r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-inf, ",
         ),
         (
+            {"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-9999.0, ",
+        ),
+        (
             {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
             r"row 1, step 0: 'top_logprobs' must be logarithms of probabilities that add up to 1 at most; was \[-2.99",
         ),
@@ -252,7 +256,7 @@ def study_of_files(folder: Path) -> Config:
     raw["models"] = {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}}
     raw["judges"] = {"people": {"kind": "file", "path": str(folder)}}
     raw["run"] |= {"models": ["theirs"], "judges": ["people"]}
-    raw["presentation"] |= {"auroc_models": ["theirs"], "figure_model": "theirs"}
+    raw["analyses"] = {}
     return load_config(raw)
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from entropy_sentinel.commands.plan import item_counts
+from entropy_sentinel.commands.study.responses import item_counts
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.study import benchmark_settings
 from entropy_sentinel.sources.settings import Benchmark
@@ -57,7 +57,7 @@ def test_nothing_else_can_be_named(template: str) -> None:
         Benchmark(path="rows.csv", question=[template])
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, 1.0, "10"])
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "ten"])
 def test_a_limit_is_a_whole_number_from_1(limit: Any) -> None:
     with pytest.raises(ValidationError, match="limit"):
         Benchmark(path="rows.csv", question=["{q}"], limit=limit)

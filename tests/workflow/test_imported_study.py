@@ -18,7 +18,6 @@ STUDY = {
     "run": {"models": ["theirs"], "judges": ["people"]},
     "models": {"theirs": {"source": "given/traces", "source_logprobs_mode": "raw_logprobs"}},
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
-    "presentation": {"auroc_models": ["theirs"], "figure_model": "theirs"},
 }
 
 

@@ -1,6 +1,7 @@
 # Needs: the observations of one model.
 # Makes: results/<study>/estimates/{judge}/{model}/{group}.parquet, accuracy per domain by every estimator that the
-#        config asks for, trained on the benchmarks of {group} (names sorted and joined with "+").
+#        config asks for, trained on the benchmarks of {group} (names sorted and joined with "+", shortened where that is
+#        too long for a file).
 
 
 rule estimate:
@@ -21,6 +22,7 @@ rule estimate:
         runtime=120,
     params:
         *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
-        settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[wildcards.group]),
+        group=lambda wildcards: GROUP_FILES[wildcards.group],
+        settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[GROUP_FILES[wildcards.group]]),
     script:
         "../scripts/estimate.py"

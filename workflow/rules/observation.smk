@@ -19,6 +19,6 @@ rule observation:
         runtime=30,
     params:
         *fingerprint("observation.py"),
-        split=dict(test_share=CONFIG.estimation.test_share, seed=CONFIG.seed),
+        split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -5,7 +5,7 @@ with job_log(snakemake.log[0], snakemake.input):
 
     write_estimates(
         snakemake.input.observations,
-        snakemake.wildcards.group,
+        snakemake.params.group,
         snakemake.params.settings,
         snakemake.output[0],
     )

@@ -12,7 +12,7 @@ def command(output: Output = None) -> None:
     """Print the JSON schema of config files.
 
     Editors check and complete a config with it."""
-    from entropy_sentinel.config.config import json_schema
+    from entropy_sentinel.config.schema import json_schema
     from entropy_sentinel.frames.files import whole_file
 
     if output is None:

@@ -1,40 +1,60 @@
 """What is run, and what it takes: the config's sections `run` and `rates`."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from entropy_sentinel.frames.sections import Names, Settings
+from entropy_sentinel.frames.sections import Names, Number, Positive, Settings
+
+ALL_BUT_ONE = "all-but-one"
 
 
 class SweepSize(Settings):
-    """All training groups of one size."""
+    """All training groups of one size, of the benchmarks that have references."""
 
-    size: int = Field(ge=1, description="number of benchmarks in a group")
+    size: Positive | Literal["all-but-one"] = Field(description="number of benchmarks in a group, or all-but-one")
     configurations: Literal["all", "default"] = Field(
         "default", description="all 48 configurations, or the default one"
     )
 
 
+def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
+    asked = [sweep.size for sweep in sizes]
+    if twice := [size for size in asked if asked.count(size) > 1]:
+        raise ValueError(f"size {twice[0]} is there twice; each once")
+    return sizes
+
+
 class Run(Settings):
     """The axes of the study: what is run. Lists, so that a second config file replaces them whole."""
 
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "tables": "is now analyses.accuracy.tables, a list of names such as 2_by_model; null for all",
+        "figures": "is now analyses.accuracy.figures, a list of names such as 1_accuracies; null for all",
+    }
+
     models: Names = Field(min_length=1, description="models to run, keys of `models`")
     benchmarks: Names = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
-    judges: Names = Field(min_length=1, description="judges to run, keys of `judges`; the first is the primary")
-    groups: Names = Field(description="named training groups to run, keys of `groups`")
-    sizes: list[SweepSize] = Field([], description="training groups to run by size: every subset of `benchmarks`")
-    tables: list[Annotated[int, Field(ge=1, le=10)]] = Field(description="numbers of the tables to render")
-    figures: list[Annotated[int, Field(ge=1, le=4)]] = Field(description="numbers of the figures to render")
+    judges: Names = Field(
+        ["math-verify"], min_length=1, description="judges to run, keys of `judges`; the first is the primary"
+    )
+    groups: Names = Field([], description="named training groups to run, keys of `groups`")
+    sizes: Annotated[list[SweepSize], AfterValidator(_each_size_once)] = Field(
+        [], description="training groups to run by size: every subset of `benchmarks`"
+    )
+    analyses: Names = Field(["accuracy"], min_length=1, description="analyses to run, folders of `analyses/`")
 
 
 class Rates(Settings):
     """What a study costs, for the forecast of `snakemake plan`; no result depends on them."""
 
-    tokens_per_response: float = Field(600, gt=0, description="mean length of a response, tokens")
-    bytes_per_token: float = Field(80, gt=0, description="disk that a trace takes")
-    tokens_per_s: float = Field(2500, gt=0, description="speed of one generate job")
-    engine_start_s: float = Field(90, ge=0, description="start of one generate job, seconds")
-    gpu_usd_per_h: float = Field(2.5, ge=0, description="price of one GPU-hour")
-    judge_usd_per_response: float = Field(0, ge=0, description="price of one label")
-    estimate_cpu_s: float = Field(100, ge=0, description="CPU-seconds of one model and group, all configurations")
+    tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
+    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes")
+    tokens_per_s: Number = Field(2500, ge=1e-3, le=1e9, description="speed of one generate job")
+    engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
+    gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
+    judge_usd_per_response: Number = Field(0, ge=0, le=1e9, description="price of one label")
+    estimate_cpu_s: Number = Field(
+        100, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
+    )

@@ -9,12 +9,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.settings import Model
+from entropy_sentinel.engines.settings import PARALLEL_SIZES, AnyModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
-from entropy_sentinel.estimators.settings import OWN, group_id
+from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_id
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
@@ -33,9 +33,27 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         wanted.setdefault(group.group_id, set()).update(estimators)
     for sweep in config.run.sizes:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
-        for benchmarks in combinations(sorted(config.run.benchmarks), sweep.size):
+        for benchmarks in combinations(sorted(config.labelled), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
+
+
+def group_files(config: Config) -> dict[str, str]:
+    """The ids of all training groups by the name of their files, the `{group}` wildcard."""
+    return {group_file(group): group for group in training_groups(config)}
+
+
+def first_group(config: Config) -> str:
+    """The id of the first training group: of the first named one, or the first of the first size."""
+    return next(iter(training_groups(config)))
+
+
+def shown_groups(config: Config) -> dict[str, Group]:
+    """The named training groups; where none is run, the first training group under its id."""
+    if config.run.groups:
+        return {name: config.groups[name] for name in config.run.groups}
+    group = first_group(config)
+    return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
 
 
 def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
@@ -67,7 +85,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
     """What the traces of a model on a benchmark depend on, the items aside."""
     settings, shared = config.models[model], config.generation
     job = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
-    if settings.source is not None:
+    if settings.kind == "source":
         return {
             **job,
             "engine": "source",
@@ -87,44 +105,51 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "seed": config.seed,
         "engine_args": shared.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
-        "template_date": settings.template_date and settings.template_date.isoformat(),
-        "trace_after": settings.trace_after,
-        "lora": settings.lora,
-        "lora_revision": settings.lora and folder_fingerprint(settings.lora),
+        **_loading(settings),
         "keep_top_token_ids": shared.keep_top_token_ids,
         "environment": shared.environment,
     }
 
 
-def _origin(model: Model) -> dict[str, Any]:
+def _loading(model: AnyModel) -> dict[str, Any]:
+    """What is set where weights are loaded; nothing of it can be said to a server."""
+    day, lora = (None, None) if model.kind == "api" else (model.template_date, model.lora)
+    return {
+        "template_date": day and day.isoformat(),
+        "trace_after": model.trace_after,
+        "lora": lora,
+        "lora_revision": lora and folder_fingerprint(lora),
+    }
+
+
+def _origin(model: AnyModel) -> dict[str, Any]:
     """Where a model's responses come from, and of which version."""
-    if model.api is not None:
+    if model.kind == "api":
         return {"engine": "api", "api": {"model": model.api.model}, "revision": model.revision}
-    if model.path is not None:
+    if model.kind == "path":
         return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
     return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
     """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
-    folder = config.models[model].source
-    return None if folder is None else str(Path(folder) / f"{benchmark}.parquet")
+    settings = config.models[model]
+    return str(Path(settings.source) / f"{benchmark}.parquet") if settings.kind == "source" else None
 
 
 def gpus(config: Config, model: str) -> int:
     """GPUs of one generate job: none for a server behind an API and for traces made elsewhere."""
     settings = config.models[model]
-    if settings.api is not None or settings.source is not None:
+    if settings.kind in ("api", "source"):
         return 0
     arguments = config.generation.engine_args | settings.engine_args
-    sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
-    return math.prod(arguments.get(size, 1) for size in sizes)
+    return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
 def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
     """The file of labels made elsewhere; None where the judge is run."""
-    folder = config.judges[judge].path
-    return None if folder is None else str(Path(folder) / model / f"{benchmark}.parquet")
+    settings = config.judges[judge]
+    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
 
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
@@ -132,10 +157,20 @@ def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump(exclude_none=True)}
 
 
+def estimation_seed(config: Config) -> int:
+    """The seed of all that estimation draws: the split, folds, forests, MLPs."""
+    return config.seed if config.estimation.seed is None else config.estimation.seed
+
+
+def split_settings(config: Config) -> dict[str, Any]:
+    """What the split of a benchmark's items depends on."""
+    return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
+
+
 def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, Any]:
     """What the estimates of a training group depend on, the observations aside."""
     return {
         "estimators": list(estimators),
-        "seed": config.seed,
-        **config.estimation.model_dump(exclude={"default", "test_share", "beside", "keep"}),
+        "seed": estimation_seed(config),
+        **config.estimation.model_dump(exclude={"default", "seed", "test_share", "beside", "keep"}),
     }

@@ -1,12 +1,13 @@
 """How estimators are trained, and on what: the config's sections `estimation` and `groups`."""
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, ESTIMATORS
-from entropy_sentinel.frames.sections import Names, Positive, Settings, Share, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
 # Stands for a named group's own estimator.
 OWN = "own"
@@ -21,23 +22,33 @@ BESIDE = (
 )
 ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
+# The smallest benchmark of the paper has 100 items: the share kept for evaluation must leave a fold's worth of them.
+_SMALL_BENCHMARK = 100
+
 
 class Estimation(Settings):
     """How estimators are selected and trained."""
 
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "baselines": "is now beside, a list of estimators: baseline-ppl in the place of ppl",
+    }
+
     default: str = Field("forest-10d-balanced-isotonic", description="the configuration shown first")
-    test_share: Share = Field(0.2, description="share of a training benchmark's items kept for evaluation")
-    folds: int = Field(5, ge=2, description="folds of the grid search and of the calibration")
-    trees: int = Field(100, ge=1, description="trees of a random forest")
-    max_depth: list[Positive] = Field([3, 5, 10], min_length=1, description="grid of the forest")
-    min_samples_split: list[Annotated[int, Field(ge=2)]] = Field(
+    seed: Seed | None = Field(None, description="seed of split, folds, forests and MLPs; null for that of the study")
+    test_share: Number = Field(0.2, gt=0, lt=1, description="share of a training benchmark's items kept for evaluation")
+    folds: Whole = Field(5, ge=2, le=50, description="folds of the grid search and of the calibration")
+    trees: Whole = Field(100, ge=1, le=10_000, description="trees of a random forest")
+    max_depth: Annotated[list[Positive], DISTINCT] = Field([3, 5, 10], min_length=1, description="grid of the forest")
+    min_samples_split: Annotated[list[Annotated[Positive, Field(ge=2)]], DISTINCT] = Field(
         [2, 5, 10], min_length=1, description="grid of the forest"
     )
-    hidden_layers: list[Annotated[list[Positive], Field(min_length=1)]] = Field(
-        [[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP"
+    hidden_layers: Annotated[
+        list[Annotated[list[Annotated[Positive, Field(le=10_000)]], Field(min_length=1, max_length=20)]], DISTINCT
+    ] = Field([[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP")
+    beside: Annotated[list[str], DISTINCT] = Field(
+        list(BESIDE), description="estimators that every group gets beside its configurations"
     )
-    beside: list[str] = Field(list(BESIDE), description="estimators that every group gets beside its configurations")
-    keep: list[str] = Field(
+    keep: Annotated[list[str], DISTINCT] = Field(
         [OWN, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
         description="estimators of a named group that are kept as files; `own` is the group's",
     )
@@ -47,6 +58,15 @@ class Estimation(Settings):
         check_names("configuration", [self.default], ESTIMATOR_NAMES)
         check_names("estimator in beside:", self.beside, ESTIMATORS)
         check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
+        return self
+
+    @model_validator(mode="after")
+    def _something_is_left_to_train_on(self) -> "Estimation":
+        if (1 - self.test_share) * _SMALL_BENCHMARK < self.folds:
+            raise ValueError(
+                f"test_share {self.test_share} leaves fewer than folds = {self.folds} of {_SMALL_BENCHMARK} items to "
+                f"train on; it must be at most {1 - self.folds / _SMALL_BENCHMARK:g}"
+            )
         return self
 
 
@@ -64,10 +84,22 @@ class Group(Settings):
 
     @property
     def group_id(self) -> str:
-        """The `{group}` wildcard: benchmark names, sorted and joined with `+`."""
+        """The group in all frames: benchmark names, sorted and joined with `+`."""
         return group_id(self.benchmarks)
 
 
 def group_id(benchmarks: Iterable[str]) -> str:
     """The id of a training group: its benchmarks' names, sorted and joined with `+`."""
     return "+".join(sorted(benchmarks))
+
+
+# A name of a file has 255 bytes at most, and what is written beside it adds to the group's.
+_LONGEST_FILE_NAME = 150
+
+
+def group_file(group: str) -> str:
+    """The name of a group's files (`{group}`): its id, or where that is too long a beginning and a hash."""
+    if len(group) <= _LONGEST_FILE_NAME:
+        return group
+    digest = hashlib.sha256(group.encode()).hexdigest()[:12]
+    return f"{group[: _LONGEST_FILE_NAME - 13]}-{digest}"

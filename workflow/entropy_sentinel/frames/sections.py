@@ -1,23 +1,67 @@
-"""The base of every section of the configuration, and the types that sections share."""
+"""The base of every section of the configuration, and the types that sections share.
 
+Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values inside braces. Switches are none.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
+
+
+def _no_switch(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, no switch")
+    return value
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty; null, or leaving the key out, stands for none")
+    return text
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    if twice := [value for value in values if values.count(value) > 1]:
+        raise ValueError(f"'{twice[0]}' is there twice; each once")
+    return values
+
+
+def _not_endless(name: str) -> str:
+    if re.search(r"(.+)\1{19}$", name):
+        raise ValueError("must not end with 20 times the same, which Snakemake takes for an endless file name")
+    return name
+
 
 # Names become parts of file names and of group ids, where benchmarks are joined with "+".
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-
-
-def _distinct(names: list[str]) -> list[str]:
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"'{twice[0]}' is there twice; each name once")
-    return names
-
-
-Names = Annotated[list[Name], AfterValidator(_distinct)]
-Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(gt=0, lt=1)]
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100),
+    AfterValidator(_not_endless),
+]
+Text = Annotated[str, AfterValidator(_not_empty)]
+DISTINCT = AfterValidator(_distinct)
+Names = Annotated[list[Name], DISTINCT]
+# A commit, tag or branch of git.
+Revision = Annotated[str, StringConstraints(pattern=r"^[\w.][\w./+-]*$", max_length=200)]
+Whole = Annotated[int, BeforeValidator(_no_switch)]
+Number = Annotated[float, BeforeValidator(_no_switch)]
+# Counts fit the columns and the sizes of arrays that they go into.
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_switch)]
+# NumPy's generators, and so scikit-learn's, take no larger one.
+Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_no_switch)]
+# Handed on to another package as it is; kept in JSON beside the results.
+Free = dict[str, JsonValue]
 
 
 def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
@@ -31,13 +75,24 @@ def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
 class Settings(BaseModel):
     """Base of all sections: immutable, and unknown keys are refused with the list of known ones."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    # What to say of a key that belongs elsewhere, in the place of the known ones.
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, Mapping):
             for key in data:
+                if key in cls.ELSEWHERE:
+                    raise ValueError(f"'{key}' {cls.ELSEWHERE[key]}")
                 if key not in cls.model_fields:
-                    raise ValueError(f"unknown key '{key}'; known keys: {', '.join(cls.model_fields)}")
+                    raise ValueError(f"unknown key '{key}'; known keys: {', '.join(cls._known_keys())}")
         return data
+
+    @classmethod
+    def _known_keys(cls) -> list[str]:
+        """A section's own keys first, then those that it shares with others of its kind."""
+        keys = [key for one in cls.__mro__ for key in getattr(one, "__annotations__", {})]
+        return [key for key in dict.fromkeys(keys) if key in cls.model_fields]

@@ -15,7 +15,9 @@ def announce_servers(config: Config) -> None:
 
     They are no part of a job's settings: the same model at another address has nothing to answer again.
     """
-    servers = {name: model.api.model_dump(exclude={"model"}) for name, model in config.models.items() if model.api}
+    servers = {
+        name: model.api.model_dump(exclude={"model"}) for name, model in config.models.items() if model.kind == "api"
+    }
     os.environ[_SERVERS] = json.dumps(servers)
 
 

@@ -1,22 +1,43 @@
-"""Who labels: the config's section `judges`."""
+"""Who labels: the config's section `judges`. A judge of another kind is one more class here."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from entropy_sentinel.frames.sections import Settings
+from entropy_sentinel.frames.sections import Settings, Text
 
 
-class Judge(Settings):
-    """Who decides whether a response is correct."""
+class MathVerify(Settings):
+    """Symbolic comparison of the final answer."""
 
-    kind: Literal["math-verify", "file"] = Field(
-        description="math-verify: symbolic comparison of the final answer; file: labels made elsewhere"
-    )
-    path: str | None = Field(None, description="file: folder with the labels, {model}/{benchmark}.parquet")
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
 
-    @model_validator(mode="after")
-    def _path_goes_with_file(self) -> "Judge":
-        if (self.kind == "file") != (self.path is not None):
-            raise ValueError("needs 'path' (a folder of labels) with kind 'file', and only with it")
-        return self
+    kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+
+
+class LabelsFile(Settings):
+    """Labels made elsewhere."""
+
+    kind: Literal["file"] = Field(description="file: labels made elsewhere")
+    path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
+
+
+def _given(judge: Any) -> Any:
+    """Leave out keys that are null, by which a second config file takes back one of the first."""
+    return {key: value for key, value in judge.items() if value is not None} if isinstance(judge, Mapping) else judge
+
+
+def _kind(judge: Any) -> str | None:
+    """Pydantic's tag; in brackets, since it is no key of the config and errors leave it out."""
+    kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
+    return f"[{kind}]"
+
+
+AnyJudge = Annotated[
+    Annotated[MathVerify, Tag("[math-verify]")] | Annotated[LabelsFile, Tag("[file]")],
+    Discriminator(
+        _kind, custom_error_type="kind", custom_error_message="must be a section with 'kind': math-verify or file"
+    ),
+    BeforeValidator(_given),
+]

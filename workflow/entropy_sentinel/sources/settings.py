@@ -2,11 +2,28 @@
 
 import re
 import string
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.frames.sections import Settings
+from entropy_sentinel.frames.sections import DISTINCT, Positive, Revision, Settings, Text
+
+# Ends of the names of local files; `.gz` may follow the first two.
+FORMATS = (".jsonl", ".csv", ".parquet")
+
+
+def _dataset_id(name: str) -> str:
+    if not re.fullmatch(r"[\w.-]{1,96}(/[\w.-]{1,96})?", name):
+        raise ValueError("must be a Hugging Face id, owner/name; a local file goes to 'path'")
+    return name
+
+
+def _local_file(path: str) -> str:
+    if not any(suffix in FORMATS for suffix in Path(path).suffixes):
+        raise ValueError(f"'{path}' must be a file of {', '.join(FORMATS)} (or .gz of it)")
+    return path
+
 
 # What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
@@ -16,22 +33,27 @@ class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
     `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` the answers are not labelled, and accuracy is estimated alone.
+    columns are all filled is taken. Without `reference` the answers are not labelled, nothing is trained on them, and
+    accuracy is estimated alone.
     """
 
-    dataset: str | None = Field(None, description="Hugging Face id of the data set")
-    configs: list[str] = Field([], description="configurations of the data set, read one after the other")
-    split: str = Field("test", description="split of the data set")
-    revision: str | None = Field(None, description="commit, tag or branch of the data set")
-    path: str | None = Field(None, description="local file instead: .jsonl, .csv, .parquet, also .gz")
+    dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
+        None, description="Hugging Face id of the data set"
+    )
+    configs: Annotated[list[Text], DISTINCT] = Field(
+        [], description="configurations of the data set, read one after the other"
+    )
+    split: Text = Field("test", description="split of the data set")
+    revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
+    path: Annotated[str, AfterValidator(_local_file)] | None = Field(
+        None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
+    )
     question: list[str] = Field(min_length=1, description="format strings of the question")
     reference: list[str] = Field([], description="format strings of the reference answer; none: it has no references")
-    reference_after: str | None = Field(None, description="keep what follows the last of this mark in the reference")
-    only_if_empty: list[str] = Field([], description="drop rows in which one of these columns (pictures) is filled")
-    limit: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="items of this benchmark, in place of the study's `limit`"
-    )
-    expected_items: int | None = Field(None, description="published count; another count is a warning")
+    reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
+    only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
+    limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")
+    expected_items: Positive | None = Field(None, description="published count; another count is a warning")
 
     @field_validator("question", "reference")
     @classmethod

@@ -6,11 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.compute import ROUNDING, ZERO_PROBABILITY
 from entropy_sentinel.frames.generation import TOP_K
-
-# How far float32 and a server's decimals may carry a sum of probabilities beyond 1, or a log-probability (nats) beyond
-# another.
-ROUNDING = 1e-3
 
 # Traces are looked at by this many responses at a time: as arrays they take several times their memory.
 RESPONSES_AT_A_TIME = 1000
@@ -52,7 +49,7 @@ def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.
     rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
     largest = f"must have the {TOP_K} largest log-probabilities of every step, largest first and none null"
     yield "top_logprobs", largest, nulls | rising
-    yield "top_logprobs", "must have a token of probability above 0", values[:, 0] == -np.inf
+    yield "top_logprobs", "must have a token of probability above 0", values[:, 0] <= ZERO_PROBABILITY
     with np.errstate(over="ignore"):  # of raw logits
         total = np.exp(values).sum(axis=1)
     yield "top_logprobs", "must be logarithms of probabilities that add up to 1 at most", total > 1 + ROUNDING

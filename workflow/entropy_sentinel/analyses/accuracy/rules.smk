@@ -3,12 +3,15 @@
 #        separates correct from incorrect, and counts; tables/, figures/, report.html, summary.txt.
 
 
-HEADLINE = CONFIG.groups[CONFIG.presentation.headline_group].group_id
+SHOW = CONFIG.analyses.accuracy
+HEADLINE = study.group_file(study.shown_groups(CONFIG)[SHOW.headline_group].group_id)
+TABLES = [int(name.split("_")[0]) for name in SHOW.tables if name[0].isdigit()]
+FIGURES = [int(name.split("_")[0]) for name in SHOW.figures]
 
 
 rule sweep:
     input:
-        estimates=expand(ESTIMATES, model=MODELS, group=GROUPS, allow_missing=True),
+        estimates=expand(ESTIMATES, model=MODELS, group=GROUP_FILES, allow_missing=True),
     output:
         SWEEP,
     log:
@@ -55,7 +58,7 @@ rule report:
         auroc=AUROC,
         domains=DOMAINS,
         headline=expand(ESTIMATES, model=MODELS, group=HEADLINE, allow_missing=True),
-        observations=expand(OBSERVATIONS, model=CONFIG.presentation.figure_model, allow_missing=True)[0],
+        observations=expand(OBSERVATIONS, model=SHOW.figure_model, allow_missing=True)[0],
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
     output:
@@ -63,13 +66,13 @@ rule report:
         f"{RESULTS}/{{judge}}/summary.txt",
         expand(
             f"{RESULTS}/{{judge}}/tables/table_{{number}}.{{kind}}",
-            number=CONFIG.run.tables,
+            number=TABLES,
             kind=["csv", "md", "tex"],
             allow_missing=True,
         ),
         expand(
             f"{RESULTS}/{{judge}}/figures/figure_{{number}}.{{kind}}",
-            number=CONFIG.run.figures,
+            number=FIGURES,
             kind=["pdf", "png"],
             allow_missing=True,
         ),
@@ -84,10 +87,11 @@ rule report:
     params:
         *fingerprint("report.py"),
         folder=lambda wildcards, output: os.path.dirname(output[0]),
-        tables=CONFIG.run.tables,
-        figures=CONFIG.run.figures,
+        tables=TABLES,
+        figures=FIGURES,
         settings=dict(
-            **CONFIG.presentation.model_dump(),
+            **SHOW.model_dump(exclude={"labels", "tables", "figures"}),
+            label=SHOW.label(CONFIG.study),
             models=MODELS,
             benchmarks=BENCHMARKS,
             groups=NAMED_GROUPS,

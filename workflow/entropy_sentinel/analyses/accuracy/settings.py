@@ -1,16 +1,59 @@
-"""What the analysis shows: the config's section `presentation`."""
+"""What the analysis shows: the config's section `analyses.accuracy`."""
 
-from pydantic import Field
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
-from entropy_sentinel.frames.sections import Settings
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.sections import Names, check_names
+
+# Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
+_SIDE_BY_SIDE = 3
 
 
-class Presentation(Settings):
-    """What the tables and figures show."""
+class Accuracy(Analysis):
+    """What the tables and figures show; null is filled in from what is run."""
 
-    label: str = Field("", description="shown with every table and figure, e.g. that this is a demo")
-    auroc_models: list[str] = Field(description="models of Table 1; the others go to Table 6")
-    auroc_benchmarks: list[str] = Field(description="benchmarks of Tables 1 and 6")
-    figure_model: str = Field(description="model of Figures 1 and 2")
-    figure_benchmark: str = Field(description="benchmark of Figure 2")
-    headline_group: str = Field("extremes", description="named group of Figures 1 and 3 and of the summary")
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
+
+    auroc_models: Names | None = Field(
+        None, description="models of Table 1, the others go to Table 6; null for the first three"
+    )
+    auroc_benchmarks: Names | None = Field(
+        None, description="benchmarks of Tables 1 and 6; null for the first three with references"
+    )
+    figure_model: str | None = Field(None, description="model of Figures 1 and 2; null for the first")
+    figure_benchmark: str | None = Field(None, description="benchmark of Figure 2; null for the first with references")
+    headline_group: str | None = Field(
+        None, description="named group of Figures 1 and 3 and of the summary; null for the first"
+    )
+
+    @model_validator(mode="after")
+    def _exhibits_are_known(self) -> "Accuracy":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        return self
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        chosen, lines = {}, []
+        for key, axis in {
+            "auroc_models": "models",
+            "auroc_benchmarks": "labelled",
+            "figure_model": "models",
+            "figure_benchmark": "labelled",
+            "headline_group": "groups",
+        }.items():
+            value = getattr(self, key)
+            asked = [value] if isinstance(value, str) else value or []
+            run, left_out = studied.run(axis, f"analyses.accuracy.{key}", asked)
+            lines += left_out
+            several = key.startswith("auroc")
+            chosen[key] = (
+                (run or getattr(studied, axis)[:_SIDE_BY_SIDE]) if several else (run or getattr(studied, axis))[0]
+            )
+        chosen["tables"] = list(TABLES) if self.tables is None else self.tables
+        chosen["figures"] = list(FIGURES) if self.figures is None else self.figures
+        return self.model_copy(update=chosen), lines

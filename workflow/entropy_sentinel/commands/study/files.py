@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import kept_estimators, training_groups
+from entropy_sentinel.config.study import group_files, kept_estimators
 
 # What each stage is made from, in the order of the stages.
 STAGES: dict[str, tuple[str, ...]] = {
@@ -104,7 +104,7 @@ def study_files(config: Config) -> StudyFiles:
         "model": run.models,
         "benchmark": run.benchmarks,
         "judge": run.judges,
-        "group": list(training_groups(config)),
+        "group": list(group_files(config)),
         "name": list(kept_estimators(config)),
     }
     stages = {

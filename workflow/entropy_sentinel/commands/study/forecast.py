@@ -131,7 +131,7 @@ def plan(config: Config) -> list[Part]:
     unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
     if unknown:
         parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
-    elsewhere = [model for model in costs if config.models[model].api is not None]
+    elsewhere = [model for model in costs if config.models[model].kind == "api"]
     if elsewhere:
         parts.append(f"Without what the provider charges for: {', '.join(elsewhere)}.")
     return parts

@@ -1,0 +1,116 @@
+"""Config files before they are understood: bombs, loops, and what is no YAML."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.plain import MOST_VALUES, problems
+from entropy_sentinel.frames.errors import ConfigError
+
+LEVELS = 12
+
+
+def bomb(kind: str) -> str:
+    """A file of a kilobyte that stands for 10^12 values."""
+    start, repeat = {
+        "list": ("[x, x]", "[{}]"),
+        "section": ("{k: x}", "{{{}}}"),
+        "merged section": ("{k: x}", "{{<<: [{}]}}"),
+    }[kind]
+    lines = [f"a0: &a0 {start}"]
+    for level in range(1, LEVELS):
+        parts = [f"k{place}: *a{level - 1}" if kind == "section" else f"*a{level - 1}" for place in range(10)]
+        lines.append(f"a{level}: &a{level} {repeat.format(', '.join(parts))}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("kind", ["list", "section", "merged section"])
+def test_a_bomb_of_aliases_is_refused_within_a_bounded_size(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "bomb.yaml"
+    file.write_text(bomb(kind))
+    program = f"from entropy_sentinel.config.config import read_config; read_config([{str(file)!r}])"
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+        resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": "workflow"},
+        cwd=Path(__file__).parents[2],
+        preexec_fn=bounded,
+        capture_output=True,
+        text=True,
+    )
+    assert f"bomb.yaml: cannot be read as YAML: must hold at most {MOST_VALUES:,} values" in run.stderr
+
+
+def test_a_bomb_that_snakemake_has_read_is_refused() -> None:
+    value: Any = ["x"]
+    for _ in range(LEVELS):
+        value = [value] * 10
+    with pytest.raises(ConfigError, match=r"my.yaml: must hold at most 100,000 values"):
+        load_config({"generation": {"engine_args": {"a": value}}}, "my.yaml")
+
+
+def test_aliases_are_welcome(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: 3}\n")
+    assert read_config([file]) == {"a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3}}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a: &a [*a]", "at most 50 levels deep, and nothing may hold itself"),
+        (b"a: &a {b: *a}", "nothing may hold itself"),
+        (b"[" * 5000, "cannot be read as YAML"),
+        (b"a: " + b"[" * 60 + b"]" * 60, "at most 50 levels deep"),
+        (b"a: \xff", "cannot be read as YAML"),
+        (b"a: 2025-13-45", "cannot be read as YAML"),
+        (b"a: " + b"9" * 5000, "cannot be read as YAML"),
+        (b"a: !!python/object:os.system x", "cannot be read as YAML"),
+        (b"a: 1\n\tb: 2", "cannot be read as YAML"),
+        (b"- a", "must be a YAML mapping"),
+        (b"", "must be a YAML mapping"),
+        (b"a: 1\n---\nb: 2", "cannot be read as YAML"),
+    ],
+)
+def test_what_is_no_config_file_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError) as error:
+        read_config([file])
+    assert str(error.value).startswith(f"{file}: ")
+    assert expected in str(error.value)
+
+
+def test_an_absent_file_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^none.yaml: cannot be read as YAML: .*No such file"):
+        read_config(["none.yaml"])
+
+
+def test_shared_values_do_not_hide_how_deep_they_go() -> None:
+    value: Any = []
+    levels = [value]
+    for _ in range(60):
+        value = [value]
+        levels.append(value)
+    # The shallow ones are measured first.
+    assert problems({"all": levels}) == ["must be at most 50 levels deep, and nothing may hold itself"]
+
+
+def test_each_value_that_is_not_plain_has_its_place() -> None:
+    raw = {"a": {"b": [1, float("nan")]}, "c": b"x", 1: "d", "e": "\ud800", "f": 2**70}
+    assert problems(raw) == [
+        "a.b.1: must be a finite number, was nan",
+        "c: must be text, a number, a switch, a list or a section, was bytes",
+        "a key must be text, was 1; put it in quotes",
+        "e: must be text without half characters (\\ud800 to \\udfff) and \\0",
+        "f: must be a number of at most 18 digits",
+    ]

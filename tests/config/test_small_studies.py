@@ -1,0 +1,202 @@
+"""A study names what differs and nothing else: the rest follows, what cannot be run is left out with a line."""
+
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from workflow_runs import Project, job_counts
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import group_files, shown_groups, training_groups
+from entropy_sentinel.frames.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
+PAPERS_BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["benchmarks"]
+
+
+@pytest.fixture
+def over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A study of a few lines over the paper's, or over the demo's."""
+    monkeypatch.chdir(ROOT)
+
+    def load(differences: dict[str, Any], *below: str) -> Config:
+        file = tmp_path / "my.yaml"
+        file.write_text(yaml.safe_dump(differences))
+        return load_config(read_config(["config.yaml", *below, file]), "my.yaml")
+
+    return load
+
+
+def sizes(config: Config) -> list[int]:
+    return [group.count("+") + 1 for group in training_groups(config)]
+
+
+def test_four_benchmarks_and_a_model(over: Any) -> None:
+    config = over(FOUR)
+    # 4 + 6 + 4 subsets of one to three; those of three are also all but one.
+    assert [sizes(config).count(k) for k in (1, 2, 3, 4)] == [4, 6, 4, 0]
+    assert config.left_out == [
+        "run.groups: extremes left out, since not in run.benchmarks: olympiadbench",
+        "run.groups: intermediate left out, since not in run.benchmarks: scibench",
+        "run.groups: cross-domain left out, since not in run.benchmarks: matscibench, gsm-symbolic",
+        "run.groups: sci-math left out, since not in run.benchmarks: matscibench",
+        "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
+        "analyses.accuracy.auroc_models: left out, since not run: phi-3.5-mini, ministral-3-8b, gpt-oss-20b",
+        "analyses.accuracy.auroc_benchmarks: left out, since not run, or without references: olympiadbench",
+    ]
+    shown = config.analyses.accuracy
+    assert (shown.auroc_models, shown.auroc_benchmarks) == (["qwen3-4b"], ["math", "gsm8k"])
+    assert (shown.figure_model, shown.figure_benchmark, shown.headline_group) == ("qwen3-4b", "math", "gpqa")
+    assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
+
+
+def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:
+    config = over(FOUR)
+    again = load_config(config.model_dump(mode="json"))
+    assert again.model_dump() == config.model_dump()
+    assert again.left_out == []
+
+
+@pytest.mark.parametrize("dropped", ["phi-3.5-mini", "qwen3-4b", "gpt-oss-20b"])
+def test_a_model_less(over: Any, dropped: str) -> None:
+    models = [name for name in over({}).run.models if name != dropped]
+    config = over({"run": {"models": models}})
+    assert config.analyses.accuracy.figure_model == models[0]
+    assert dropped not in config.analyses.accuracy.auroc_models
+
+
+def test_no_named_group(over: Any) -> None:
+    config = over({"run": {"groups": []}})
+    assert config.left_out == []
+    # The first training group of one benchmark, by the alphabet.
+    assert config.analyses.accuracy.headline_group == "gpqa"
+    assert shown_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"
+
+
+def test_an_eleventh_benchmark_is_left_out_once_as_the_others_are(over: Any) -> None:
+    mine = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
+    config = over({"run": {"benchmarks": [*PAPERS_BENCHMARKS, "mine"]}, "benchmarks": {"mine": mine}})
+    assert [sizes(config).count(k) for k in (4, 9, 10)] == [comb(11, 4), 0, 11]
+    assert config.left_out == []
+
+
+def test_two_benchmarks_are_enough(over: Any) -> None:
+    config = over({"run": {"benchmarks": ["gsm8k", "olympiadbench"]}})
+    assert sorted(training_groups(config)) == ["gsm8k", "gsm8k+olympiadbench", "olympiadbench"]
+    assert config.run.groups == ["extremes"]
+
+
+def test_a_benchmark_without_references_is_estimated_and_not_trained_on(over: Any) -> None:
+    run = {"models": ["tiny-1m"], "groups": [], "benchmarks": ["averages", "percentages", "traffic"]}
+    traffic = {"path": "demo/benchmarks/remainders.jsonl", "question": ["{question}"]}
+    study = {"run": run | {"sizes": [{"size": 2}]}, "benchmarks": {"traffic": traffic}}
+    config = over(study, "demo/config.yaml")
+    assert config.labelled == ["averages", "percentages"]
+    # Both that have references: the third is unseen.
+    assert list(training_groups(config)) == ["averages+percentages"]
+    study["run"]["groups"], study["groups"] = ["mixed"], {"mixed": {"benchmarks": ["averages", "traffic"]}}
+    with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references: nothing to train on"):
+        over(study, "demo/config.yaml")
+
+
+def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
+    assert over({}, "demo/config.yaml").analyses.accuracy.label("demo") == (
+        "Demo: tiny language models on made-up arithmetic"
+    )
+    other = over({"study": "mine"}, "demo/config.yaml")
+    assert other.analyses.accuracy.label(other.study) == "mine"
+    label = "costs $5_$ and $6"
+    assert over({"analyses": {"accuracy": {"labels": {"paper": label}}}}).analyses.accuracy.label("paper") == label
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ({"run": {"groups": [], "sizes": []}}, "run: nothing to train on: name a group of `groups` in run.groups, or"),
+        (
+            {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
+            "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
+        ),
+        ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 is there twice"),
+        ({"run": {"sizes": [{"size": "all"}]}}, "run.sizes.0.size"),
+        ({"groups": {"extremes": {"benchmarks": ["gsm9k"]}}}, "benchmark in groups.extremes: 'gsm9k'; known: gsm8k"),
+        (
+            {"analyses": {"accuracy": {"figure_model": "gpt"}}},
+            "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
+        ),
+        ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
+        ({"analyses": {"accuracy": {"tables": ["2"]}}}, "analyses.accuracy: unknown table '2'; known: estimates, 1_"),
+        ({"analyses": {"rejection": {}}}, "my.yaml: analyses: unknown key 'rejection'; known keys: accuracy"),
+        ({"run": {"analyses": ["rejection"]}}, "unknown name in run.analyses: 'rejection'; known: accuracy"),
+        # Where what moved is now.
+        (
+            {"presentation": {"label": "a"}},
+            "my.yaml: 'presentation' is now the section analyses.accuracy; its label is",
+        ),
+        (
+            {"run": {"tables": [1]}},
+            "my.yaml: run: 'tables' is now analyses.accuracy.tables, a list of names such as 2_",
+        ),
+        ({"run": {"figures": [1]}}, "my.yaml: run: 'figures' is now analyses.accuracy.figures"),
+        ({"analyses": {"accuracy": {"label": "a"}}}, "analyses.accuracy: 'label' is now labels, by study"),
+        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now beside"),
+    ],
+)
+def test_what_is_no_study_says_so(over: Any, differences: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        over(differences)
+    assert expected in str(error.value)
+
+
+def test_more_groups_than_can_be_planned_are_refused(over: Any) -> None:
+    row = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
+    many = {f"b{number:02}": row for number in range(40)}
+    run = {"benchmarks": list(many), "groups": [], "sizes": [{"size": 20}]}
+    with pytest.raises(ConfigError, match=f"run.sizes: 20 of 40 benchmarks makes {comb(40, 20):,} training groups"):
+        over({"run": run, "benchmarks": many})
+
+
+def test_a_group_whose_id_is_too_long_for_a_file_has_a_shorter_one(over: Any) -> None:
+    row = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
+    many = dict.fromkeys(long_names("abcdef", 40), row)
+    config = over({"run": {"benchmarks": list(many), "groups": []}, "benchmarks": many})
+    files = group_files(config)
+    assert len(files) == len(training_groups(config)) == 6 + 15 + 20 + 15 + 6
+    assert max(map(len, files)) == 150
+    ids = "+".join(long_names("abcde", 40))
+    name = next(name for name, group in files.items() if group == ids)
+    assert name.startswith(ids[:137] + "-")
+    short = "+".join(long_names("ab", 40))
+    assert files[short] == short
+
+
+def long_names(letters: str, length: int) -> list[str]:
+    """Names of so many characters, each with its letter first."""
+    return [f"{letter}-{'of-a-long-name-' * 10}"[:length].strip("-") + letter for letter in letters]
+
+
+def plan(folder: Path, differences: dict[str, Any], *below: str) -> str:
+    """What a dry run prints, in a copy of the project."""
+    project = Project(folder, [*below, "my.yaml"], profile="profiles/default")
+    (folder / "my.yaml").write_text(yaml.safe_dump(differences))
+    return project.run("--dry-run", "--quiet", "rules")
+
+
+def test_four_benchmarks_are_planned_with_each_line_once(tmp_path: Path) -> None:
+    output = plan(tmp_path, FOUR)
+    counts = job_counts(output)
+    assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14)
+    assert output.count("run.groups: extremes left out") == 1
+
+
+def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
+    long = long_names("xyz", 60)
+    row = {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
+    benchmarks = dict.fromkeys(long, row)
+    run = {"models": ["tiny-3m"], "benchmarks": [*long, "remainders"], "groups": [], "sizes": [{"size": 3}]}
+    counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
+    assert (counts["generation"], counts["estimate"], counts["report"]) == (4, 4, 1)

@@ -1,0 +1,72 @@
+"""What the config's section of an analysis must be, and where it is found: a folder is an analysis.
+
+`analyses/<name>/settings.py` has a class of the folder's name, `Accuracy` of `accuracy`: a subclass of `Analysis`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_names
+
+
+@dataclass(frozen=True)
+class Studied:
+    """What is run, by name, and what the config knows of: what an analysis may show."""
+
+    models: list[str]
+    benchmarks: list[str]
+    # Benchmarks with references: what has a true accuracy.
+    labelled: list[str]
+    # Named training groups; where none is run, the first training group's id.
+    groups: list[str]
+    # Of each axis, also the names that are not run.
+    known: Mapping[str, Iterable[str]]
+
+    def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
+
+        `axis` is models, benchmarks, labelled or groups; `where` the key that the lines begin with.
+        """
+        ran = getattr(self, axis)
+        one = {"models": "model", "groups": "group"}.get(axis, "benchmark")
+        check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
+        absent = [name for name in asked if name not in ran]
+        why = "not run, or without references" if axis == "labelled" else "not run"
+        lines = [f"{where}: left out, since {why}: {', '.join(absent)}"] if absent else []
+        return [name for name in asked if name in ran], lines
+
+
+class Analysis(Settings):
+    """What every analysis has."""
+
+    labels: dict[Name, str] = Field({}, description="by study: shown with every table and figure; else its own name")
+    tables: Annotated[list[str], DISTINCT] | None = Field(None, description="names of the tables to make; null for all")
+    figures: Annotated[list[str], DISTINCT] | None = Field(
+        None, description="names of the figures to make; null for all"
+    )
+
+    def label(self, study: str) -> str:
+        """What is shown with every table and figure of a study."""
+        return self.labels.get(study, study)
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """The section with what is left open filled in from what is run, and a line for each name left out.
+
+        Raises ValueError for an unknown name.
+        """
+        raise NotImplementedError
+
+
+def sections() -> dict[str, type[Analysis]]:
+    """The sections of all analyses, by the name of their folder."""
+    folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/settings.py"))
+    return {name: getattr(import_module(f"{__package__}.{name}.settings"), _class_name(name)) for name in folders}
+
+
+def _class_name(folder: str) -> str:
+    return "".join(word.title() for word in folder.split("_"))

@@ -1,0 +1,41 @@
+"""The local files that a study names: that they are there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from entropy_sentinel.config.sections import Config
+
+
+def missing_file(config: Config) -> str | None:
+    """What is wrong with the first local file that is not there; None where all are.
+
+    Only of what is run: settings of other models and benchmarks may wait for their files.
+    """
+    return next((problem for path, problem in _needed(config) if not path.is_file()), None)
+
+
+def _needed(config: Config) -> Iterator[tuple[Path, str]]:
+    """Every local file of what is run, and what to say where it is missing."""
+    for name in config.run.models:
+        model, key = config.models[name], f"models.{name}"
+        if model.kind == "path":
+            folder = f"{key}.path: must be a folder with a config.json; '{model.path}' has none"
+            yield Path(model.path) / "config.json", folder
+        if model.kind in ("id", "path") and model.lora is not None:
+            folder = f"{key}.lora: must be a folder with an adapter_config.json; '{model.lora}' has none"
+            yield Path(model.lora) / "adapter_config.json", folder
+        if model.kind == "source":
+            for benchmark in config.run.benchmarks:
+                file = f"{benchmark}.parquet"
+                yield Path(model.source) / file, f"{key}.source: must hold {file}; '{model.source}' does not"
+    for name in config.run.benchmarks:
+        path = config.benchmarks[name].path
+        if path is not None:
+            yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
+    for name in config.run.judges:
+        judge = config.judges[name]
+        if judge.kind == "file":
+            for file in (
+                f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.labelled
+            ):
+                yield Path(judge.path) / file, f"judges.{name}.path: must hold {file}; '{judge.path}' does not"

@@ -1,0 +1,82 @@
+"""A configuration fitted to what it runs: a study names what differs, the rest follows.
+
+What is left open is filled in; what other models and benchmarks would be needed for is left out, with a line that says
+so. Unknown names are errors (`Config`).
+"""
+
+import math
+
+from entropy_sentinel.analyses.settings import Studied
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
+from entropy_sentinel.config.study import first_group
+
+# What Snakemake can still plan, in minutes: a job for each, and for each model.
+MOST_GROUPS = 20_000
+
+
+def fitted(config: Config) -> Config:
+    """The configuration with groups, sizes and analyses that can be run; fitting it again changes nothing.
+
+    Raises ValueError where nothing is left to train on, and for unknown names in the sections of the analyses.
+    """
+    groups, lines = _groups(config)
+    sizes, left_out = _sizes(config)
+    if not groups and not sizes:
+        raise ValueError(
+            "run: nothing to train on: name a group of `groups` in run.groups, or a size in run.sizes"
+            + "".join(f"; {line}" for line in [*lines, *left_out])
+        )
+    config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
+    studied = Studied(
+        models=config.run.models,
+        benchmarks=config.run.benchmarks,
+        labelled=config.labelled,
+        groups=groups or [first_group(config)],
+        known={
+            "models": config.models,
+            "benchmarks": config.benchmarks,
+            "labelled": config.benchmarks,
+            "groups": config.groups,
+        },
+    )
+    analyses = {}
+    for name in config.run.analyses:
+        analyses[name], more = getattr(config.analyses, name).fitted(studied)
+        left_out += more
+    config = config.model_copy(update={"analyses": config.analyses.model_copy(update=analyses)})
+    config._left_out = [*lines, *left_out]
+    return config
+
+
+def _groups(config: Config) -> tuple[list[str], list[str]]:
+    """The named groups whose benchmarks are all run, and a line for each other one."""
+    run, lines = [], []
+    for name in config.run.groups:
+        absent = [benchmark for benchmark in config.groups[name].benchmarks if benchmark not in config.run.benchmarks]
+        if absent:
+            lines.append(f"run.groups: {name} left out, since not in run.benchmarks: {', '.join(absent)}")
+        else:
+            run.append(name)
+    return run, lines
+
+
+def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
+    """The sizes, as numbers and each once, that leave a benchmark unseen, and a line for each other one."""
+    n_labelled, n_benchmarks = len(config.labelled), len(config.run.benchmarks)
+    run: dict[int, SweepSize] = {}
+    lines = []
+    for sweep in config.run.sizes:
+        size = n_labelled - 1 if sweep.size == ALL_BUT_ONE else sweep.size
+        if size < 1 or size > n_labelled:
+            lines.append(f"run.sizes: {sweep.size} left out, since of run.benchmarks {n_labelled} have references")
+        elif size >= n_benchmarks:
+            lines.append(f"run.sizes: {sweep.size} left out, since it leaves none of {n_benchmarks} benchmarks unseen")
+        elif (n_groups := math.comb(n_labelled, size)) > MOST_GROUPS:
+            raise ValueError(
+                f"run.sizes: {sweep.size} of {n_labelled} benchmarks makes {n_groups:,} training groups; at most "
+                f"{MOST_GROUPS:,}, choose another size"
+            )
+        elif size not in run or sweep.configurations == "all":
+            run[size] = sweep.model_copy(update={"size": size})
+    return list(run.values()), lines

@@ -1,0 +1,112 @@
+"""A configuration as it comes from files: plain values, of bounded size, before anything makes copies of them.
+
+A YAML file of a kilobyte can stand for gigabytes: `*name` repeats what `&name` marks, and what repeats can hold
+repetitions. Sizes here are counted as if all of that were written out, without writing it out.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from entropy_sentinel.frames.errors import ConfigError
+
+# The paper's study has 500 values and is 8 deep.
+MOST_VALUES, DEEPEST = 100_000, 50
+_LARGEST = 2**63
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """The mapping in a YAML file; ConfigError for a file that is absent, no YAML, no mapping, or too large."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                _refuse_size(_node_children, node)
+            content = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, 13th month, ...
+        raise ConfigError(f"{path}: cannot be read as YAML: {error or type(error).__name__}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must be a YAML mapping with the config's keys at the top")
+    return content
+
+
+def problems(raw: Any) -> list[str]:
+    """What in a configuration is no plain value, each with its place: `generation.sampling.temperature: must be ...`.
+
+    Plain are mappings with text for keys, lists, text, numbers, switches, days and null.
+    """
+    try:
+        _refuse_size(_children, raw)
+    except ValueError as error:
+        return [str(error)]
+    return [f"{where}: {problem}" if where else problem for where, problem in _problems(raw, "")]
+
+
+def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(key, str) and not _problem(key):
+                yield from _problems(inner, f"{where}.{key}" if where else key)
+            else:
+                yield where, f"a key must be text, was {key!r:.100}; put it in quotes"
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _problems(inner, f"{where}.{place}" if where else str(place))
+    elif problem := _problem(value):
+        yield where, problem
+
+
+def _problem(value: Any) -> str | None:
+    """What is wrong with a single value; None where nothing is."""
+    if isinstance(value, str):
+        storable = value.isprintable() or not any("\ud800" <= char <= "\udfff" or char == "\0" for char in value)
+        return None if storable else "must be text without half characters (\\ud800 to \\udfff) and \\0"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"must be a finite number, was {value}"
+    if isinstance(value, int):
+        return None if abs(value) < _LARGEST else "must be a number of at most 18 digits"
+    if value is None or isinstance(value, date):
+        return None
+    return f"must be text, a number, a switch, a list or a section, was {type(value).__name__}"
+
+
+def _children(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        yield from (part for pair in node.value for part in pair)
+    elif isinstance(node, yaml.SequenceNode):
+        yield from node.value
+
+
+def _refuse_size(children: Any, root: Any) -> None:
+    """ValueError for a tree of more than MOST_VALUES values, one deeper than DEEPEST, or one that holds itself."""
+    measured: dict[int, tuple[int, int]] = {}
+
+    def measure(value: Any, depth: int) -> tuple[int, int]:
+        """Values and levels of one value; measured once, however often it is repeated."""
+        if id(value) not in measured:
+            # Before one is measured, so that what holds itself ends.
+            inner = [measure(child, depth + 1) for child in children(value)] if depth <= DEEPEST else [(0, DEEPEST)]
+            size, height = 1 + sum(size for size, _ in inner), 1 + max((height for _, height in inner), default=0)
+            if height > DEEPEST:
+                raise ValueError(f"must be at most {DEEPEST} levels deep, and nothing may hold itself")
+            if size > MOST_VALUES:
+                raise ValueError(f"must hold at most {MOST_VALUES:,} values, aliases (*name) written out")
+            measured[id(value)] = size, height
+        return measured[id(value)]
+
+    measure(root, 0)

@@ -1,0 +1,76 @@
+"""The configuration as a whole: the sections of all rooms put together, and the names that they use of each other."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field, PrivateAttr, create_model, model_validator
+
+from entropy_sentinel.analyses.settings import sections
+from entropy_sentinel.config.layout import STAGE_FOLDERS
+from entropy_sentinel.config.settings import Rates, Run
+from entropy_sentinel.engines.settings import AnyModel, Generation
+from entropy_sentinel.estimators.settings import Estimation, Group
+from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
+from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.sources.settings import Benchmark
+
+Analyses = create_model(
+    "Analyses",
+    __base__=Settings,
+    __doc__="A section for each analysis, each a folder of `analyses/`.",
+    **{name: (section, section()) for name, section in sections().items()},
+)
+
+
+class Config(Settings):
+    """The whole configuration."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "presentation": "is now the section analyses.accuracy; its label is labels there, by study: {my-study: text}",
+    }
+
+    study: Name = Field(description="results go to results/<study>/")
+    seed: Seed = Field(42, description="seed of generation and of limits, and of estimation unless it has its own")
+    limit: Positive | None = Field(None, description="items per benchmark; null for all")
+    run: Run
+    generation: Generation = Generation()
+    estimation: Estimation = Estimation()
+    analyses: Analyses = Analyses()
+    rates: Rates = Rates()
+    models: dict[Name, AnyModel]
+    benchmarks: dict[Name, Benchmark]
+    judges: dict[Name, AnyJudge]
+    groups: dict[Name, Group] = {}
+
+    _left_out: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def left_out(self) -> list[str]:
+        """A line for each thing that the files ask for and that cannot be run in this study."""
+        return self._left_out
+
+    @property
+    def labelled(self) -> list[str]:
+        """The benchmarks that are run and have references: what can be trained on and has a true accuracy."""
+        return [name for name in self.run.benchmarks if self.benchmarks[name].reference]
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Config":
+        for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
+            known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
+            check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
+        for name in self.judges:
+            if name in STAGE_FOLDERS:
+                raise ValueError(
+                    f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
+                )
+        for name, group in self.groups.items():
+            check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
+        for name in self.run.groups:
+            for benchmark in self.groups[name].benchmarks:
+                if not self.benchmarks[benchmark].reference:
+                    raise ValueError(
+                        f"groups.{name}: benchmark '{benchmark}' has no references: nothing to train on; set "
+                        f"benchmarks.{benchmark}.reference, or leave it out"
+                    )
+        return self
