@@ -40,13 +40,19 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
+# Once, and not again by every job, which parses this file as well.
+if workflow.is_main_process:
+    print(*CONFIG.left_out, sep="\n", end="\n" * bool(CONFIG.left_out), file=sys.stderr)
+
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
-NAMED_GROUPS = {name: CONFIG.groups[name].model_dump() for name in CONFIG.run.groups}
+# The ids of groups by the name of their files, which is the wildcard {group}.
+GROUP_FILES = study.group_files(CONFIG)
+NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}
 
 announce_versions()
 announce_servers(CONFIG)
-JOB_LINES = show_jobs(workflow, Work(CONFIG, GROUPS))
+JOB_LINES = show_jobs(workflow, Work(CONFIG, {file: GROUPS[group] for file, group in GROUP_FILES.items()}))
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
