@@ -160,9 +160,7 @@ def test_what_the_caller_cannot_use_is_put_aside_too(tmp_path: Path) -> None:
 def test_a_reply_of_another_form_than_the_caller_reads_is_put_aside(tmp_path: Path) -> None:
     with (
         fake_api(lambda *_: ok(completion())) as api,
-        pytest.raises(
-            EntropySentinelError, match="it has not the form of a chat completion: .*'verdict'"
-        ),
+        pytest.raises(EntropySentinelError, match="it has not the form of a chat completion: .*'verdict'"),
     ):
         answers(client(api), 2, lambda reply: reply.choice.message.verdict)
     assert len(api.requests) == len(files(tmp_path, "unusable")) == 1
