@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import kept_estimators, training_groups
+from entropy_sentinel.config.study import group_files, kept_estimators
 
 # What each stage is made from, in the order of the stages.
 STAGES: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "report": ("benchmarks", "generations", "observations", "sweep"),
 }
 # Files that gather others: the column that says which, and the axis that it must be.
-_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group"}}
+_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group_id"}}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ def study_files(config: Config) -> StudyFiles:
         "model": run.models,
         "benchmark": run.benchmarks,
         "judge": run.judges,
-        "group": list(training_groups(config)),
+        "group": list(group_files(config)),
+        "group_id": list(group_files(config).values()),
         "name": list(kept_estimators(config)),
     }
     stages = {
