@@ -189,6 +189,21 @@ def test_an_address_with_a_secret_is_refused_without_showing_it(address: str) ->
     assert "sk-1a2b3c" not in message
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("models.x", {"id": "https://me:sk-1a2b3c@example.org/a"}),
+        ("benchmarks.gsm8k.dataset", "https://me:sk-1a2b3c@example.org/a"),
+        ("generation.environment", {"HF_TOKEN": 123456}),
+        ("models.x", {"api": {"model": "openai/a", "api_key": "sk-1a2b3c"}}),
+    ],
+)
+def test_a_refusal_shows_no_secret(path: str, value: Any) -> None:
+    message = refusal(changed(path, value))
+    assert "sk-1a2b3c" not in message
+    assert "123456" not in message
+
+
 def test_names_with_the_words_for_secrets_in_them_may_be_none() -> None:
     environment = {"TOKENIZERS_PARALLELISM": "false", "MONKEY": "x"}
     assert load_config(changed("generation.environment", environment)).generation.environment == environment

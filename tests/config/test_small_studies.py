@@ -105,6 +105,30 @@ def test_a_benchmark_without_references_is_estimated_and_not_trained_on(over: An
         over(study, "demo/config.yaml")
 
 
+def test_labels_that_every_judge_brings_stand_in_for_references(over: Any, tmp_path: Path) -> None:
+    (tmp_path / "tiny-1m").mkdir()
+    for name in ("averages", "traffic"):
+        (tmp_path / "tiny-1m" / f"{name}.parquet").touch()
+    study = {
+        "run": {
+            "models": ["tiny-1m"],
+            "benchmarks": ["averages", "traffic"],
+            "judges": ["people"],
+            "groups": ["mixed"],
+        },
+        "benchmarks": {"traffic": {"path": "demo/benchmarks/remainders.jsonl", "question": ["{question}"]}},
+        "judges": {"people": {"kind": "file", "path": str(tmp_path)}},
+        "groups": {"mixed": {"benchmarks": ["traffic"]}},
+    }
+    assert over(study, "demo/config.yaml").labelled == ["averages", "traffic"]
+    (tmp_path / "tiny-1m" / "traffic.parquet").unlink()
+    with pytest.raises(ConfigError, match=r"judges.people.path: must hold tiny-1m/traffic.parquet"):
+        over(study, "demo/config.yaml")
+    study["run"]["judges"] = ["math-verify"]
+    with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references"):
+        over(study, "demo/config.yaml")
+
+
 def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
     assert over({}, "demo/config.yaml").analyses.accuracy.label("demo") == (
         "Demo: tiny language models on made-up arithmetic"
