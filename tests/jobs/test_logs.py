@@ -52,7 +52,7 @@ def test_where_the_log_cannot_be_written_the_terminal_has_the_cause(tmp_path: Pa
 
 def test_scripts_import_what_they_run_inside_the_job_log() -> None:
     """So that an import that fails is in the log, too."""
-    for script in sorted((WORKFLOW / "scripts").glob("*.py")):
+    for script in sorted(WORKFLOW.rglob("scripts/*.py")):
         code = script.read_text()
         if "job_log" in code:
             top = [node for node in ast.parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]

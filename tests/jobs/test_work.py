@@ -44,3 +44,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
 )
 def test_work_of_a_job(work: Work, rule: str, wildcards: dict[str, str], amount: tuple[int, str] | None) -> None:
     assert work(rule, wildcards) == amount
+
+
+def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:
+    for rule in ("benchmark", "generation", "label", "feature", "estimate"):
+        assert f"\nrule {rule}:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()
