@@ -59,7 +59,6 @@ RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
-REPORTS = expand(REPORT, judge=JUDGES)
 KEPT = study.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
