@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
-    """The demo's work, of 11 benchmarks, with 3 samples per item, 4 items of one benchmark and a damaged file of another."""
+    """The demo's (11 benchmarks), with 3 samples per item, 4 items of one benchmark, a damaged file of another."""
     raw = read_config([ROOT / "config.yaml", ROOT / "demo" / "config.yaml"])
     raw["generation"]["samples"] = 3
     monkeypatch.chdir(ROOT)
