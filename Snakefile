@@ -2,7 +2,7 @@
 #
 #   benchmarks -> generations (GPU) -> labels (judge) ----\
 #                                  \-> features ----------> observations -> estimates per (model, training group)
-#                                                                       -> sweep -> tables, figures, report
+#                                                                       -> analyses
 #
 # Everything goes to results/<study>/; the study is described in config.yaml or in the file given as --configfile.
 
@@ -24,7 +24,13 @@ include: "workflow/rules/estimate.smk"
 include: "workflow/rules/estimator.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
-include: "workflow/entropy_sentinel/analyses/accuracy/rules.smk"
+
+
+# What the study is for: each analysis adds what it makes.
+TARGETS = []
+for name in CONFIG.run.analyses:
+
+    include: f"workflow/entropy_sentinel/analyses/{name}/rules.smk"
 
 
 onsuccess:
@@ -43,7 +49,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        REPORTS,
+        TARGETS,
         ESTIMATORS,
 
 

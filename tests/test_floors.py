@@ -88,6 +88,6 @@ def test_rule_files_import_what_plans_only() -> None:
 
 
 def test_scripts_only_unpack_call_and_write() -> None:
-    for path in (ROOT.parent / "scripts").glob("*.py"):
+    for path in ROOT.parent.rglob("scripts/*.py"):
         assert len(path.read_text().splitlines()) <= 25, path
         assert not any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text()))), path

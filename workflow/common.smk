@@ -4,9 +4,9 @@
 import os
 import re
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
-import entropy_sentinel
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import modules
@@ -21,13 +21,18 @@ from entropy_sentinel.jobs.work import Work
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
-PACKAGE = Path(workflow.basedir) / "workflow" / "entropy_sentinel"
+PACKAGE = (Path(workflow.basedir) / "workflow" / "entropy_sentinel").resolve()
 
-# A copy installed elsewhere would run in the jobs while this file plans from the tree.
-if Path(entropy_sentinel.__file__).parent.resolve() != PACKAGE.resolve():
+# This file finds the package beside it; a job looks there last, after PYTHONPATH and what is installed. A copy elsewhere
+# would run in the jobs while the tree is planned from. `pip install -e` of this tree leads to the tree.
+job_path = os.environ.get("PYTHONPATH", "").split(os.pathsep) + [
+    folder for folder in sys.path if Path(folder).resolve() != PACKAGE.parent
+]
+elsewhere = PathFinder.find_spec("entropy_sentinel", list(filter(None, job_path)))
+if elsewhere and elsewhere.origin and Path(elsewhere.origin).parent.resolve() != PACKAGE:
     raise WorkflowError(
-        f"entropy_sentinel must be imported from {PACKAGE}, was found in "
-        f"{Path(entropy_sentinel.__file__).parent}; uninstall that copy, or install it with pip install -e"
+        f"entropy_sentinel must be imported from {PACKAGE}, jobs would find it in {Path(elsewhere.origin).parent}; "
+        "uninstall that copy (pip uninstall entropy-sentinel), or install this tree with pip install -e"
     )
 
 try:
@@ -54,7 +59,6 @@ RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
-REPORTS = expand(REPORT, judge=JUDGES)
 KEPT = study.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)

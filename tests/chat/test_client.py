@@ -157,6 +157,23 @@ def test_what_the_caller_cannot_use_is_put_aside_too(tmp_path: Path) -> None:
     assert not files(tmp_path)
 
 
+def test_a_reply_of_another_form_than_the_caller_reads_is_put_aside(tmp_path: Path) -> None:
+    with (
+        fake_api(lambda *_: ok(completion())) as api,
+        pytest.raises(EntropySentinelError, match="it has not the form of a chat completion: .*'verdict'"),
+    ):
+        answers(client(api), 2, lambda reply: reply.choice.message.verdict)
+    assert len(api.requests) == len(files(tmp_path, "unusable")) == 1
+
+
+@pytest.mark.parametrize("reason", [5, "weird"])
+def test_a_finish_reason_is_text(reason: Any) -> None:
+    body = completion()
+    body["choices"][0]["finish_reason"] = reason
+    with fake_api(lambda *_: ok(body)) as api:
+        assert answers(client(api))[0]["reason"] == str(reason)
+
+
 def test_an_error_of_the_server_in_a_reply_of_status_200_is_no_reply() -> None:
     bodies = [{"error": {"message": "overloaded", "code": 503}}, completion()]
     with fake_api(lambda _, n: ok(bodies[n])) as api:

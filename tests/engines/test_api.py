@@ -294,6 +294,16 @@ def test_a_key_that_a_server_gives_as_its_name_is_masked(tmp_path: Path) -> None
         assert told.provenance["engine_version"].endswith(", *** Bearer ***")
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"), [({"model": 5, "system_fingerprint": {"a": 1}}, "5 {'a': 1}"), ({"model": None}, "fp-7")]
+)
+def test_a_server_may_call_itself_anything(changes: dict, told: str) -> None:
+    with fake_api(lambda *_: ok(completion() | changes | {"usage": {"prompt_tokens": -1}})) as api:
+        asked = engine(api)
+        assert answers(asked)[0].prompt_tokens == 0
+    assert asked.provenance["engine_version"].endswith(f", {told}")
+
+
 def test_half_a_surrogate_pair_in_a_reply_can_be_written(tmp_path: Path) -> None:
     body = completion("\ud800", [step("\ud800"), step("b")]) | {"model": "tiny\udfff"}
     with fake_api(lambda *_: ok(body)) as api:

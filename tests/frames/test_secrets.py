@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.engines.settings import Model
+from entropy_sentinel.engines.settings import HubModel
 from entropy_sentinel.frames.secrets import refuse_secrets
 
 
@@ -25,7 +25,7 @@ def test_secrets_are_refused_at_all_depths_and_not_shown(settings: dict[str, Any
         refuse_secrets("chat_template_kwargs", settings)
     assert "1a2b" not in str(error.value)
     with pytest.raises(ValueError, match=f"chat_template_kwargs: '{path}' looks like a secret"):
-        Model(id="a/b", chat_template_kwargs=settings)
+        HubModel(id="a/b", chat_template_kwargs=settings)
 
 
 def test_numbers_switches_and_other_words_are_none() -> None:

@@ -42,7 +42,7 @@ def dry_run(folder: Path) -> DryRun:
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "rules"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(block), "CUDA_VISIBLE_DEVICES": ""},
+        env=os.environ | {"PYTHONPATH": f"{block}:{folder / 'workflow'}", "CUDA_VISIBLE_DEVICES": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,4 +1,4 @@
-"""Frames of a made-up study, for the tests of tables, figures, report and summary."""
+"""Frames of a made-up study, for the tests of tables, figures, report and summary: one of its domains has no labels."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, baseline_name
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -25,6 +25,8 @@ GROUPS: dict[str, dict[str, Any]] = {
     "sci-math": {"benchmarks": ["logic", "units", "words"], "estimator": "mlp-10d-balanced-isotonic"},
 }
 LABEL = "demo: synthetic domains, tiny models"
+# Nobody has labelled the responses to this one.
+UNLABELLED = "puzzles"
 
 
 def sweep_rows(
@@ -63,23 +65,18 @@ def estimate_rows(
     rows: Sequence[tuple[str, str, float | None, float | None]],
     estimator: str = DEFAULT,
 ) -> pl.DataFrame:
-    """A frame ESTIMATES with `model` and `group`, from rows (benchmark, role, estimated, true accuracy)."""
-    full = [
-        (
-            estimator,
-            benchmark,
-            role,
-            estimated,
-            true,
-            100,
-            2,
-            300,
-            None,
-            "no row" if estimated is None else None,
-        )
-        for benchmark, role, estimated, true in rows
-    ]
-    return ESTIMATES.frame(full).with_columns(model=pl.lit(model), group=pl.lit(group))
+    """A frame ESTIMATES from rows (benchmark, role, estimated, true accuracy) of 100 responses.
+
+    All are labelled, or none where the true accuracy is null and the estimate is not.
+    """
+    full = []
+    for benchmark, role, estimated, true in rows:
+        labelled = true is not None or estimated is None
+        reason = "no row" if estimated is None else None
+        on_labelled = estimated if labelled else None
+        counts = (100, 100 if labelled else 0, 2, 300)
+        full.append((model, group, estimator, benchmark, role, estimated, on_labelled, true, *counts, None, reason))
+    return ESTIMATES.frame(full)
 
 
 class SyntheticStudy:
@@ -87,7 +84,7 @@ class SyntheticStudy:
 
     def __init__(self, models: Sequence[str] = MODELS, benchmarks: Sequence[str] = BENCHMARKS) -> None:
         self.random = np.random.default_rng(7)
-        self.models, self.benchmarks = models, benchmarks
+        self.models, self.benchmarks = models, benchmarks  # with labels
         self.accuracy = {
             (model, benchmark): accuracy
             for model in models
@@ -115,6 +112,7 @@ class SyntheticStudy:
             "auroc_benchmarks": list(self.benchmarks[:3]),
             "figure_model": self.models[0],
             "figure_benchmark": self.benchmarks[2],
+            "label": LABEL,
         }
 
     def _groups(self) -> list[str]:
@@ -126,13 +124,14 @@ class SyntheticStudy:
         swept = group in list(named)[:2]
         estimators = [c.name for c in CONFIGURATIONS] if swept else sorted({DEFAULT, named.get(group, DEFAULT)})
         frames = []
-        for estimator in [*estimators, *map(baseline_name, BASELINES)]:
+        for estimator in [*estimators, *BASELINES, "group-accuracy", "atc-max"]:
             rows = []
             for benchmark in self.benchmarks:
                 true = self.accuracy[model, benchmark]
                 estimated = float(np.clip(0.15 + 0.7 * true + self.random.normal(0, 0.08), 0, 1))
                 role = "training" if benchmark in group.split("+") else "held_out"
                 rows.append((benchmark, role, estimated, true))
+            rows.append((UNLABELLED, "held_out", float(self.random.uniform(0.3, 0.7)), None))
             frames.append(estimate_rows(model, group, rows, estimator))
         return pl.concat(frames)
 
@@ -142,6 +141,8 @@ class SyntheticStudy:
             correct = round(180 * accuracy)
             reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
             rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, reasons))
+        for model in self.models:
+            rows.append((model, UNLABELLED, 200, 0, 0, 200, 0, 0, 60.0, None, json.dumps({"no reference": 200})))
         return DOMAINS.frame(rows)
 
     def _auroc(self) -> pl.DataFrame:
@@ -160,6 +161,7 @@ class SyntheticStudy:
                 label = bool(self.random.random() < self.accuracy[model, benchmark])
                 values = dict.fromkeys(FEATURES, 1.0) | {"max": float(self.random.gamma(2 if label else 5, 0.25))}
                 row = (
+                    model,
                     benchmark,
                     f"{benchmark}-{number:05}",
                     0,
@@ -177,8 +179,9 @@ class SyntheticStudy:
 
 def _errors(estimates: pl.DataFrame) -> pl.DataFrame:
     """AEE and rho of the frame's estimates, by Polars and not by the code that the workflow uses."""
-    error = (pl.col("estimated_accuracy") - pl.col("true_accuracy")).abs().mean()
-    rank = pl.corr("estimated_accuracy", "true_accuracy", method="spearman")
+    estimates = estimates.filter(pl.col("true_accuracy").is_not_null())
+    error = (pl.col("estimated_on_labelled") - pl.col("true_accuracy")).abs().mean()
+    rank = pl.corr("estimated_on_labelled", "true_accuracy", method="spearman")
     scopes = {"held_out": estimates.filter(pl.col("role") == "held_out"), "all": estimates}
     frames = [
         rows.group_by("model", "group", "estimator", maintain_order=True)

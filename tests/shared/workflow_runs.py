@@ -38,7 +38,8 @@ class Project:
         return subprocess.Popen(
             command,
             cwd=self.folder,
-            env=os.environ | {"PYTHONWARNINGS": "default"},
+            # Before an editable installation of the project that this is a copy of.
+            env={"PYTHONPATH": str(self.folder / "workflow")} | os.environ | {"PYTHONWARNINGS": "default"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

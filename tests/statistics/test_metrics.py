@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.statistics.auroc import auroc
-from entropy_sentinel.statistics.errors import aee, rho
+from entropy_sentinel.statistics.errors import aee, evaluate, rho
 from entropy_sentinel.statistics.spread import median, quartile_range
 
 DATA = Path(__file__).parents[1] / "data"
@@ -49,6 +49,19 @@ def test_rho_is_null_with_its_reason(estimated, true, reason):
 def test_rho_of_two_domains_is_plus_or_minus_one():
     assert rho([0.1, 0.2], [0.3, 0.9]) == (pytest.approx(1), None)
     assert rho([0.1, 0.2], [0.9, 0.3]) == (pytest.approx(-1), None)
+
+
+def test_evaluation_leaves_out_domains_without_labels_or_without_an_estimate():
+    found = evaluate([0.9, 0.5, 0.4, float("nan"), 0.7], [0.8, 0.2, 0.6, 0.3, float("nan")])
+    assert found.aee == pytest.approx((0.1 + 0.3 + 0.2) / 3)
+    assert found.rho == pytest.approx(0.5)  # ranks 3 2 1 against 3 1 2: 1 - 6 * 2 / (3 * 8)
+    assert (found.n_domains, found.reason) == (3, None)
+
+
+def test_evaluation_of_one_domain_and_of_none():
+    assert evaluate([0.5], [0.25]) == (0.25, None, 1, "fewer than 2 domains")
+    assert evaluate([0.5], [float("nan")]) == (None, None, 0, "no domain with labels and an estimate")
+    assert evaluate([], []) == (None, None, 0, "no domain with labels and an estimate")
 
 
 VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]

@@ -25,13 +25,6 @@ STUDY = {
     },
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
     "groups": {"both": {"benchmarks": ["sums"], "estimator": "forest-10d-balanced-isotonic"}},
-    "presentation": {
-        "auroc_models": ["theirs"],
-        "auroc_benchmarks": ["sums"],
-        "figure_model": "theirs",
-        "figure_benchmark": "sums",
-        "headline_group": "both",
-    },
 }
 
 

@@ -67,7 +67,7 @@ def finished(project: Project) -> Run:
 def test_run_recovers_from_a_killed_and_a_preempted_job(project, finished):
     assert finished.returncode == 0, finished.output
     assert (project.folder / f"results/{STUDY}/math-verify/report.html").exists()
-    assert finished.output.count("Trying to restart job") == 1
+    assert finished.output.count(": runs again") == 1
     assert "Restarts=1" in details(finished.preempted)
 
 

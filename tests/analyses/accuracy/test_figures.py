@@ -1,21 +1,19 @@
 import polars as pl
 import pytest
-from frames import DEFAULT, GROUPS, LABEL, SyntheticStudy, estimate_rows, sweep_rows
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, estimate_rows, sweep_rows
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 
-from entropy_sentinel.analyses.accuracy.figures import (
-    FIGURES,
-    draw_figure,
-    figure_1,
-    figure_2,
-    figure_3,
-    figure_4,
-    write_figure,
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES
+from entropy_sentinel.analyses.accuracy.figures import draw_figure
+from entropy_sentinel.analyses.accuracy.figures_of_accuracies import figure_1_accuracies, figure_3_accuracies_by_model
+from entropy_sentinel.analyses.accuracy.figures_of_distributions import (
+    figure_2_entropy_densities,
+    figure_4_errors_by_group_accuracy,
 )
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.figures import write_figure
 
 GROUP = "arithmetic+words"
 
@@ -29,7 +27,7 @@ def observations(labels_and_entropies: list[tuple[bool | None, float | None]]) -
     rows = []
     for number, (label, entropy) in enumerate(labels_and_entropies):
         values = dict.fromkeys(FEATURES, 1.0) | {"max": entropy}
-        rows.append(("math", f"math-{number}", 0, "test", label, None, 9, "stop", *values.values(), None))
+        rows.append(("a", "math", f"math-{number}", 0, "test", label, None, 9, "stop", *values.values(), None))
     return OBSERVATIONS.frame(rows)
 
 
@@ -37,25 +35,53 @@ def legend(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
+def figure_1(estimates: pl.DataFrame, sweep: pl.DataFrame, model: str = "a") -> Figure:
+    return figure_1_accuracies(estimates, sweep, GROUPS, "extremes", model, LABEL).figure
+
+
+def figure_2(labels_and_entropies: list[tuple[bool | None, float | None]]) -> Figure:
+    return figure_2_entropy_densities(observations(labels_and_entropies), "a", "math", LABEL).figure
+
+
+def figure_4(sweep: pl.DataFrame, domains: pl.DataFrame) -> Figure:
+    return figure_4_errors_by_group_accuracy(sweep, domains, DEFAULT, LABEL).figure
+
+
 def names(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
-@pytest.mark.parametrize("number", FIGURES)
-def test_every_figure_is_written_with_the_same_bytes_twice(study, number, tmp_path):
-    for name in ("first", "second"):
-        write_figure(draw_figure(number, study.inputs(), LABEL), tmp_path / name)
-    for suffix in (".pdf", ".png"):
-        first = (tmp_path / f"first{suffix}").read_bytes()
-        assert first == (tmp_path / f"second{suffix}").read_bytes()
-        assert first.startswith({".pdf": b"%PDF", ".png": b"\x89PNG"}[suffix])
-    assert LABEL in [text.get_text() for text in draw_figure(number, study.inputs(), LABEL).texts]
-    assert b"CreationDate" not in (tmp_path / "first.pdf").read_bytes()
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path):
+    exhibit = Exhibit("figure", name, FIGURES[name])
+    for folder in ("first", "second"):
+        write_figure(exhibit, draw_figure(name, study.inputs()), tmp_path / folder)
+    begins = {"pdf": b"%PDF", "png": b"\x89PNG", "html": b"<figure"}
+    for suffix in begins:
+        first = (tmp_path / "first" / f"figure_{name}.{suffix}").read_bytes()
+        assert first == (tmp_path / "second" / f"figure_{name}.{suffix}").read_bytes()
+        assert first.lstrip().startswith(begins[suffix])
+    assert LABEL in [text.get_text() for text in draw_figure(name, study.inputs()).figure.texts]
+    pdf = (tmp_path / "first" / f"figure_{name}.pdf").read_bytes()
+    assert b"CreationDate" not in pdf
+    assert b"/TrueType" in pdf or b"/CIDFontType2" in pdf
+    assert b"/Type3" not in pdf
+
+
+def test_figure_1_marks_a_domain_without_labels_on_the_axis_of_the_estimates():
+    estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2), (UNLABELLED, "held_out", 0.6, None)])
+    drawing = figure_1_accuracies(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "a", LABEL)
+    axes = drawing.figure.axes[0]
+    _, unseen, unlabelled = axes.collections
+    assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
+    assert unlabelled.get_offsets().tolist() == [[axes.get_xlim()[0], 0.6]]
+    assert sorted(names(drawing.figure)) == ["logic", UNLABELLED]
+    assert "estimates of domains without labels" in drawing.caption
 
 
 def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
     estimates = estimate_rows("a", GROUP, [("words", "training", 0.7, 0.8), ("logic", "held_out", 0.4, 0.2)])
-    figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "a", LABEL)
+    figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]))
     training, unseen = figure.axes[0].collections
     assert training.get_offsets().tolist() == [[0.8, 0.7]]
     assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
@@ -65,53 +91,39 @@ def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
 
 def test_figure_1_leaves_out_a_domain_without_an_estimate():
     estimates = estimate_rows("a", GROUP, [("units", "held_out", None, None), ("logic", "held_out", 0.4, 0.2)])
-    assert names(figure_1(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "a", LABEL)) == ["logic"]
+    assert names(figure_1(estimates, sweep_rows([0.2], [None], ["a"]))) == ["logic"]
 
 
 def test_figure_1_without_any_estimate():
     estimates = estimate_rows("a", GROUP, [("units", "held_out", None, None)])
-    figure = figure_1(estimates, sweep_rows([None], [None], ["a"]), GROUPS, "extremes", "a", LABEL)
+    figure = figure_1(estimates, sweep_rows([None], [None], ["a"]))
     assert names(figure) == []
 
 
 def test_figure_1_of_a_model_without_the_group_says_so():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2)])
-    figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "other", LABEL)
+    figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]), "other")
     assert [text.get_text() for text in figure.texts] == [LABEL, "No results for this training group"]
-
-
-def test_names_of_near_points_do_not_cover_each_other():
-    rows = [
-        (name, "held_out", 0.50 + shift, 0.50)
-        for name, shift in zip(("one", "two", "three"), (0, 0.01, 0.02), strict=True)
-    ]
-    figure = figure_1(estimate_rows("a", GROUP, rows), sweep_rows([0.2], [1.0], ["a"]), GROUPS, "extremes", "a", LABEL)
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    texts = [text for text in figure.axes[0].texts if isinstance(text, Annotation)]
-    for text in texts:
-        text.arrow_patch = None
-    boxes = [text.get_window_extent(renderer) for text in texts]
-    assert len(boxes) == 3
-    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[i + 1 :])
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 9])
 def test_figure_3_has_a_panel_per_model(count):
     models = [f"model-{number}" for number in range(count)]
     estimates = pl.concat(estimate_rows(model, GROUP, [("logic", "held_out", 0.4, 0.2)]) for model in models)
-    figure = figure_3(estimates, sweep_rows([0.2] * count, [None] * count, models), GROUPS, "extremes", LABEL)
+    sweep = sweep_rows([0.2] * count, [None] * count, models)
+    figure = figure_3_accuracies_by_model(estimates, sweep, GROUPS, "extremes", LABEL).figure
     assert [axes.get_title().splitlines()[0] for axes in figure.axes] == models
 
 
 def test_figure_2_counts_labelled_rows_with_features():
     rows = [(True, 0.1), (True, 0.2), (False, 0.9), (False, 1.2), (False, 1.0), (None, 1.0), (True, None)]
-    figure = figure_2(observations(rows), "a", "math", LABEL)
+    figure = figure_2(rows)
     assert legend(figure) == ["correct (2 responses)", "incorrect (3 responses)"]
     assert len(figure.axes[0].collections) == 2
 
 
 def test_figure_2_without_a_density_shows_a_line():
-    figure = figure_2(observations([(True, 0.1), (True, 0.1), (False, 0.9)]), "a", "math", LABEL)
+    figure = figure_2([(True, 0.1), (True, 0.1), (False, 0.9)])
     assert legend(figure) == [
         "correct (2 responses), all at one value",
         "incorrect (1 responses), all at one value",
@@ -120,12 +132,12 @@ def test_figure_2_without_a_density_shows_a_line():
 
 
 def test_figure_2_of_one_class():
-    figure = figure_2(observations([(True, 0.1), (True, 0.2)]), "a", "math", LABEL)
+    figure = figure_2([(True, 0.1), (True, 0.2)])
     assert legend(figure) == ["correct (2 responses)", "incorrect (0 responses)"]
 
 
 def test_figure_4_draws_the_default_on_unseen_domains(study):
-    figure = figure_4(study.sweep, study.domains, DEFAULT, LABEL)
+    figure = figure_4(study.sweep, study.domains)
     # 6 groups of one benchmark, 15 of two and 20 of three; those of five are too large.
     assert figure.axes[0].get_title() == "41 training groups, 2 models"
     assert len(figure.axes[0].collections[0].get_offsets()) == 2 * 41
@@ -140,7 +152,7 @@ def test_figure_4_has_the_median_of_either_scope(study):
             sweep_rows([0.7, 0.7, 0.8], [1.0] * 3, group="words", scope="all"),
         ]
     )
-    figure = figure_4(sweep, study.domains, DEFAULT, LABEL)
+    figure = figure_4(sweep, study.domains)
     unseen, over_all = figure.axes[0].lines
     # Two groups of different accuracies: the first and the last bin, whichever way round.
     assert sorted(unseen.get_ydata()) == [0.2, 0.7]
@@ -155,5 +167,5 @@ def test_figure_4_has_the_median_of_either_scope(study):
 
 
 def test_figure_4_without_points_says_so(study):
-    figure = figure_4(sweep_rows([None] * 3, [None] * 3), study.domains, DEFAULT, LABEL)
+    figure = figure_4(sweep_rows([None] * 3, [None] * 3), study.domains)
     assert [text.get_text() for text in figure.texts] == [LABEL, "No training group has an AEE and an accuracy"]

@@ -5,11 +5,14 @@ import polars as pl
 import pytest
 from frames import BENCHMARKS, DEFAULT, GROUPS, LABEL, MODELS, SyntheticStudy, estimate_rows, sweep_rows
 
-from entropy_sentinel.analyses.accuracy.figures import FIGURES, draw_figure, write_figure
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.accuracy.figures import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
 from entropy_sentinel.analyses.accuracy.report import render_report
-from entropy_sentinel.analyses.accuracy.tables import TABLES, make_table
-from entropy_sentinel.report.origins import miscounts, origins
+from entropy_sentinel.analyses.accuracy.tables import make_table
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.figures import write_figure
+from entropy_sentinel.report.tables import write_table
 
 GROUP = "arithmetic+words"
 GENERATIONS = [
@@ -48,9 +51,8 @@ def small_report(**changes: object) -> str:
         "generations": [],
         "benchmarks": [],
         "expected_items": {},
-        "tables": {},
-        "figures": {},
-        "files": ["sweep.parquet"],
+        "tables": [],
+        "figures": [],
     }
     return render_report(**(arguments | changes))
 
@@ -63,16 +65,18 @@ def text_of(html: str) -> str:
 @pytest.fixture(scope="module")
 def full_report(tmp_path_factory) -> str:
     study = SyntheticStudy()
-    folder = tmp_path_factory.mktemp("figures")
-    for number in FIGURES:
-        write_figure(draw_figure(number, study.inputs(), LABEL), folder / f"figure_{number}")
+    folder = tmp_path_factory.mktemp("exhibits")
+    for name, title in TABLES.items():
+        write_table(Exhibit("table", name, title), make_table(name, study.inputs(), LABEL), folder)
+    for name, title in FIGURES.items():
+        write_figure(Exhibit("figure", name, title), draw_figure(name, study.inputs()), folder)
     return small_report(
         estimates=study.estimates,
         sweep=study.sweep,
         domains=study.domains,
         generations=GENERATIONS,
-        tables={number: make_table(number, study.inputs(), LABEL) for number in TABLES},
-        figures={number: folder / f"figure_{number}.png" for number in FIGURES},
+        tables=[folder / f"table_{name}.html" for name in TABLES],
+        figures=[folder / f"figure_{name}.html" for name in FIGURES],
     )
 
 
@@ -84,39 +88,39 @@ def test_report_loads_nothing_from_outside(full_report):
 
 
 def test_report_has_all_tables_and_figures_with_captions(full_report):
-    for number in TABLES:
-        assert f'id="table-{number}"' in full_report
-    for number, drawing in FIGURES.items():
-        assert f"Figure {number}.</b> {drawing.caption}" in full_report
+    for name in TABLES:
+        assert f'id="table_{name}"' in full_report
+    assert "Table 2: Errors by model" in full_report
+    for name in FIGURES:
+        assert f'id="figure_{name}"' in full_report
+    assert "<b>Figure 1: Estimated against true accuracy, one model.</b> Benchmarks used for training" in full_report
+    assert full_report.index("table_estimates") < full_report.index("table_1_auroc")
     assert full_report.count("data:image/png;base64,") == 4
 
 
 def test_report_shows_estimates_errors_and_counts():
     text = text_of(small_report())
     assert LABEL in text
-    assert "logic 0.300 0.450 -0.150 100" in text
+    assert "logic 0.300 100 0.300 0.450 -0.150" in text
     assert "AEE 0.150, rho - (estimated accuracies are all equal)" in text
     assert "a logic 200 90 80 30 0 25.0% 85.5 0.450 no answer: 20; cut off: 10" in text
-    assert "sweep.parquet" in text
 
 
-def test_report_says_plainly_when_a_single_feature_is_better():
+def test_report_says_plainly_when_a_simple_estimator_is_better():
     text = text_of(small_report())
-    assert "For 1 of 1 models the best baseline on a single feature is closer" in text
-    assert "A single feature does better here: NLL sum (AEE 0.111, rho 0.500)." in text
+    assert "For 1 of 1 models the best simple estimator is closer" in text
+    assert "A simple estimator does better here: NLL sum (AEE 0.111, rho 0.500)." in text
 
 
-def test_report_says_when_no_single_feature_is_better():
+def test_report_says_when_no_simple_estimator_is_better():
     sweep = pl.concat([sweep_rows([0.1], [0.9], ["a"]), sweep_rows([0.2], [0.9], ["a"], estimator="baseline-ppl")])
-    assert "No single-feature baseline does better; the best is PPL (AEE 0.200, rho 0.900)." in small_report(
-        sweep=sweep
-    )
+    assert "No simple estimator does better; the best is PPL (AEE 0.200, rho 0.900)." in small_report(sweep=sweep)
 
 
 @pytest.mark.parametrize(
     ("sweep", "sentence"),
     [
-        (sweep_rows([0.1], [0.9], ["a"]), "No single-feature baseline was run."),
+        (sweep_rows([0.1], [0.9], ["a"]), "No simple estimator was run."),
         (
             pl.concat([sweep_rows([None], [None], ["a"]), sweep_rows([0.2], [0.9], ["a"], estimator="baseline-ppl")]),
             "The estimator has no AEE to compare",
@@ -126,12 +130,12 @@ def test_report_says_when_no_single_feature_is_better():
 def test_report_without_a_comparison(sweep, sentence):
     html = small_report(sweep=sweep)
     assert sentence in html
-    assert "was not compared with single-feature baselines" in html
+    assert "was not compared with simple ones" in html
 
 
 def test_report_of_a_domain_without_an_estimate_and_a_study_without_the_group():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", None, None)])
-    assert "logic (no row) - - - 100" in text_of(small_report(estimates=estimates))
+    assert "logic (no row) - 100 - - -" in text_of(small_report(estimates=estimates))
     elsewhere = sweep_rows([0.1], [0.9], ["a"], group="logic", estimator=DEFAULT)
     assert "There are no results for this training group." in small_report(sweep=elsewhere)
 
@@ -146,30 +150,33 @@ def test_report_is_the_same_twice():
     assert small_report(generations=GENERATIONS) == small_report(generations=GENERATIONS)
 
 
-def test_origins_tell_shared_settings_from_those_that_differ():
-    found = origins(GENERATIONS, "model")
-    assert ("sampling temperature", "0.5") in found.shared
-    assert ("logprobs mode", "raw_logprobs") in found.shared
-    assert "revision" not in dict(found.shared), "an empty setting is not shown"
-    assert found.headings == ("model", "weights")
-    assert found.rows == (("tiny-a", "models/tiny-a"), ("tiny-b", "models/tiny-b"))
-    assert found.conflicts == ()
+def test_domains_without_labels_stand_at_the_top_with_the_error_to_expect():
+    rows = [("logic", "held_out", 0.30, 0.45), ("puzzles", "held_out", 0.6149, None)]
+    html = small_report(estimates=estimate_rows("a", GROUP, rows))
+    assert html.index('id="unlabelled"') < html.index('id="summary"')
+    assert "a puzzles 0.61 0.15 100" in text_of(html)
+    assert 'id="unlabelled"' not in small_report()
 
 
-def test_origins_report_a_conflict_within_a_model():
-    changed = [*GENERATIONS[:-1], GENERATIONS[-1] | {"engine_version": "0.12.0"}]
-    found = origins(changed, "model")
-    assert found.conflicts == ("tiny-b: engine version differs between files: 0.11.0, 0.12.0.",)
-    assert found.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
+def test_without_a_labelled_unseen_domain_the_page_states_no_error():
+    text = text_of(
+        small_report(
+            estimates=estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6, None)]),
+            sweep=sweep_rows([None], [None], ["a"]),
+        )
+    )
+    assert "a puzzles 0.60 - 100" in text
+    assert "a: no error can be stated, because no unseen domain has labels" in text
 
 
-def test_conflict_is_reported_where_all_models_have_it():
-    changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
-    found = origins(changed, "model")
-    assert len(found.conflicts) == 2
+def test_labels_for_a_part_of_a_domain_are_counted():
+    partly = estimate_rows("a", GROUP, [("logic", "held_out", 0.30, 0.20)]).with_columns(
+        n_labelled=pl.lit(40, pl.UInt32), estimated_on_labelled=pl.lit(0.25)
+    )
+    assert "logic 0.300 40 of 100 0.250 0.200 +0.050" in text_of(small_report(estimates=partly))
 
 
-def test_another_number_of_items_than_published_is_a_warning():
-    benchmarks = [{"benchmark": "a", "items_in_source": 24}, {"benchmark": "b", "items_in_source": 7}]
-    assert miscounts(benchmarks, {"a": 25, "b": 7, "c": 1}) == ("a: 24 items, the published count is 25.",)
-    assert miscounts(benchmarks, {"a": None}) == ()
+@pytest.mark.parametrize(("reason", "words"), [("no reference", "no references"), ("no final answer", "no labels")])
+def test_counts_of_a_domain_without_labels_are_words(reason, words):
+    domains = DOMAINS.frame([("a", "puzzles", 9, 0, 0, 9, 0, 0, 80.0, None, json.dumps({reason: 9}))])
+    assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - {reason}: 9" in text_of(small_report(domains=domains))

@@ -20,39 +20,70 @@ SWEEP = pl.concat(
 
 
 def test_summary_of_one_model():
-    assert summarise(ESTIMATES, SWEEP, GROUPS).splitlines() == [
+    assert summarise(ESTIMATES, SWEEP, GROUPS, "extremes").splitlines() == [
         "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
         "",
         "a",
-        "  domain    role        estimated    true    error",
-        "  --------  --------  -----------  ------  -------",
-        "  words     training        0.800   0.800   +0.000",
-        "  units     unseen          0.500   0.650   -0.150",
-        "  logic     unseen          0.300   0.200   +0.100",
+        "  domain    role        labels    estimated    true    error",
+        "  --------  --------  --------  -----------  ------  -------",
+        "  words     training       100        0.800   0.800   +0.000",
+        "  units     unseen         100        0.500   0.650   -0.150",
+        "  logic     unseen         100        0.300   0.200   +0.100",
         "",
         "  unseen domains         AEE 0.125   rho 1.000",
         "  all domains            AEE 0.083   rho 0.500",
-        "  best baseline, unseen  AEE 0.050   rho 0.900   SE max: lower AEE than the estimator",
+        "  best simple estimator  AEE 0.050   rho 0.900   SE max: lower AEE than the estimator",
     ]
 
 
 def test_summary_says_when_no_baseline_is_better():
     sweep = SWEEP.with_columns(aee=pl.when(pl.col("estimator").str.starts_with("baseline")).then(0.2).otherwise("aee"))
-    assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep, GROUPS)
+    assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep, GROUPS, "extremes")
 
 
 def test_summary_shows_nulls_with_their_reason():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", None, None), ("units", "held_out", 0.5, 0.6)])
-    text = summarise(estimates, sweep_rows([0.1], [None], ["a"]), GROUPS)
-    assert "logic     unseen            -       -        -" in text
+    text = summarise(estimates, sweep_rows([0.1], [None], ["a"]), GROUPS, "extremes")
+    assert "logic     unseen       100            -       -        -" in text
     assert "AEE 0.100   rho -   (estimated accuracies are all equal)" in text
 
 
 def test_summary_leaves_out_a_model_without_the_group():
     sweep = pl.concat([SWEEP, sweep_rows([0.1], [1.0], ["b"], group="logic")])
-    assert "\nb\n" not in summarise(ESTIMATES, sweep, GROUPS)
+    assert "\nb\n" not in summarise(ESTIMATES, sweep, GROUPS, "extremes")
 
 
 def test_summary_without_results():
-    text = summarise(ESTIMATES, SWEEP.filter(pl.col("model") == "other"), GROUPS)
+    text = summarise(ESTIMATES, SWEEP.filter(pl.col("model") == "other"), GROUPS, "extremes")
     assert text.endswith("No results for this training group.\n")
+
+
+def test_domains_without_labels_come_first_with_the_error_to_expect():
+    estimates = pl.concat([ESTIMATES, estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6149, None)])])
+    text = summarise(estimates, SWEEP, GROUPS, "extremes")
+    assert text.splitlines()[:8] == [
+        "Domains without labels: estimated accuracy",
+        "  model    domain      responses    estimated    give or take",
+        "  -------  --------  -----------  -----------  --------------  --",
+        "  a        puzzles           100         0.61            0.12",
+        "",
+        "  Give or take: the mean error (AEE) on the model's unseen domains with labels.",
+        "",
+        "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
+    ]
+    assert text.count("puzzles") == 1
+
+
+def test_without_a_labelled_unseen_domain_no_error_can_be_stated():
+    estimates = estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6, None), ("words", "training", 0.8, 0.8)])
+    text = summarise(estimates, sweep_rows([None], [None], ["a"]), GROUPS, "extremes")
+    assert "puzzles           100         0.60               -" in text
+    assert "a: no error can be stated, because no unseen domain has labels" in text
+
+
+def test_labels_for_a_part_of_a_domain_are_counted_and_compared_with_the_estimate_on_that_part():
+    partly = estimate_rows("a", GROUP, [("logic", "held_out", 0.30, 0.20)]).with_columns(
+        n_labelled=pl.lit(40, pl.UInt32), estimated_on_labelled=pl.lit(0.25)
+    )
+    text = summarise(partly, SWEEP, GROUPS, "extremes")
+    assert "logic     unseen  40 of 100        0.250   0.200   +0.050" in text

@@ -4,11 +4,38 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from frames import BENCHMARKS, GROUPS, LABEL, SyntheticStudy, auroc_frame, cell, sweep_rows
+from frames import (
+    BENCHMARKS,
+    DEFAULT,
+    GROUPS,
+    LABEL,
+    UNLABELLED,
+    SyntheticStudy,
+    auroc_frame,
+    cell,
+    estimate_rows,
+    sweep_rows,
+)
 
-from entropy_sentinel.analyses.accuracy.tables import TABLES, make_table
-from entropy_sentinel.analyses.accuracy.tables_by_model import table_1, table_2, table_6, table_7, table_8
-from entropy_sentinel.estimators.catalogue import BASELINES, baseline_name
+from entropy_sentinel.analyses.accuracy import (
+    figures_of_accuracies,
+    figures_of_distributions,
+    tables_by_model,
+    tables_of_domains,
+    tables_of_medians,
+)
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.accuracy.tables import make_table
+from entropy_sentinel.analyses.accuracy.tables_by_model import (
+    table_1_auroc,
+    table_2_by_model,
+    table_6_auroc_further_models,
+    table_7_by_model_further_groups,
+    table_8_simple_estimators_by_model,
+)
+from entropy_sentinel.analyses.accuracy.tables_of_domains import table_estimates
+from entropy_sentinel.estimators.catalogue import BASELINES
+from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 DATA = Path(__file__).parents[2] / "data"
@@ -20,7 +47,7 @@ def study() -> SyntheticStudy:
 
 
 def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
-    table = table_1(auroc_frame(["a", "b"]), ["a"], ["x"])
+    table = table_1_auroc(auroc_frame(["a", "b"]), ["a"], ["x"])
     assert table.frame.columns == ["Model", "Statistic", "x"]
     assert table.frame["Model"].to_list() == ["a"] * 17
     assert cell(table, {"Statistic": "Mean"}, "x") == 0.5
@@ -28,18 +55,18 @@ def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
 
 
 def test_table_6_has_the_models_that_table_1_has_not():
-    table = table_6(auroc_frame(["a", "b", "c"]), ["b"], ["x"])
+    table = table_6_auroc_further_models(auroc_frame(["a", "b", "c"]), ["b"], ["x"])
     assert table.frame["Model"].unique(maintain_order=True).to_list() == ["a", "c"]
 
 
 def test_table_6_of_a_study_without_further_models_says_so():
-    table = table_6(auroc_frame(["a"]), ["a"], ["x"])
+    table = table_6_auroc_further_models(auroc_frame(["a"]), ["a"], ["x"])
     assert table.frame.is_empty()
     assert "There are no further models." in table.notes
 
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
-    table = table_1(auroc_frame(["a"]), ["a"], ["x", "y"])
+    table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
     assert table.cells()[0] == ["a", "Mean", "0.500", "-"]
     assert "a, y: no AUROC, no incorrect response." in table.notes
 
@@ -55,7 +82,7 @@ def test_table_2_shows_both_groups_and_both_scopes():
             sweep_rows([0.9], [0.1], ["a"], intermediate, estimator="mlp-10d-balanced-isotonic"),
         ]
     )
-    assert table_2(sweep, GROUPS).frame.rows(named=True) == [
+    assert table_2_by_model(sweep, GROUPS).frame.rows(named=True) == [
         {
             "Model": "a",
             "Extremes: AEE, unseen": 0.1,
@@ -77,7 +104,7 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
             sweep_rows([0.3], [0.7], ["a"], "fractions+geometry"),
         ]
     )
-    table = table_2(sweep, GROUPS)
+    table = table_2_by_model(sweep, GROUPS)
     assert table.cells() == [
         ["a", "0.100", "-", "-", "-", "0.300", "0.700", "-", "-"],
         ["b", "0.200", "0.500", "-", "-", "-", "-", "-", "-"],
@@ -98,58 +125,98 @@ def test_table_7_takes_each_groups_own_estimator():
             sweep_rows([0.2], [0.8], ["a"], "logic+units+words", "mlp-10d-balanced-isotonic"),
         ]
     )
-    table = table_7(sweep, GROUPS)
+    table = table_7_by_model_further_groups(sweep, GROUPS)
     assert cell(table, {"Model": "a"}, "Cross-Domain: AEE, unseen") == 0.1
     assert cell(table, {"Model": "a"}, "Sci-Math: AEE, unseen") == 0.2
 
 
 def test_table_7_of_a_study_without_its_groups():
-    table = table_7(sweep_rows([0.1], [0.9], ["a"]), {"extremes": GROUPS["extremes"]})
+    table = table_7_by_model_further_groups(sweep_rows([0.1], [0.9], ["a"]), {"extremes": GROUPS["extremes"]})
     assert table.cells() == [["a"]]
-    assert "none of this study" in table.caption
+    assert "training groups: none." in table.caption
+
+
+def test_table_2_shows_the_first_named_groups_whatever_they_are_called():
+    groups = {name: GROUPS[name] for name in ("sci-math", "intermediate", "extremes")}
+    assert (
+        "training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
+    )
+    unnamed = {"logic+units": {"benchmarks": ["units", "logic"], "estimator": DEFAULT}}
+    table = table_2_by_model(sweep_rows([0.1], [0.9], ["a"], "logic+units"), unnamed)
+    assert cell(table, {"Model": "a"}, "logic, units: AEE, unseen") == 0.1
 
 
 def test_table_8_has_the_estimators_as_columns_in_the_papers_order():
     frames = [sweep_rows([0.05], [0.9], ["a"])]
-    for number, feature in enumerate(BASELINES):
-        frames.append(sweep_rows([0.1 + number / 100], [None], ["a"], estimator=baseline_name(feature)))
-    table = table_8(pl.concat(frames), GROUPS, "extremes")
+    for number, name in enumerate(BASELINES):
+        frames.append(sweep_rows([0.1 + number / 100], [None], ["a"], estimator=name))
+    table = table_8_simple_estimators_by_model(pl.concat(frames), GROUPS, "extremes")
     titles = ["SE sum", "SE max", "SE mean", "NLL avg", "NLL max", "NLL sum", "LNTP", "MTP", "PPL"]
     assert table.frame.columns == ["Model", "Measure", "Default", *titles]
     assert table.cells()[0] == ["a", "AEE, unseen", "0.050", *(f"{0.1 + n / 100:.3f}" for n in range(9))]
     assert table.cells()[1] == ["a", "rho, unseen", "0.900", *["-"] * 9]
 
 
-@pytest.mark.parametrize("number", TABLES)
-def test_every_table_is_made_and_written_alike_twice(study, number, tmp_path):
-    for name in ("first", "second"):
-        write_table(make_table(number, study.inputs(), LABEL), tmp_path / name)
-    for suffix in (".csv", ".md", ".tex"):
-        first = (tmp_path / "first").with_suffix(suffix).read_text()
-        assert first == (tmp_path / "second").with_suffix(suffix).read_text()
-    assert make_table(number, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
+def test_table_8_shows_every_estimator_that_is_no_configuration_in_the_order_of_the_catalogue():
+    names = [
+        "doc-lntp",
+        "atc-max",
+        "baseline-std",
+        "group-accuracy",
+        "baseline-ppl",
+        "mlp-1d-balanced-isotonic",
+        DEFAULT,
+    ]
+    sweep = pl.concat(sweep_rows([0.1], [0.9], ["a"], estimator=name) for name in names)
+    table = table_8_simple_estimators_by_model(sweep, GROUPS, "extremes")
+    titles = ["PPL", "Std dev", "Training accuracy", "ATC, SE max", "DoC, LNTP"]
+    assert table.frame.columns == ["Model", "Measure", "Default", *titles]
 
 
-def test_csv_keeps_full_precision_and_the_others_are_rounded(tmp_path):
-    frame = pl.DataFrame({"Model": ["a_b", "c"], "AEE": [0.123456789012345, None]})
-    write_table(Table(2, "Errors in 100 %.", frame, ("A note_1.",)), tmp_path / "table_2")
-    assert (tmp_path / "table_2.csv").read_text() == "Model,AEE\na_b,0.123456789012345\nc,\n"
-    markdown = (tmp_path / "table_2.md").read_text()
-    assert "| a_b     | 0.123 |" in markdown
-    assert markdown.startswith("**Table 2.** Errors in 100 %.")
-    assert markdown.endswith("- A note_1.\n")
-    latex = (tmp_path / "table_2.tex").read_text()
-    assert "a\\_b & 0.123 \\\\" in latex
-    assert "\\caption{Errors in 100 \\%.}" in latex
-    assert latex.index("A note\\_1.") < latex.index("\\end{table}")
+def test_estimates_show_domains_without_labels_first():
+    rows = [("logic", "held_out", 0.4, 0.2), ("puzzles", "held_out", 0.6, None), ("words", "training", 0.9, 0.8)]
+    estimates = pl.concat(
+        [
+            estimate_rows("a", "arithmetic+words", rows),
+            estimate_rows("a", "arithmetic+words", rows, estimator="baseline-max"),
+            estimate_rows("b", "arithmetic+words", [("logic", "held_out", None, None)]),
+        ]
+    )
+    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]})
+    fixed = ["Extremes", "forest-10d-balanced-isotonic"]
+    assert table.cells() == [
+        ["a", "puzzles", *fixed, "unseen", "0.600", "100", "0", "-", "-", "-"],
+        ["a", "logic", *fixed, "unseen", "0.400", "100", "100", "0.400", "0.200", "0.200"],
+        ["a", "words", *fixed, "training", "0.900", "100", "100", "0.900", "0.800", "0.100"],
+        ["b", "logic", *fixed, "unseen", "-", "100", "100", "-", "-", "-"],
+    ]
+    assert "b, logic, Extremes: no estimate, no row." in table.notes
 
 
-def test_a_long_latex_table_is_broken_over_pages(tmp_path):
-    write_table(Table(6, "Long.", pl.DataFrame({"AEE": [0.1] * 41}), ("Note.",)), tmp_path / "table_6")
-    latex = (tmp_path / "table_6.tex").read_text()
-    assert "\\begin{longtable}" in latex
-    assert "Note." in latex
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
+    exhibit = Exhibit("table", name, TABLES[name])
+    for folder in ("first", "second"):
+        write_table(exhibit, make_table(name, study.inputs(), LABEL), tmp_path / folder)
+    for suffix in ("csv", "md", "tex", "html"):
+        first = (tmp_path / "first" / f"table_{name}.{suffix}").read_text()
+        assert first == (tmp_path / "second" / f"table_{name}.{suffix}").read_text()
+    assert make_table(name, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
+
+
+def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):
+    monkeypatch.setattr(tables_by_model, "table_11_mine", lambda sweep: Table("Mine.", sweep.head(1)), raising=False)
+    assert make_table("11_mine", study.inputs(), LABEL).frame.equals(study.sweep.head(1))
+
+
+def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
+    for kind, modules, names in (
+        ("table", (tables_by_model, tables_of_domains, tables_of_medians), TABLES),
+        ("figure", (figures_of_accuracies, figures_of_distributions), FIGURES),
+    ):
+        functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
+        assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)
 
 
 def test_synthetic_study_has_every_benchmark(study):
-    assert set(study.domains["benchmark"]) == set(BENCHMARKS)
+    assert set(study.domains["benchmark"]) == {*BENCHMARKS, UNLABELLED}

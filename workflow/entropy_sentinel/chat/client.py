@@ -157,6 +157,9 @@ class ChatClient:
             kept = storable(turn.keep(reply))
         except UnusableReply as error:
             raise self._unusable(position, identity, reply.raw or str(reply.parsed), str(error)) from None
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = f"it has not the form of a chat completion: {said(error)}"
+            raise self._unusable(position, identity, reply.raw or str(reply.parsed), reason) from None
         self._server_is_known = self._server_is_known or turn.shows_enough(kept)
         try:
             self._cache.put(identity, kept)

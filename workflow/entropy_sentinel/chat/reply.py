@@ -53,7 +53,7 @@ class Reply:
         own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
         if choice.finish_reason != "stop" or own in OTHER_STOPS:
             return choice.finish_reason
-        return own or ("unknown" if self._reason_is_missing() else "stop")
+        return str(own or "") or ("unknown" if self._reason_is_missing() else "stop")
 
     def _reason_is_missing(self) -> bool:
         """Whether a reply of OpenAI's form has no finish reason; other forms are left to LiteLLM."""
@@ -63,4 +63,4 @@ class Reply:
             return False
 
     def _usage(self, name: str) -> int:
-        return getattr(getattr(self.parsed, "usage", None), name, None) or 0
+        return max(0, getattr(getattr(self.parsed, "usage", None), name, None) or 0)

@@ -1,4 +1,4 @@
-"""The JSON schema of the configuration, for editors: `python -m entropy_sentinel.config.schema` writes it.
+"""The JSON schema of the configuration, for editors: `entropy-sentinel schema` prints it.
 
 `workflow/schemas/config.schema.json` is made from the classes, and a test fails when it has drifted. A config file
 holds what differs from others: so nothing is required in it, and a model may have the keys of all kinds, some of them

@@ -85,11 +85,11 @@ class LitellmEngine:
                 f"token, {TOP_K} are needed; start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns "
                 f"top_logprobs={TOP_K}"
             )
-        fingerprint = getattr(reply.parsed, "system_fingerprint", None)
+        # A server may repeat the key that it was sent as its own name.
+        model, fingerprint = (getattr(reply.parsed, name, None) for name in ("model", "system_fingerprint"))
         return {
-            # Some servers repeat the key that they were sent as their own name.
-            "model": masked(reply.parsed.model or ""),
-            "system_fingerprint": fingerprint and masked(fingerprint),
+            "model": masked(str(model or "")),
+            "system_fingerprint": fingerprint and masked(str(fingerprint)),
             "prompt_tokens": reply.prompt_tokens,
             "finish_reason": reply.finish_reason,
             "text": reply.text,

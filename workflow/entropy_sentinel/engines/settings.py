@@ -192,8 +192,8 @@ class LocalModel(Weights):
 
 
 _AT_THE_SERVER = (
-    "cannot be sent to a server; give it to the server when it starts (entropy_sentinel.commands.serve does) and "
-    "leave it out here"
+    "cannot be sent to a server; give it to the server when it starts (`entropy-sentinel serve` does) and leave it out "
+    "here"
 )
 
 

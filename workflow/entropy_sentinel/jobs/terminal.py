@@ -142,7 +142,7 @@ class JobLines(logging.Handler):
         written = job.written_logs()
         cause = next(filter(None, map(read_cause, written)), None)
         if cause is None:
-            cause = record.rule_msg or _exit_cause(exception, bool(written))
+            cause = " ".join((record.rule_msg or _exit_cause(exception, bool(written))).split())
             if not record.rule_msg and written:  # whoever sees it first, on a cluster the node, writes it down
                 note_cause(written[0], cause)
         self._show_failure(job.name, cause, record.log)

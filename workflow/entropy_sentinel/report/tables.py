@@ -1,6 +1,5 @@
 """A table with its caption and notes, and the files it is written to."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,9 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
+from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.pages import fragment
 
 # A longer LaTeX table is broken over pages.
 _PAGE_ROWS = 40
@@ -19,7 +20,6 @@ _PAGE_ROWS = 40
 class Table:
     """Numbers at full precision, one row per row shown, with headings that a person reads."""
 
-    number: int
     caption: str
     frame: pl.DataFrame
     notes: tuple[str, ...] = ()
@@ -45,37 +45,42 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
     return frame.cast({pl.Null: pl.Float64})
 
 
-def write_table(table: Table, path_stem: str | Path) -> None:
-    """Write `path_stem` + .csv (full precision), .md and .tex (rounded, with caption and notes)."""
-    stem = Path(path_stem)
+def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
+    """Write the table to `folder`: .csv with all digits; .md, .tex and .html (a page's part) rounded, with its text."""
+    stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
     columns = table.frame.columns
     pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(f"{stem}.csv", index=False)
     shown = pd.DataFrame(table.cells(), columns=columns)
-    Path(f"{stem}.md").write_text(_markdown(table, shown), encoding="utf-8")
-    Path(f"{stem}.tex").write_text(_latex(table, shown), encoding="utf-8")
+    texts = {"md": _markdown(exhibit, table, shown), "tex": _latex(exhibit, table, shown)}
+    for kind, text in (texts | {"html": fragment("table", exhibit, table)}).items():
+        Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
 
 
-def _markdown(table: Table, shown: pd.DataFrame) -> str:
+def _markdown(exhibit: Exhibit, table: Table, shown: pd.DataFrame) -> str:
     aligned = ["right" if numeric else "left" for numeric in table.numeric()]
     body = shown.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(shown) else None)
     notes = "".join(f"- {note}\n" for note in table.notes)
-    return f"**Table {table.number}.** {table.caption}\n\n{body}\n\n{notes}"
+    return f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
 
 
-def _latex(table: Table, shown: pd.DataFrame) -> str:
+def _latex(exhibit: Exhibit, table: Table, shown: pd.DataFrame) -> str:
+    caption, *notes = _escape_latex([f"{exhibit.title}. {table.caption}", *table.notes])
     long = len(shown) > _PAGE_ROWS
-    body = shown.to_latex(
-        index=False,
-        escape=True,
-        longtable=long,
+    styler = shown.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
+    body = styler.to_latex(
+        environment="longtable" if long else None,
+        hrules=True,
         column_format="".join("r" if numeric else "l" for numeric in table.numeric()),
-        caption=_escape_latex(table.caption),
-        label=f"tab:{table.number}",
+        caption=caption,
+        label=f"tab:{exhibit.name}",
     )
-    notes = "".join(f"\\par\\footnotesize {_escape_latex(note)}\n" for note in table.notes)
-    return body + notes if long else body.replace("\\end{table}", f"{notes}\\end{{table}}")
+    below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
+    return body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
 
 
-def _escape_latex(text: str) -> str:
-    return re.sub(r"([&%$#_{}])", r"\\\1", text)
+def _escape_latex(texts: Sequence[str]) -> list[str]:
+    """Texts as LaTeX shows them as they are: pandas escapes cells, but no captions."""
+    cells = pd.DataFrame({"text": [" ".join(text.split()) for text in texts]})
+    lines = cells.style.hide(axis="index").hide(axis="columns").format(escape="latex").to_string()
+    return [line.strip() for line in lines.splitlines()]

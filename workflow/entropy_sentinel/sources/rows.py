@@ -10,8 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
-
-FORMATS = (".jsonl", ".csv", ".parquet")
+from entropy_sentinel.sources.settings import FORMATS
 
 
 def local_rows(path: str) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ def _dataset_id(name: str) -> str:
 
 def _local_file(path: str) -> str:
     if not any(suffix in FORMATS for suffix in Path(path).suffixes):
-        raise ValueError(f"must be the name of a file of {', '.join(FORMATS)} (or .gz of it)")
+        raise ValueError(f"'{path}' must be a file of {', '.join(FORMATS)} (or .gz of it)")
     return path
 
 
@@ -33,7 +33,8 @@ class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
     `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it.
+    columns are all filled is taken. Without `reference` the answers are not labelled, nothing is trained on them, and
+    accuracy is estimated alone.
     """
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
@@ -48,7 +49,7 @@ class Benchmark(Settings):
         None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
     )
     question: list[str] = Field(min_length=1, description="format strings of the question")
-    reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
+    reference: list[str] = Field([], description="format strings of the reference answer; none: it has no references")
     reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")

@@ -11,8 +11,8 @@ def auroc(
 ) -> tuple[float | None, str | None]:
     """AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
-    Both are (n_responses,), without nulls; `larger_is_confident` holds for CONFIDENCE_FEATURES. Returns
-    (auroc, None), or (None, reason) where the labels are of one class.
+    Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
+    or (None, reason) where the labels are of one class.
     """
     incorrect = ~np.asarray(correct, dtype=bool)
     if not len(incorrect):

@@ -1,6 +1,7 @@
 """How good estimates are over domains: AEE and rho."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -30,3 +31,26 @@ def rho(estimated: Sequence[float], true: Sequence[float]) -> tuple[float | None
     if np.ptp(true) == 0:
         return None, "true accuracies are all equal"
     return float(spearmanr(estimated, true).statistic), None
+
+
+class Errors(NamedTuple):
+    """AEE and rho over `n_domains` domains; `reason` says why one of them is null."""
+
+    aee: float | None
+    rho: float | None
+    n_domains: int
+    reason: str | None
+
+
+def evaluate(estimated: Sequence[float], true: Sequence[float]) -> Errors:
+    """AEE and rho over the domains that have both accuracies; without any, both are null.
+
+    Both are (n_domains,) accuracies in [0, 1], NaN where a domain has none.
+    """
+    estimated, true = np.asarray(estimated, dtype=float), np.asarray(true, dtype=float)
+    known = ~(np.isnan(estimated) | np.isnan(true))
+    estimated, true = estimated[known], true[known]
+    if not len(true):
+        return Errors(None, None, 0, "no domain with labels and an estimate")
+    correlation, reason = rho(estimated, true)
+    return Errors(aee(estimated, true), correlation, len(true), reason)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, baseline_title, id_of
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, baseline_name
+from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, in_order, title
 from entropy_sentinel.statistics.spread import median, quartile_range
 
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
@@ -45,12 +45,18 @@ def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
     return {tuple(row[name] for name in key): row for row in sweep.iter_rows(named=True)}
 
 
-def against_baselines(sweep: pl.DataFrame, groups: Groups, name: str) -> tuple[pl.DataFrame, dict[str, str]]:
-    """A named group's results of its own configuration and the baselines, and these estimators' titles."""
-    default = groups[name]["estimator"]
-    titles = {default: "Default"} | {baseline_name(f): baseline_title(baseline_name(f)) for f in BASELINES}
-    rows = sweep.filter(pl.col("group") == id_of(groups, name), pl.col("estimator").is_in(list(titles)))
-    return rows, {name: title for name, title in titles.items() if name in set(rows["estimator"])}
+def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
+    """A group's results of its own configuration and the simple estimators, and these estimators' titles.
+
+    A simple estimator is one that is none of the 48 configurations: the paper's nine baselines in the order of its
+    Table 8, and then the others that were run, in the order of the catalogue.
+    """
+    rows = sweep.filter(pl.col("group") == group.group)
+    ran = in_order(rows["estimator"].unique())
+    simple = [name for name in (*BASELINES, *(name for name in ran if name not in BASELINES)) if name in ran]
+    titles = {group.estimator: "Default"} if group.estimator in ran else {}
+    titles |= {name: title(name) for name in simple if name not in CONFIGURATION_NAMES}
+    return rows.filter(pl.col("estimator").is_in(list(titles))), titles
 
 
 def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
@@ -70,10 +76,10 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
     return pl.DataFrame(rows, schema={"group": pl.String, "group_accuracy": pl.Float64}, orient="row")
 
 
-def missing_notes(sweep: pl.DataFrame, group: str, title: str) -> list[str]:
+def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
     """One line for each model of the sweep that has no results for the group."""
-    there = set(sweep.filter(pl.col("group") == group)["model"])
-    return [f"{model} has no results for {title}." for model in names_in(sweep, "model") if model not in there]
+    there = set(sweep.filter(pl.col("group") == group.group)["model"])
+    return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in there]
 
 
 def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:

@@ -17,7 +17,7 @@ SWEEP = Contract(
             pl.String,
             "`held_out`: domains outside the group; `all`: also the group's, by their test split",
         ),
-        Column("n_domains", pl.UInt8, "domains with an estimate and a true accuracy", "domains"),
+        Column("n_domains", pl.UInt8, "domains with an estimate and labels", "domains"),
         Column(
             "aee",
             pl.Float64,
@@ -53,7 +53,7 @@ DOMAINS = Contract(
         Column("n_responses", pl.UInt32, "all rows", "responses"),
         Column("n_correct", pl.UInt32, "labelled correct", "responses"),
         Column("n_incorrect", pl.UInt32, "labelled incorrect", "responses"),
-        Column("n_unlabelled", pl.UInt32, "label null", "responses"),
+        Column("n_unlabelled", pl.UInt32, "label null: no reference, or the judge could not tell", "responses"),
         Column("n_featureless", pl.UInt32, "features null", "responses"),
         Column("n_truncated", pl.UInt32, "cut off at the token limit", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),

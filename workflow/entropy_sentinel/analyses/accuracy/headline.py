@@ -1,15 +1,19 @@
-"""The headline: one training group's estimates by domain, their errors, and the best simple baseline."""
+"""The headline: one training group's estimates by domain, their errors, and the best simple estimator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, baseline_title, id_of
-from entropy_sentinel.estimators.catalogue import baseline_name
+from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, title
 
 # Absolute differences of AEE below this are rounding noise, not a better estimator.
 _SAME = 1e-9
+CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
+# Estimated minus true, over the same rows.
+ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
 
 
 @dataclass(frozen=True)
@@ -26,52 +30,59 @@ class Score:
 class Headline:
     """What one training group says about one model.
 
-    `domains` are the estimates (columns of ESTIMATES and `error`, estimated - true), training benchmarks first,
-    each by falling true accuracy; `scores` are by scope. `baseline` is the title of the single-feature baseline of
-    least AEE on unseen domains, null where none has one; `baseline_scores` are its.
+    `unlabelled` are the estimates (columns of ESTIMATES) of the domains without any label, by name; `domains` those of
+    the others, with their `error`, training benchmarks first, each by falling true accuracy. `scores` are by scope.
+    `simple` is the title of the simple estimator of least AEE on unseen domains, null where none has one;
+    `simple_scores` are its.
     """
 
     model: str
+    unlabelled: tuple[dict[str, Any], ...]
     domains: tuple[dict[str, Any], ...]
     scores: dict[str, Score]
-    baseline: str | None
-    baseline_scores: dict[str, Score]
+    simple: str | None
+    simple_scores: dict[str, Score]
 
     @property
-    def baseline_is_better(self) -> bool | None:
-        """Whether the best baseline has the lower AEE on unseen domains; null where either has none."""
-        own, simple = self.scores.get("held_out"), self.baseline_scores.get("held_out")
+    def simple_is_better(self) -> bool | None:
+        """Whether the best simple estimator has the lower AEE on unseen domains; null where either has none."""
+        own, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
         if own is None or own.aee is None or simple is None or simple.aee is None:
             return None
         return simple.aee < own.aee - _SAME
 
+    @property
+    def expected_error(self) -> float | None:
+        """The error to expect on a domain without labels: the AEE on unseen domains with labels; null without any."""
+        return self.scores["held_out"].aee if "held_out" in self.scores else None
 
-def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, name: str) -> list[Headline]:
-    """One headline per model that has results for the named group, in the order of the sweep."""
-    group, estimator = id_of(groups, name), groups[name]["estimator"]
-    estimates = estimates.filter(pl.col("group") == group, pl.col("estimator") == estimator)
-    sweep = sweep.filter(pl.col("group") == group)
+
+def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
+    """One headline per model that has results for the group, in the order of the sweep."""
+    estimates = estimates.filter(pl.col("group") == group.group, pl.col("estimator") == group.estimator)
+    sweep = sweep.filter(pl.col("group") == group.group)
     return [
         _headline(
             model,
             estimates.filter(pl.col("model") == model),
             sweep.filter(pl.col("model") == model),
-            estimator,
+            group.estimator,
         )
         for model in sweep["model"].unique(maintain_order=True)
     ]
 
 
 def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
-    domains = estimates.with_columns(error=pl.col("estimated_accuracy") - pl.col("true_accuracy")).sort(
+    domains = estimates.with_columns(error=ERROR).sort(
         "role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True
     )
-    best = _best_baseline(sweep)
+    best = _best_simple(sweep)
     return Headline(
         model,
-        tuple(domains.iter_rows(named=True)),
+        tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
+        tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
         scores(sweep, estimator),
-        baseline_title(best) if best else None,
+        title(best) if best else None,
         scores(sweep, best) if best else {},
     )
 
@@ -82,9 +93,19 @@ def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 
 
-def _best_baseline(sweep: pl.DataFrame) -> str | None:
+def unstated(found: Sequence[Headline]) -> list[str]:
+    """One sentence for each model with domains without labels for whose estimates no error can be stated."""
+    return [
+        f"{headline.model}: no error can be stated, because no unseen domain has labels to compare an estimate with."
+        for headline in found
+        if headline.unlabelled and headline.expected_error is None
+    ]
+
+
+def _best_simple(sweep: pl.DataFrame) -> str | None:
+    """The estimator of least AEE on unseen domains that is none of the 48 configurations; the first name of equals."""
     unseen = sweep.filter(
-        pl.col("estimator").str.starts_with(baseline_name("")),
+        ~pl.col("estimator").is_in(CONFIGURATION_NAMES),
         pl.col("scope") == "held_out",
         pl.col("aee").is_not_null(),
     )

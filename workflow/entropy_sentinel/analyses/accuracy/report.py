@@ -1,21 +1,50 @@
 """The report of a study: one HTML page with everything in it, for a browser, a telephone and paper."""
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from entropy_sentinel.analyses.accuracy.figures import FIGURES
-from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, group_benchmarks, group_title, id_of
-from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, training_group
+from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
+from entropy_sentinel.analyses.accuracy.inputs import read_estimates
+from entropy_sentinel.analyses.accuracy.summary import labels, summarise
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
-from entropy_sentinel.report.tables import Table
+from entropy_sentinel.report.pages import read_fragment, render
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
+# What stages/label.py gives as the reason of a response to an item without a reference.
+_NO_REFERENCE = "no reference"
+
+
+def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str) -> None:
+    """Write the page and the summary.
+
+    `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
+    `generations` and `benchmarks`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html files.
+    `settings` has `label`, `groups`, `headline_group`, and `expected_items`, the published counts by benchmark.
+    """
+    estimates, sweep = read_estimates(files["estimates"]), SWEEP.read(files["sweep"])
+    text = summarise(estimates, sweep, settings["groups"], settings["headline_group"])
+    Path(summary).write_text(text, encoding="utf-8")
+    content = render_report(
+        **settings,
+        estimates=estimates,
+        sweep=sweep,
+        domains=DOMAINS.read(files["domains"]),
+        generations=[read_provenance(path) for path in files["generations"]],
+        benchmarks=[read_provenance(path) for path in files["benchmarks"]],
+        tables=files["tables"],
+        figures=files["figures"],
+    )
+    with whole_file(page) as partial:
+        partial.write_text(content, encoding="utf-8")
 
 
 def render_report(
@@ -28,81 +57,79 @@ def render_report(
     generations: Provenance,
     benchmarks: Provenance,
     expected_items: Mapping[str, int | None],
-    tables: Mapping[int, Table],
-    figures: Mapping[int, str | Path],
-    files: Sequence[str],
+    tables: Sequence[str | Path],
+    figures: Sequence[str | Path],
 ) -> str:
     """The report as HTML, the same for the same arguments.
 
-    `estimates` are frames ESTIMATES with `model` and `group` added, `sweep` and `domains` frames SWEEP and
-    DOMAINS. `generations` has a provenance dict per (model, benchmark), `benchmarks` one per benchmark,
-    `expected_items` the published counts. `tables` are
-    by number, `figures` the PNG files by number, `files` the names of the study's files.
+    `estimates`, `sweep` and `domains` are frames of these contracts. `generations` has a provenance dict per (model,
+    benchmark), `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and `figures` are the
+    .html files of exhibits, in the order shown.
     """
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATE.parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters["number"] = number
-    found = headlines(estimates, sweep, groups, headline_group)
-    return environment.get_template(TEMPLATE.name).render(
+    group = training_group(groups, headline_group)
+    found = headlines(estimates, sweep, group)
+    return render(
+        TEMPLATE,
+        title="Accuracy estimated from entropy",
         label=label,
-        group_title=group_title(headline_group),
-        trained_on=group_benchmarks(id_of(groups, headline_group)),
-        estimator=groups[headline_group]["estimator"],
+        group=group,
         headlines=found,
+        unlabelled=any(headline.unlabelled for headline in found),
+        unstated=unstated(found),
         verdicts={headline.model: verdict(headline) for headline in found},
         comparison=comparison(found),
+        labels=labels,
         scopes=SCOPES,
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
         counts=_counts(domains),
-        tables=[tables[key] for key in sorted(tables)],
-        figures=[(key, FIGURES[key].caption, _embedded(figures[key])) for key in sorted(figures)],
-        files=files,
+        tables=[read_fragment(path) for path in tables],
+        figures=[read_fragment(path) for path in figures],
     )
 
 
 def verdict(headline: Headline) -> str:
-    """One sentence: whether a baseline on a single feature does better than the estimator."""
-    if headline.baseline is None:
-        return "No single-feature baseline was run."
-    simple = headline.baseline_scores["held_out"]
-    scored = f"{headline.baseline} (AEE {number(simple.aee)}, rho {number(simple.rho)})"
-    match headline.baseline_is_better:
+    """One sentence: whether a simple estimator does better than the group's own."""
+    if headline.simple is None:
+        return "No simple estimator was run."
+    simple = headline.simple_scores["held_out"]
+    scored = f"{headline.simple} (AEE {number(simple.aee)}, rho {number(simple.rho)})"
+    match headline.simple_is_better:
         case None:
-            return f"The estimator has no AEE to compare with the best single-feature baseline, {scored}."
+            return f"The estimator has no AEE to compare with the best simple one, {scored}."
         case True:
-            return f"A single feature does better here: {scored}."
+            return f"A simple estimator does better here: {scored}."
         case False:
-            return f"No single-feature baseline does better; the best is {scored}."
+            return f"No simple estimator does better; the best is {scored}."
 
 
 def comparison(found: Sequence[Headline]) -> str:
-    """One sentence: for how many models a baseline on a single feature does better than the estimator."""
-    compared = [headline.baseline_is_better for headline in found if headline.baseline_is_better is not None]
+    """One sentence: for how many models a simple estimator does better than the group's own."""
+    compared = [headline.simple_is_better for headline in found if headline.simple_is_better is not None]
     if not compared:
-        return "The estimator was not compared with single-feature baselines."
+        return "The estimator was not compared with simple ones."
     return (
-        f"For {sum(compared)} of {len(compared)} models the best baseline on a single feature is closer to the "
-        "true accuracies than this estimator."
+        f"For {sum(compared)} of {len(compared)} models the best simple estimator is closer to the true accuracies "
+        "than this one."
     )
 
 
-def _counts(domains: pl.DataFrame) -> list[dict[str, object]]:
-    """The rows of DOMAINS with `cut_off`, the share of responses at the token limit, and the reasons as text."""
+def _counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of DOMAINS with `cut_off` (share of responses at the token limit), reasons as text, and `unlabelled`.
+
+    `unlabelled` says in words, in the place of counts, that a domain has no label at all; null where it has some.
+    """
     rows = []
     for row in domains.iter_rows(named=True):
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in json.loads(row["reasons"]).items())
-        cut_off = row["n_truncated"] / row["n_responses"] if row["n_responses"] else None
-        rows.append(row | {"cut_off": cut_off, "reasons": reasons or "-"})
+        reasons = json.loads(row["reasons"])
+        nothing = "no references" if reasons.get(_NO_REFERENCE) == row["n_responses"] else "no labels"
+        rows.append(
+            row
+            | {
+                "cut_off": row["n_truncated"] / row["n_responses"] if row["n_responses"] else None,
+                "reasons": "; ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "-",
+                "unlabelled": None if row["n_correct"] + row["n_incorrect"] else nothing,
+            }
+        )
     return rows
-
-
-def _embedded(png: str | Path) -> str:
-    """A PNG file as a data URL."""
-    return "data:image/png;base64," + base64.b64encode(Path(png).read_bytes()).decode("ascii")

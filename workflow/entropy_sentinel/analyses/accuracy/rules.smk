@@ -1,21 +1,38 @@
 # Needs: the estimates of all models and training groups; the observations of all models; where everything came from.
 # Makes: results/<study>/{judge}/sweep.parquet, AEE and rho of every estimator; auroc.parquet and domains.parquet, what
 #        separates correct from incorrect, and counts; tables/, figures/, report.html, summary.txt.
+# Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
+
+ACCURACY = CONFIG.analyses.accuracy
+ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
+ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
+ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
+ACCURACY_HEADLINE = expand(
+    ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
+)
 
 
-SHOW = CONFIG.analyses.accuracy
-HEADLINE = study.group_file(study.shown_groups(CONFIG)[SHOW.headline_group].group_id)
-TABLES = [int(name.split("_")[0]) for name in SHOW.tables if name[0].isdigit()]
-FIGURES = [int(name.split("_")[0]) for name in SHOW.figures]
+def accuracy_settings(*keys):
+    """What is shown: of it those settings that a family of exhibits is made from."""
+    return {
+        **{key: getattr(ACCURACY, key) for key in ("headline_group", *keys)},
+        "label": ACCURACY.label(CONFIG.study),
+        "groups": NAMED_GROUPS,
+    }
 
 
-rule sweep:
+def accuracy_code(script, *templates):
+    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
+    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
+
+
+rule accuracy_sweep:
     input:
         estimates=expand(ESTIMATES, model=MODELS, group=GROUP_FILES, allow_missing=True),
     output:
         SWEEP,
     log:
-        f"{LOGS}/{{judge}}/sweep.log",
+        f"{LOGS}/{{judge}}/accuracy_sweep.log",
     conda:
         "../../../../envs/cpu.yaml"
     threads: 1
@@ -23,21 +40,19 @@ rule sweep:
         mem_mb=4000,
         runtime=30,
     params:
-        *fingerprint("sweep.py"),
-        models=[model for model in MODELS for _ in GROUPS],
-        groups=[group for _ in MODELS for group in GROUPS],
+        *accuracy_code("sweep"),
     script:
-        "../../../scripts/sweep.py"
+        "scripts/sweep.py"
 
 
-rule domain_statistics:
+rule accuracy_domains:
     input:
         observations=expand(OBSERVATIONS, model=MODELS, allow_missing=True),
     output:
         auroc=AUROC,
         domains=DOMAINS,
     log:
-        f"{LOGS}/{{judge}}/domain_statistics.log",
+        f"{LOGS}/{{judge}}/accuracy_domains.log",
     conda:
         "../../../../envs/cpu.yaml"
     threads: 1
@@ -45,39 +60,21 @@ rule domain_statistics:
         mem_mb=4000,
         runtime=30,
     params:
-        *fingerprint("domain_statistics.py"),
-        models=MODELS,
+        *accuracy_code("domains"),
     script:
-        "../../../scripts/domain_statistics.py"
+        "scripts/domains.py"
 
 
-rule report:
+rule accuracy_tables:
     input:
-        template="workflow/entropy_sentinel/analyses/accuracy/report.html.j2",
         sweep=SWEEP,
         auroc=AUROC,
         domains=DOMAINS,
-        headline=expand(ESTIMATES, model=MODELS, group=HEADLINE, allow_missing=True),
-        observations=expand(OBSERVATIONS, model=SHOW.figure_model, allow_missing=True)[0],
-        generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
-        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
     output:
-        REPORT,
-        f"{RESULTS}/{{judge}}/summary.txt",
-        expand(
-            f"{RESULTS}/{{judge}}/tables/table_{{number}}.{{kind}}",
-            number=TABLES,
-            kind=["csv", "md", "tex"],
-            allow_missing=True,
-        ),
-        expand(
-            f"{RESULTS}/{{judge}}/figures/figure_{{number}}.{{kind}}",
-            number=FIGURES,
-            kind=["pdf", "png"],
-            allow_missing=True,
-        ),
+        expand("{table}.{kind}", table=ACCURACY_TABLES, kind=["csv", "md", "tex", "html"]),
     log:
-        f"{LOGS}/{{judge}}/report.log",
+        f"{LOGS}/{{judge}}/accuracy_tables.log",
     conda:
         "../../../../envs/cpu.yaml"
     threads: 1
@@ -85,18 +82,63 @@ rule report:
         mem_mb=4000,
         runtime=30,
     params:
-        *fingerprint("report.py"),
-        folder=lambda wildcards, output: os.path.dirname(output[0]),
-        tables=TABLES,
-        figures=FIGURES,
-        settings=dict(
-            **SHOW.model_dump(exclude={"labels", "tables", "figures"}),
-            label=SHOW.label(CONFIG.study),
-            models=MODELS,
-            benchmarks=BENCHMARKS,
-            groups=NAMED_GROUPS,
-            default=CONFIG.estimation.default,
-            expected_items={name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS},
-        ),
+        *accuracy_code("tables", "report/exhibits.html.j2"),
+        names=ACCURACY.tables,
+        settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
-        "../../../scripts/report.py"
+        "scripts/tables.py"
+
+
+rule accuracy_figures:
+    input:
+        sweep=SWEEP,
+        domains=DOMAINS,
+        estimates=ACCURACY_HEADLINE,
+        observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
+    output:
+        expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=["pdf", "png", "html"]),
+    log:
+        f"{LOGS}/{{judge}}/accuracy_figures.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *accuracy_code("figures", "report/exhibits.html.j2"),
+        names=ACCURACY.figures,
+        settings=accuracy_settings("figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
+    script:
+        "scripts/figures.py"
+
+
+rule accuracy_report:
+    input:
+        sweep=SWEEP,
+        domains=DOMAINS,
+        estimates=ACCURACY_HEADLINE,
+        generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
+        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        tables=expand("{table}.html", table=ACCURACY_TABLES),
+        figures=expand("{figure}.html", figure=ACCURACY_FIGURES),
+    output:
+        page=REPORT,
+        summary=f"{RESULTS}/{{judge}}/summary.txt",
+    log:
+        f"{LOGS}/{{judge}}/accuracy_report.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/report.html.j2"),
+        settings=accuracy_settings()
+        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}},
+    script:
+        "scripts/report.py"
+
+
+TARGETS += expand(REPORT, judge=JUDGES)

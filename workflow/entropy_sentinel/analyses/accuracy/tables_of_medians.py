@@ -1,6 +1,6 @@
 """Tables of medians and IQRs: over models (3, 9), groups and configurations (4, 5), groups (10).
 
-IQRs follow the quartile rule of the paper's Table 3 (`statistics.metrics.quartile_range`).
+IQRs follow the quartile rule of the paper's Table 3 (`statistics.spread.quartile_range`).
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     CONFIGURATION_NAMES,
     LARGEST_K,
     MEASURES,
-    against_baselines,
+    against_simple,
     fully_swept,
     group_accuracies,
     names_in,
@@ -19,14 +19,13 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     spread,
 )
 from entropy_sentinel.analyses.accuracy.headings import (
-    CLASSIFIER_TITLES,
     SCOPE_NOTE,
     SCOPES,
     Groups,
     group_benchmarks,
-    group_title,
+    training_group,
 )
-from entropy_sentinel.estimators.catalogue import parse
+from entropy_sentinel.estimators.catalogue import CLASSIFIERS, parse
 from entropy_sentinel.report.tables import Table, number_frame
 
 IQR_NOTE = "IQR: interquartile range, from two values on."
@@ -49,22 +48,22 @@ def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
     return dict(zip(_SPREAD_HEADINGS, values, strict=True))
 
 
-def table_3(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
-    """The default against the baselines on one feature each: median and IQR over models."""
-    picked, titles = against_baselines(sweep, groups, headline_group)
+def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+    """The default against the simple estimators: median and IQR over models."""
+    group = training_group(groups, headline_group)
+    picked, titles = against_simple(sweep, group)
     rows = [
         {"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)) for name, title in titles.items()
     ]
     return Table(
-        3,
-        f"The default estimator against baselines on a single feature: median and IQR over "
-        f"{picked['model'].n_unique()} models, training group {group_title(headline_group)}.",
+        f"The default estimator against simple estimators: median and IQR over {picked['model'].n_unique()} models, "
+        f"training group {group.title}.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
-        (SCOPE_NOTE, IQR_NOTE, f"Default: {groups[headline_group]['estimator']}.", *null_notes(picked)),
+        (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )
 
 
-def table_4(sweep: pl.DataFrame, default: str) -> Table:
+def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
     """Median AEE and IQR per model and group size, over groups and configurations."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     sources = {
@@ -91,7 +90,6 @@ def table_4(sweep: pl.DataFrame, default: str) -> Table:
                 rows.append(row)
     numbers = [f"k = {k}: {what}" for k in sizes for what in ("median AEE", "IQR")]
     return Table(
-        4,
         "AEE by the number k of training benchmarks: median and IQR over training groups and configurations, "
         "for all 48 configurations and for the default alone.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
@@ -99,7 +97,7 @@ def table_4(sweep: pl.DataFrame, default: str) -> Table:
     )
 
 
-def table_5(sweep: pl.DataFrame) -> Table:
+def table_5_design_choices(sweep: pl.DataFrame) -> Table:
     """Main effects of the four design choices, over models and the groups that ran all 48 configurations."""
     picked = fully_swept(sweep)
     rows = []
@@ -110,7 +108,6 @@ def table_5(sweep: pl.DataFrame) -> Table:
     groups = names_in(picked, "group")
     listed = "; ".join(map(group_benchmarks, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
     return Table(
-        5,
         "Main effects of the estimator's design: median and IQR over models and the training groups with all "
         f"48 configurations ({listed or 'none'}).",
         number_frame(rows, ["Factor", "Setting"], _SPREAD_HEADINGS),
@@ -129,7 +126,7 @@ def _design_choices() -> dict[str, dict[str, list[str]]]:
     for name in CONFIGURATION_NAMES:
         configuration = parse(name)
         settings = {
-            "Classifier": CLASSIFIER_TITLES[configuration.classifier],
+            "Classifier": CLASSIFIERS[configuration.classifier],
             "Calibration": "isotonic" if configuration.isotonic else "none",
             "Balancing": "yes" if configuration.balanced else "no",
             "Features": configuration.features.upper(),
@@ -139,7 +136,7 @@ def _design_choices() -> dict[str, dict[str, list[str]]]:
     return choices
 
 
-def table_9(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
     """Best and worst training group of each size, by the default's median AEE over models and all domains."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     ran = small.filter(pl.col("estimator") == default)
@@ -160,7 +157,6 @@ def table_9(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
         rows.append(row)
     incomplete = ran.filter(~complete)["group"].n_unique()
     return Table(
-        9,
         "Best and worst training group of each size k: median AEE over models of the default estimator.",
         number_frame(_best_and_worst(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
         (
@@ -192,7 +188,7 @@ def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def table_10(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
     """Leave one out: groups of all benchmarks but one, the default, per model over these groups."""
     n_benchmarks = domains["benchmark"].n_unique()
     picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
@@ -206,7 +202,6 @@ def table_10(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
         row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
         rows.append(row)
     return Table(
-        10,
         f"Trained on all benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (

@@ -1,0 +1,46 @@
+"""How much work a job does, by its rule and wildcards."""
+
+from pathlib import Path
+
+import pytest
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.jobs.work import Work
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    """The demo's work with 3 samples per item, 4 items of one benchmark and a damaged file of another."""
+    raw = read_config([ROOT / "config.yaml", ROOT / "demo" / "config.yaml"])
+    raw["generation"]["samples"] = 3
+    monkeypatch.chdir(ROOT)
+    config = load_config(raw, "test")
+    monkeypatch.chdir(tmp_path)
+    rows = {"item_id": [f"averages-0000{n}" for n in range(4)], "sample": [0] * 4, "label": [True] * 4}
+    LABELS.write(
+        LABELS.frame(rows | {"reason": [None] * 4, "answer": ["4"] * 4}),
+        "results/demo/benchmarks/averages.parquet",
+        {},
+    )
+    Path("results/demo/benchmarks/remainders.parquet").write_bytes(b"")
+    return Work(config, {"a+b": ("ppl", "mlp")})
+
+
+@pytest.mark.parametrize(
+    ("rule", "wildcards", "amount"),
+    [
+        ("benchmark", {"benchmark": "averages"}, (4, "items")),
+        ("generation", {"model": "m", "benchmark": "averages"}, (12, "responses")),
+        ("label", {"judge": "j", "model": "m", "benchmark": "averages"}, (12, "responses")),
+        ("feature", {"model": "m", "benchmark": "averages"}, (12, "responses")),
+        ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (20, "estimates")),
+        ("report", {"judge": "j"}, None),
+        ("generation", {"model": "m", "benchmark": "remainders"}, None),
+        ("generation", {"model": "m", "benchmark": "percentages"}, None),
+    ],
+)
+def test_work_of_a_job(work: Work, rule: str, wildcards: dict[str, str], amount: tuple[int, str] | None) -> None:
+    assert work(rule, wildcards) == amount

@@ -1,0 +1,81 @@
+"""How figures are written, and the names beside points."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.transforms import Bbox
+
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.figures import Drawing, message, new_figure, style, write_figure
+from entropy_sentinel.report.point_names import name_points
+
+NAMES = ["one-digit-addition", "running-total", "counting-on", "averages", "shopping-change", "multiply-then-add"]
+CROWDED = [(1.0, 1.0), (1.0, 0.997), (0.97, 0.993), (0.83, 0.94), (0.52, 0.73), (0.51, 0.67)]
+
+
+@pytest.fixture
+def axes() -> Axes:
+    """A panel as wide as those of Figure 3."""
+    panel = new_figure(3.9, 3.9, "").add_subplot()
+    panel.set(xlim=(-0.03, 1.07), ylim=(-0.03, 1.07), aspect="equal")
+    panel.figure.draw_without_rendering()
+    return panel
+
+
+@pytest.mark.parametrize("label", ["costs $5_$", "costs $5 and $6", r"C:\new^{2}", "100 % #1 & ~"])
+def test_labels_are_shown_as_they_are(label, tmp_path):
+    with style():
+        figure = message(label, label)
+        figure.add_subplot().set_title(label)
+    write_figure(Exhibit("figure", "1_x", "X"), Drawing(figure, "Caption."), tmp_path)
+    assert not any(text.get_parse_math() for text in figure.texts)
+    assert not figure.axes[0].title.get_parse_math()
+    assert (tmp_path / "figure_1_x.png").stat().st_size > 1000
+
+
+def test_style_leaves_no_trace():
+    before = dict(rcParams)
+    with style():
+        assert rcParams["pdf.fonttype"] == 42
+    assert dict(rcParams) == before
+
+
+def overlaps(axes: Axes, points: list[tuple[float, float]]) -> list[tuple[Bbox, Bbox]]:
+    boxes = [text.get_window_extent() for text in axes.texts]
+    markers = [Bbox((pixel - 5, pixel + 5)) for pixel in axes.transData.transform(points)]
+    pairs = [*combinations(boxes, 2), *((box, marker) for box in boxes for marker in markers)]
+    return [pair for pair in pairs if pair[0].overlaps(pair[1])]
+
+
+def test_names_in_a_corner_cover_neither_each_other_nor_points(axes):
+    name_points(axes, CROWDED, NAMES, 7.5)
+    assert [text.get_text() for text in axes.texts] == NAMES
+    assert not overlaps(axes, CROWDED)
+
+
+def test_lines_lead_from_names_to_their_points(axes):
+    name_points(axes, CROWDED, NAMES, 7.5)
+    ends = [np.array(line.get_path().vertices[-1]) for line in axes.patches if isinstance(line, FancyArrowPatch)]
+    assert ends, "names that are apart from their points have lines"
+    for end in ends:
+        distances = np.linalg.norm(axes.transData.transform(CROWDED) - axes.transData.transform(end), axis=1)
+        assert distances.min() < 1
+
+
+def test_names_stand_at_the_same_places_twice(axes):
+    places = []
+    for _ in range(2):
+        name_points(axes, CROWDED, NAMES, 7.5)
+        places.append([text.get_position() for text in axes.texts])
+        for artist in (*axes.texts, *axes.patches):
+            artist.remove()
+    assert places[0] == [pytest.approx(place, abs=1e-9) for place in places[1]]
+
+
+def test_no_names_are_no_trouble(axes):
+    name_points(axes, [], [], 7.5)
+    assert not axes.texts

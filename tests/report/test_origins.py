@@ -1,0 +1,48 @@
+"""What was run, sorted into what is shared and what differs."""
+
+from entropy_sentinel.report.origins import miscounts, origins
+
+GENERATIONS = [
+    {
+        "model": model,
+        "benchmark": benchmark,
+        "weights": f"models/{model}",
+        "revision": None,
+        "sampling": {"temperature": 0.5, "max_tokens": 128},
+        "engine": "vllm",
+        "engine_version": "0.11.0",
+        "logprobs_mode": "raw_logprobs",
+        "prompts_hash": f"hash of {benchmark}",
+    }
+    for model in ("tiny-a", "tiny-b")
+    for benchmark in ("arithmetic", "logic")
+]
+
+
+def test_origins_tell_shared_settings_from_those_that_differ():
+    found = origins(GENERATIONS, "model")
+    assert ("sampling temperature", "0.5") in found.shared
+    assert ("logprobs mode", "raw_logprobs") in found.shared
+    assert "revision" not in dict(found.shared), "an empty setting is not shown"
+    assert found.headings == ("model", "weights")
+    assert found.rows == (("tiny-a", "models/tiny-a"), ("tiny-b", "models/tiny-b"))
+    assert found.conflicts == ()
+
+
+def test_origins_report_a_conflict_within_a_model():
+    changed = [*GENERATIONS[:-1], GENERATIONS[-1] | {"engine_version": "0.12.0"}]
+    found = origins(changed, "model")
+    assert found.conflicts == ("tiny-b: engine version differs between files: 0.11.0, 0.12.0.",)
+    assert found.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
+
+
+def test_conflict_is_reported_where_all_models_have_it():
+    changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
+    found = origins(changed, "model")
+    assert len(found.conflicts) == 2
+
+
+def test_another_number_of_items_than_published_is_a_warning():
+    benchmarks = [{"benchmark": "a", "items_in_source": 24}, {"benchmark": "b", "items_in_source": 7}]
+    assert miscounts(benchmarks, {"a": 25, "b": 7, "c": 1}) == ("a: 24 items, the published count is 25.",)
+    assert miscounts(benchmarks, {"a": None}) == ()

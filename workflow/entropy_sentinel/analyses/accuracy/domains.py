@@ -1,0 +1,59 @@
+"""Stage `domains`: what separates correct from incorrect responses of a domain, and how many of each it has."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
+from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.statistics.auroc import auroc
+
+
+def write_domains(observations: Sequence[str], auroc_output: str, domains_output: str) -> None:
+    """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files."""
+    frame = pl.concat(map(OBSERVATIONS.read, observations))
+    parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
+    AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
+    DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})
+
+
+def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows of contract AUROC for one domain of one model, over its rows with a label and features."""
+    usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
+    correct = usable["label"].to_numpy()
+    for feature in CATALOGUE.values():
+        value, reason = auroc(usable[feature.name].to_numpy(), correct, feature.confident)
+        yield {
+            **_domain(observations),
+            "feature": feature.name,
+            "auroc": value,
+            "n_correct": int(correct.sum()),
+            "n_incorrect": int((~correct).sum()),
+            "reason": reason,
+        }
+
+
+def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
+    """The row of contract DOMAINS for one domain of one model."""
+    label, featureless = observations["label"], observations["feature_reason"].is_not_null()
+    usable = observations.filter(label.is_not_null() & ~featureless)
+    reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
+    return {
+        **_domain(observations),
+        "n_responses": len(observations),
+        "n_correct": label.sum(),
+        "n_incorrect": (~label).sum(),
+        "n_unlabelled": label.null_count(),
+        "n_featureless": featureless.sum(),
+        "n_truncated": (observations["finish_reason"] == "length").sum(),
+        "mean_tokens": observations["n_tokens"].mean(),
+        "accuracy": usable["label"].mean(),
+        "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
+    }
+
+
+def _domain(observations: pl.DataFrame) -> dict[str, str]:
+    return observations.select("model", "benchmark").row(0, named=True)

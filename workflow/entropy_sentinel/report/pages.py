@@ -1,0 +1,38 @@
+"""HTML: pages, and the fragments of tables and figures that pages are put together from. All text is escaped."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from entropy_sentinel.report.numbers import number
+
+_HERE = Path(__file__).parent
+
+
+def render(template: str | Path, **content: object) -> str:
+    """A page from a template, which can extend `page.html.j2` and import `exhibits.html.j2` of this folder."""
+    template = Path(template)
+    return _environment(template.parent).get_template(template.name).render(**content)
+
+
+def fragment(kind: str, *content: object) -> str:
+    """The HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
+    return str(getattr(_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
+
+
+def read_fragment(path: str | Path) -> Markup:
+    """A fragment that `fragment` has made, for a page: it is escaped already."""
+    return Markup(Path(path).read_text(encoding="utf-8"))
+
+
+def _environment(folder: Path) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader([folder, _HERE]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters["number"] = number
+    return environment
