@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from dry_runs import dry_run
 from workflow_runs import Project, job_counts
+
+pytestmark = pytest.mark.slow
 
 
 def test_full_study_has_its_jobs(tmp_path: Path) -> None:

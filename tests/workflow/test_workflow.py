@@ -17,6 +17,8 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 AFTER_FEATURES = {"feature": 3, "observation": 1, "estimate": 4, "sweep": 1, "domain_statistics": 1, "report": 1}
