@@ -7,8 +7,10 @@ INSTALLED := $(VENV)/installed
 .PHONY: demo test test-fast check plan progress clean
 
 # The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
-# the first; holding it, nothing else is running, and a lock that a killed Snakemake left behind can go.
+# the first; holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it
+# left behind is waited for by the one that takes its place.
 demo: $(INSTALLED)
+	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
 	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt'
 	@echo 'The whole report: results/demo/math-verify/report.html'

@@ -1,6 +1,8 @@
 """Synthetic arithmetic word problems in ten domains of graded difficulty.
 
-``python demo/problems.py`` writes ``demo/benchmarks/<domain>.jsonl``: 200 test problems per domain.
+``python demo/problems.py`` writes ``demo/benchmarks/<domain>.jsonl``: 200 test problems per domain. And
+``demo/benchmarks/mixed.jsonl``, 200 more from all domains, questions alone: traffic that nobody has labelled. Its
+answers go to ``demo/truth/mixed.jsonl``, which a test reads and the pipeline never does.
 
 Training and test problems never share their numbers: a problem is identified by its domain and its
 numbers (sorted where the operands commute), the identity is hashed, and one fifth of the hash space
@@ -200,6 +202,20 @@ DOMAINS: dict[str, Domain] = {
     ),
 }
 
+# Problems of each domain in the mixed benchmark. Traffic is not uniform: easy questions are asked most.
+MIX = {
+    "one-digit-addition": 44,
+    "averages": 34,
+    "multiply-then-add": 30,
+    "running-total": 24,
+    "shopping-change": 20,
+    "counting-on": 16,
+    "percentages": 12,
+    "three-digit-subtraction": 10,
+    "remainders": 6,
+    "two-digit-multiplication": 4,
+}
+
 
 def in_test(identity: str) -> bool:
     """Whether a problem belongs to the test, from a hash that is the same on every machine."""
@@ -244,16 +260,42 @@ def held_out(name: str, count: int, seed: int) -> list[Problem]:
     return list(distinct.values())
 
 
-def write_benchmarks(folder: Path, count: int = 200, seed: int = 2026) -> None:
-    """Write one JSON-lines file per domain: id, question, answer, solution."""
-    folder.mkdir(parents=True, exist_ok=True)
+def mixed(count: int, seed: int) -> list[Problem]:
+    """Test problems of all domains in the shares of MIX, shuffled.
+
+    They are those that follow the first ``count`` of each domain in its stream, so no question is among these.
+    """
+    problems = [problem for name, share in MIX.items() for problem in held_out(name, count + share, seed)[count:]]
+    random.Random(f"{seed} mixed").shuffle(problems)
+    return problems
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, str]]) -> None:
+    """Write a JSON Lines file, the same bytes on every machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8", newline="\n")
+
+
+def write_benchmarks(demo: Path, count: int = 200, seed: int = 2026) -> None:
+    """Write one file per domain (id, question, answer, solution), the mixed one (question) and its truth
+    (question, answer, domain) below the folder ``demo``.
+    """
     for name in DOMAINS:
-        with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-            for i, problem in enumerate(held_out(name, count, seed)):
-                row = {"id": f"{name}-{i:03d}", "question": problem.question}
-                row |= {"answer": problem.answer, "solution": problem.solution}
-                file.write(json.dumps(row) + "\n")
+        rows = [
+            {
+                "id": f"{name}-{i:03d}",
+                "question": problem.question,
+                "answer": problem.answer,
+                "solution": problem.solution,
+            }
+            for i, problem in enumerate(held_out(name, count, seed))
+        ]
+        write_rows(demo / "benchmarks" / f"{name}.jsonl", rows)
+    problems = mixed(count, seed)
+    write_rows(demo / "benchmarks" / "mixed.jsonl", [{"question": problem.question} for problem in problems])
+    truth = [{"question": problem.question, "answer": problem.answer, "domain": problem.domain} for problem in problems]
+    write_rows(demo / "truth" / "mixed.jsonl", truth)
 
 
 if __name__ == "__main__":
-    write_benchmarks(Path(__file__).parent / "benchmarks")
+    write_benchmarks(Path(__file__).parent)

@@ -239,6 +239,4 @@ def test_gpus_of_a_job_follow_its_parallelism() -> None:
 
 def test_schema_file_has_not_drifted() -> None:
     schema = ROOT / "workflow" / "schemas" / "config.schema.json"
-    assert schema.read_text() == json_schema(), (
-        "run: entropy-sentinel schema --output workflow/schemas/config.schema.json"
-    )
+    assert schema.read_text() == json_schema(), "run: entropy-sentinel schema -o workflow/schemas/config.schema.json"

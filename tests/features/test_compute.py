@@ -189,6 +189,11 @@ def test_response_that_is_not_whole_has_no_features_and_the_first_reason(respons
     assert [found[name] for name in FEATURES] == [None] * 17
 
 
+def test_a_refused_request_has_its_reason():
+    refused = frame(EMPTY, ([0.0], [CERTAIN])).with_columns(finish_reason=pl.Series(["refused: too long", "stop"]))
+    assert compute_features(refused)["reason"].to_list() == ["refused: too long", None]
+
+
 def test_empty_response_has_no_clamped_tokens():
     assert row(*EMPTY)["clamped_tokens"] == 0
 

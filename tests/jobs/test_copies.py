@@ -31,7 +31,7 @@ def test_a_copy_elsewhere_is_refused(project: Project, tmp_path: Path, monkeypat
 def test_the_tree_installed_editable_is_the_tree(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`pip install -e` puts the folder `workflow` on the path; a link to it is the same folder. The first on it wins."""
+    """`pip install -e` puts the folder `workflow` on the path; a link to it is that one. The first on it wins."""
     (tmp_path / "linked").symlink_to(project.folder / "workflow")
     shutil.copytree(ROOT / "workflow" / "entropy_sentinel", tmp_path / "entropy_sentinel")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'linked'}:{tmp_path}")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.errors import ContractError, DamagedFileError
 from entropy_sentinel.frames.label import LABELS
@@ -53,6 +54,15 @@ def test_what_a_file_says_of_itself_must_fit_its_place(template: str, said: dict
     with pytest.raises(ContractError) as error:
         check_inputs(["no/such/place.parquet", path])
     assert f"{path}: must be of {refused}: was it copied from another place? Delete it" in str(error.value)
+
+
+def test_files_of_groups_with_long_names_are_in_place() -> None:
+    group = "+".join(f"benchmark-number-{n:03d}" for n in range(20))
+    path = Layout("s").estimates.format(**NAMES | {"group": group_file(group)})
+    assert group not in path
+    check_inputs([write(path, group=group)])
+    with pytest.raises(ContractError, match="must be of group"):
+        check_inputs([write(path, group=group[:-1])])
 
 
 def test_labels_of_another_benchmark_are_told_by_their_item_ids() -> None:

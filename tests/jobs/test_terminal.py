@@ -1,11 +1,15 @@
 """What a run of Snakemake says on the terminal of jobs that end and of jobs that die, whatever they die of."""
 
+import logging
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from entropy_sentinel.jobs.terminal import JobLines
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
@@ -134,3 +138,57 @@ def test_quiet_all_says_nothing_but_keeps_the_cause(tmp_path: Path) -> None:
     done = run(tmp_path, {"killed": DEATHS["killed"][0]}, "--quiet", "all")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert (tmp_path / "logs" / "killed.log").read_text() == f"FAILED: {DEATHS['killed'][1]}\n"
+
+
+class Executor:
+    """Events as Snakemake's logger gets them from an executor on a cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        self.logger = logging.getLogger("snakemake.logging")
+        workflow = SimpleNamespace(dryrun=False, is_main_process=True)
+        self.lines = JobLines(workflow, lambda rule, wildcards: None, self.logger)
+        self.folder = folder
+
+    def event(self, event: str, **fields: object) -> None:
+        self.lines.handle(logging.makeLogRecord({"event": event, "name": "snakemake.logging", **fields}))
+
+    def begin(self, jobid: int, group: str, log: str = "") -> str:
+        path = self.folder / f"{jobid}.log"
+        self.event(
+            "job_info", jobid=jobid, rule_name="estimate", wildcards={"model": "m", "group": group}, log=[str(path)]
+        )
+        if log:
+            path.write_text(log)
+        return str(path)
+
+
+def test_slurms_word_counts_where_a_job_says_nothing(tmp_path: Path) -> None:
+    slurm = Executor(tmp_path)
+    logs = [slurm.begin(1, "a", "INFO: half\n"), "logs/slurm/7.log"]
+    slurm.event(
+        "job_error",
+        jobid=1,
+        rule_name="estimate",
+        rule_msg="SLURM-job '7' failed.\nOUT_OF_MEMORY",
+        log=logs,
+        indent=False,
+    )
+    assert slurm.lines.failures == [
+        f"FAILED estimate m, a: SLURM-job '7' failed. OUT_OF_MEMORY; log: {logs[0]}, logs/slurm/7.log"
+    ]
+    assert (tmp_path / "1.log").read_text() == "INFO: half\n"
+
+
+def test_of_a_group_those_jobs_are_shown_that_died(tmp_path: Path) -> None:
+    slurm = Executor(tmp_path)
+    well, died = slurm.begin(1, "a", "INFO: done\n"), slurm.begin(2, "b", "FAILED: KeyError: 'a'\n")
+    never = slurm.begin(3, "c")
+    info = [{"jobid": jobid, "log": [log]} for jobid, log in ((1, well), (2, died), (3, never))]
+    slurm.event("group_error", groupid="estimate_m", job_error_info=info, aux_logs=["logs/slurm/8.log"])
+    for jobid in (1, 2, 3):
+        slurm.event("job_error", jobid=jobid, rule_name="estimate", rule_msg=None, log=[], indent=True)
+    assert slurm.lines.failures == [f"FAILED estimate m, b: KeyError: 'a'; log: {died}"]
+    slurm.event("group_error", groupid="estimate_m", job_error_info=[info[0], info[2]], aux_logs=["logs/slurm/9.log"])
+    assert slurm.lines.failures[1:] == [
+        "FAILED group estimate_m: failed as a whole, 2 jobs, and none says why; log: logs/slurm/9.log"
+    ]

@@ -22,6 +22,7 @@ def small_study(benchmarks: Sequence[str] = ("gsm8k", "svamp"), **changes: Any) 
     raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": list(benchmarks), "groups": ["extremes"]}
     raw["run"]["sizes"] = [{"size": 1}]
     raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}
+    raw["analyses"] = {}
     return raw
 
 
@@ -39,7 +40,7 @@ def make(path: str | Path, age_s: float, columns: Mapping[str, Sequence[Any]] | 
 
 def make_all(config: Config, age_s: float = 5000) -> None:
     """Every file of the study, each stage a minute after the one before it."""
-    groups = study_files(config).axes["group"]
+    groups = study_files(config).axes["group_id"]
     pairs = [(model, group) for model in config.run.models for group in groups]
     held = {
         "generations": {"n_tokens": [200] * 100},

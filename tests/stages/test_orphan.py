@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from test_generation import SETTINGS, benchmark, response
 
@@ -161,13 +162,15 @@ def test_an_output_without_hard_links_is_not_generated_again(
 
 
 def test_what_a_killed_job_has_answered_is_taken_over(jobs: Jobs) -> None:
-    """At once, though a process of its engine still lives."""
+    """At once, though a process of its engine still lives, which is killed: it may hold the GPU's memory."""
     orphan = jobs.start_orphan(leave_child=True)
     other = jobs.start("other")
     wait_for(lambda: "waiting" in jobs.log("other"))
     orphan.kill()
     assert end(orphan, other) == [-signal.SIGKILL, 0]
-    os.kill(int(jobs.asked.with_name("child").read_text()), signal.SIGKILL)
+    child = int(jobs.asked.with_name("child").read_text())
+    assert f"killing process {child}" in jobs.log("other")
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     jobs.check_whole()
     assert N_RESPONSES <= jobs.n_asked() <= N_RESPONSES + 2
 

@@ -25,10 +25,16 @@ ConfigFiles = Annotated[
 
 
 def load_study(files: Iterable[Path]) -> "Config":
-    """The checked config of `files` over the working folder's config.yaml; ConfigError where it has none."""
+    """The checked config of `files` over the working folder's config.yaml; what it leaves out is said on stderr.
+
+    Raises ConfigError for an error in it, and where the folder has no config.yaml.
+    """
     from entropy_sentinel.config.config import load_config, read_config
 
     if not Path(BASE).is_file():
         raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
     paths = [Path(BASE), *files]
-    return load_config(read_config(paths), " + ".join(map(str, paths)))
+    config = load_config(read_config(paths), " + ".join(map(str, paths)))
+    for line in config.left_out:
+        typer.echo(line, err=True)
+    return config

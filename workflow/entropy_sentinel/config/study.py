@@ -38,6 +38,14 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
+def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+    return {
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        for name in config.run.groups
+    }
+
+
 def group_files(config: Config) -> dict[str, str]:
     """The ids of all training groups by the name of their files, the `{group}` wildcard."""
     return {group_file(group): group for group in training_groups(config)}
@@ -54,14 +62,6 @@ def shown_groups(config: Config) -> dict[str, Group]:
         return {name: config.groups[name] for name in config.run.groups}
     group = first_group(config)
     return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
-
-
-def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
-    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
-    return {
-        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
-        for name in config.run.groups
-    }
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:

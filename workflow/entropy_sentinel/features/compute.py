@@ -5,7 +5,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURES, NLL, H
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.frames.generation import SIGNAL, TOP_K
+from entropy_sentinel.frames.generation import REFUSED, SIGNAL, TOP_K
 
 # Servers write -inf, or -9999 in its place, for a token of probability 0.
 ZERO_PROBABILITY = -9999.0
@@ -110,8 +110,8 @@ def _reason() -> pl.Expr:
         f"mean log-probability below -{LARGEST_MEAN_NLL:.0f}: no sampler draws such tokens": NLL.mean()
         > LARGEST_MEAN_NLL,
     }
-    found = None
+    finish = pl.col("finish_reason").first()
+    found = pl.when(finish.str.starts_with(REFUSED)).then(finish)
     for reason, holds in reasons.items():
-        found = pl.when(holds) if found is None else found.when(holds)
-        found = found.then(pl.lit(reason))
+        found = found.when(holds).then(pl.lit(reason))
     return found

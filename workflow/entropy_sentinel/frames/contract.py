@@ -107,7 +107,13 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
     """Reading of the file `path` in this block fails, if it does, with a DamagedFileError that says what to do."""
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        UnicodeError,
+        json.JSONDecodeError,
+    ) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
         raise DamagedFileError(
             f"{path}: must be {what}, {_damage(Path(path), error)}; delete it: it is made again where needed"

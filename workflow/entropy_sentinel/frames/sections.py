@@ -25,6 +25,12 @@ def _no_switch(value: Any) -> Any:
     return value
 
 
+def _whole(value: Any) -> Any:
+    if isinstance(value, bool | float):
+        raise ValueError("must be a whole number")
+    return value
+
+
 def _not_empty(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty; null, or leaving the key out, stands for none")
@@ -54,12 +60,12 @@ DISTINCT = AfterValidator(_distinct)
 Names = Annotated[list[Name], DISTINCT]
 # A commit, tag or branch of git.
 Revision = Annotated[str, StringConstraints(pattern=r"^[\w.][\w./+-]*$", max_length=200)]
-Whole = Annotated[int, BeforeValidator(_no_switch)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 Number = Annotated[float, BeforeValidator(_no_switch)]
 # Counts fit the columns and the sizes of arrays that they go into.
-Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_no_switch)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
 # NumPy's generators, and so scikit-learn's, take no larger one.
-Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_no_switch)]
+Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_whole)]
 # Handed on to another package as it is; kept in JSON beside the results.
 Free = dict[str, JsonValue]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from entropy_sentinel.config.layout import STAGE_FOLDERS, Layout
+from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import whose
 from entropy_sentinel.frames.errors import ContractError
 
@@ -17,7 +18,7 @@ def check_inputs(paths: Iterable[str]) -> None:
     for path in paths:
         for name, wanted in place(path).items():
             for found in whose(path, name, _stage(path)):
-                if found != wanted:
+                if (group_file(found) if name == "group" else found) != wanted:
                     raise ContractError(
                         f"{path}: must be of {name} '{wanted}', is of '{found}': was it copied from another place? "
                         "Delete it: the right one is made where needed"

@@ -33,8 +33,7 @@ class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
     `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` the answers are not labelled, nothing is trained on them, and
-    accuracy is estimated alone.
+    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it.
     """
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
@@ -49,7 +48,7 @@ class Benchmark(Settings):
         None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
     )
     question: list[str] = Field(min_length=1, description="format strings of the question")
-    reference: list[str] = Field([], description="format strings of the reference answer; none: it has no references")
+    reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
     reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")

@@ -19,11 +19,11 @@ import polars as pl
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Engine, Response
+from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
 from entropy_sentinel.jobs.servers import announced_server
-from entropy_sentinel.jobs.temporary import job_temporary
 from entropy_sentinel.sources.made_elsewhere import import_generations
 from entropy_sentinel.stages.parts import Parts
 

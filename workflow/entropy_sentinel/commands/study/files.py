@@ -31,7 +31,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "report": ("benchmarks", "generations", "observations", "sweep"),
 }
 # Files that gather others: the column that says which, and the axis that it must be.
-_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group"}}
+_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group_id"}}
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ def study_files(config: Config) -> StudyFiles:
         "benchmark": run.benchmarks,
         "judge": run.judges,
         "group": list(group_files(config)),
+        "group_id": list(group_files(config).values()),
         "name": list(kept_estimators(config)),
     }
     stages = {

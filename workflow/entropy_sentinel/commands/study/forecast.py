@@ -10,7 +10,7 @@ from entropy_sentinel.commands.study.responses import Responses, responses
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
-from entropy_sentinel.config.study import gpus, labels_file, training_groups
+from entropy_sentinel.config.study import gpus, group_files, labels_file, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.report.terminal import Part, table
 
@@ -85,10 +85,11 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
 def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
     """Estimates to be made of a model; one that runs n of the 48 configurations is counted as n / 48."""
     template, names = Layout(config.study).estimates, {configuration.name for configuration in CONFIGURATIONS}
+    estimators = training_groups(config)
     return sum(
-        len(names & set(estimators)) / len(names)
+        len(names & set(estimators[group_id])) / len(names)
         for judge in config.run.judges
-        for group, estimators in training_groups(config).items()
+        for group, group_id in group_files(config).items()
         if Path(template.format(judge=judge, model=model, group=group)) in files.to_make
     )
 

@@ -1,9 +1,7 @@
 """What a model's responses take: as measured in finished files where there are any, else as the config says."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -41,7 +39,7 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
     all_traces = sum(traces.values(), Traces())
     found = {}
     for model, own in traces.items():
-        said = _said(config, model)
+        said = config.models[model].rates
         values = config.rates.model_dump() | all_traces.rates | said | own.rates
         origin = "config"
         if own.tokens:
@@ -50,13 +48,6 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
             origin = "others' files"
         found[model] = (Rates(**values), origin)
     return found
-
-
-def _said(config: Config, model: str) -> dict[str, Any]:
-    """What the config says of this model's rates alone."""
-    said: Any = getattr(config.models[model], "rates", None) or {}
-    values: Mapping[str, Any] = said if isinstance(said, Mapping) else said.model_dump()
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _traces(config: Config, model: str, files: StudyFiles) -> Traces:

@@ -1,0 +1,97 @@
+"""Configs that a person could write by mistake, or somebody on purpose: `config.yaml` of this folder."""
+
+import json
+import resource
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from attack_cases import PLANTED, ROOT, Case, at, attack, cases, expand, text
+
+from entropy_sentinel.config import study
+from entropy_sentinel.config.config import Config, load_config, read_config
+from entropy_sentinel.config.layout import Layout
+
+# File systems allow 255 bytes; files are written beside their name, with a few letters more.
+LONGEST_NAME = 200
+# Enough to import what reads a config, too little for what an alias bomb makes of a kilobyte.
+MEMORY = 2 << 30
+
+READ = "from entropy_sentinel.config.config import load_config, read_config; load_config(read_config({files}))"
+
+
+def files(case: Case, folder: Path) -> list[str]:
+    """The paper's study, and over it what the case says: a mapping, or the text of a file."""
+    over = folder / "over.yaml"
+    if "hex" in case:
+        over.write_bytes(bytes.fromhex(case["hex"]))
+    elif "text" in case:
+        over.write_text(text(case["text"]))
+    elif "over" in case:
+        over.write_text(yaml.safe_dump(expand(case["over"])))
+    return [str(ROOT / "config.yaml"), str(over)]
+
+
+def usable(config: Config) -> None:
+    """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
+    run, layout, groups = config.run, Layout(config.study), study.group_files(config)
+    settings: list[Any] = [study.judge_settings(config, judge) for judge in run.judges]
+    settings += [study.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
+    settings += [study.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
+    assert PLANTED not in json.dumps(settings, allow_nan=False)
+    names = {"judge": run.judges[0], "model": run.models[0]}
+    paths = [layout.generations.format(**names, benchmark=benchmark) for benchmark in run.benchmarks]
+    paths += [layout.estimates.format(**names, group=group) for group in groups]
+    assert max(len(part.encode()) for path in paths for part in Path(path).parts) <= LONGEST_NAME
+    for model in run.models:
+        study.gpus(config, model)
+
+
+@cases("config.yaml")
+def test_config(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+    def load() -> Config:
+        config = load_config(read_config(files(case, tmp_path)), "my.yaml")
+        usable(config)
+        return config
+
+    config = attack(case["expect"], load)
+    found = config.model_dump() if config else {}
+    for path, value in (case["expect"].get("ok") or {}).items():
+        assert at(found, path) == value
+
+
+@pytest.mark.parametrize("kind", ["lists", "mappings"])
+def test_alias_bomb_takes_no_memory(kind: str, tmp_path: Path) -> None:
+    """Each line names the one before it ten times: written out, 10^12 words, at the top or as a value."""
+    lines = [f"a{i}: &a{i} " + _ten(f"*a{i - 1}" if i else "x", kind) for i in range(12)]
+    top, label = tmp_path / "top.yaml", tmp_path / "label.yaml"
+    top.write_text("\n".join(lines))
+    label.write_text(
+        top.read_text()
+        + "\nanalyses: {accuracy: {labels: {paper: *a11}}}\nmodels: {qwen3-4b: {engine_args: {a: *a11}}}\n"
+    )
+    for file in (top, label):
+        program = READ.format(files=[str(ROOT / "config.yaml"), str(file)])
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONPATH": str(ROOT / "workflow"), "POLARS_MAX_THREADS": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 1
+        assert "errors.ConfigError: " in done.stderr, done.stderr[-500:]
+        assert "MemoryError" not in done.stderr
+        assert len(done.stderr) < 10_000
+
+
+def _ten(what: str, kind: str) -> str:
+    many = [f"k{i}: {what}" if kind == "mappings" else what for i in range(10)]
+    return "{" + ", ".join(many) + "}" if kind == "mappings" else "[" + ", ".join(many) + "]"
