@@ -74,7 +74,7 @@ def test_without_any_reference_there_is_no_judge(tmp_path: Path) -> None:
     write_labels(*write_inputs(tmp_path, [None, None]), {"kind": "broken"}, str(output))
     assert LABELS.read(output)["reason"].to_list() == ["no reference"] * 2
     assert read_provenance(output)["judge_version"] is None
-    with pytest.raises(AssertionError, match="broken"):
+    with pytest.raises(KeyError, match="broken"):
         write_labels(*write_inputs(tmp_path, [None, "4"]), {"kind": "broken"}, str(output))
 
 

@@ -67,7 +67,7 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
         header, payload = header | {"reason": estimator.reason}, b""
     else:
         payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
-    content = json.dumps(header, sort_keys=True).encode() + b"\n" + payload
+    content = json.dumps(header).encode() + b"\n" + payload
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
         partial.write_bytes(b"\n".join([MAGIC, digest, content]))

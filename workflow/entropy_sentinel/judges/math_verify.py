@@ -3,7 +3,7 @@
 import importlib.metadata
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from math_verify import parse, verify
@@ -49,6 +49,11 @@ class MathVerifyJudge:
             return Verdict(None, answer=boxed, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system: anything can come out
             return Verdict(None, answer=boxed, reason=f"comparison failed: {type(error).__name__}")
+
+
+def make(settings: Mapping[str, Any]) -> MathVerifyJudge:
+    """The judge, which has no settings."""
+    return MathVerifyJudge()
 
 
 def _compare(reference: str, boxed: str | None, response: str) -> Verdict:

@@ -1,7 +1,7 @@
-"""Who labels: the config's section `judges`. A judge of another kind is one more class here."""
+"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `KINDS`."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
@@ -11,6 +11,8 @@ from entropy_sentinel.frames.sections import Settings, Text
 class MathVerify(Settings):
     """Symbolic comparison of the final answer."""
 
+    # Where the judge is made: a function `make(settings)`.
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
@@ -21,6 +23,9 @@ class LabelsFile(Settings):
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
     path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
+
+
+KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "file": LabelsFile}
 
 
 def _given(judge: Any) -> Any:
@@ -35,9 +40,11 @@ def _kind(judge: Any) -> str | None:
 
 
 AnyJudge = Annotated[
-    Annotated[MathVerify, Tag("[math-verify]")] | Annotated[LabelsFile, Tag("[file]")],
+    Union[tuple(Annotated[settings, Tag(f"[{kind}]")] for kind, settings in KINDS.items())],  # noqa: UP007
     Discriminator(
-        _kind, custom_error_type="kind", custom_error_message="must be a section with 'kind': math-verify or file"
+        _kind,
+        custom_error_type="kind",
+        custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
     ),
     BeforeValidator(_given),
 ]

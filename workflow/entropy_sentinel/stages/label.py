@@ -1,6 +1,7 @@
 """Stage `labels`: a judge says of every response whether it is correct."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
+from entropy_sentinel.judges.settings import KINDS
 from entropy_sentinel.sources.made_elsewhere import import_labels
 
 
@@ -38,11 +40,7 @@ def write_labels(
 
 def make_judge(settings: Mapping[str, Any]) -> Judge:
     """The judge that the settings name; the config has checked that its kind is known."""
-    if settings["kind"] == "math-verify":
-        from entropy_sentinel.judges.math_verify import MathVerifyJudge
-
-        return MathVerifyJudge()
-    raise AssertionError(settings["kind"])
+    return import_module(KINDS[settings["kind"]].MODULE).make(settings)
 
 
 def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> pl.DataFrame:
