@@ -199,4 +199,4 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     benchmarks = dict.fromkeys(long, row)
     run = {"models": ["tiny-3m"], "benchmarks": [*long, "remainders"], "groups": [], "sizes": [{"size": 3}]}
     counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
-    assert (counts["generation"], counts["estimate"], counts["report"]) == (4, 4, 1)
+    assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
