@@ -19,6 +19,8 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 AFTER_SWEEP = {"accuracy_sweep": 1, "accuracy_tables": 1, "accuracy_figures": 1, "accuracy_report": 1}
@@ -183,7 +185,9 @@ def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -
     process = project.start("--dry-run", "--config", "estimation={tress: 30}")
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert re.search(r"demo/config.yaml.*: estimation: unknown key 'tress'; known keys: default, test_share", output)
+    assert re.search(
+        r"demo/config.yaml.*: estimation: unknown key 'tress'; known keys: default, seed, test_share", output
+    )
     assert "Traceback" not in output
 
 
