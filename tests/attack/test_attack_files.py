@@ -13,7 +13,8 @@ import yaml
 from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
-from entropy_sentinel.analyses.accuracy.sweep import write_domain_statistics, write_sweep
+from entropy_sentinel.analyses.accuracy.domains import write_domains
+from entropy_sentinel.analyses.accuracy.sweep import write_sweep
 from entropy_sentinel.commands.study.files import study_files
 from entropy_sentinel.commands.study.pace import progress
 from entropy_sentinel.config.study import estimation_settings, split_settings
@@ -83,7 +84,7 @@ class WholeStudy(Study):
         write_sweep([self.estimates], [MODEL], [GROUP], self.sweep)
 
     def make_domains(self) -> None:
-        write_domain_statistics([self.observations], [MODEL], self.auroc, self.domains)
+        write_domains([self.observations], [MODEL], self.auroc, self.domains)
 
     def load_estimator(self) -> None:
         load_estimator(self.estimator)

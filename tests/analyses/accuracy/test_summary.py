@@ -64,7 +64,7 @@ def test_domains_without_labels_come_first_with_the_error_to_expect():
     assert text.splitlines()[:8] == [
         "Domains without labels: estimated accuracy",
         "  model    domain      responses    estimated    give or take",
-        "  -------  --------  -----------  -----------  --------------  --",
+        "  -------  --------  -----------  -----------  --------------",
         "  a        puzzles           100         0.61            0.12",
         "",
         "  Give or take: the mean error (AEE) on the model's unseen domains with labels.",
@@ -87,3 +87,10 @@ def test_labels_for_a_part_of_a_domain_are_counted_and_compared_with_the_estimat
     )
     text = summarise(partly, SWEEP, GROUPS, "extremes")
     assert "logic     unseen  40 of 100        0.250   0.200   +0.050" in text
+
+
+def test_a_domain_without_labels_and_without_an_estimate_says_why():
+    nothing = estimate_rows("a", GROUP, [("puzzles", "held_out", None, None)]).with_columns(
+        n_labelled=pl.lit(0, pl.UInt32)
+    )
+    assert "a, puzzles: no estimate, no row." in summarise(nothing, SWEEP, GROUPS, "extremes")

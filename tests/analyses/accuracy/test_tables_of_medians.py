@@ -180,7 +180,7 @@ def test_table_10_is_over_the_groups_that_leave_one_out():
         + [sweep_rows([aee], [None], ["a"], group) for group, aee in zip(groups, (0.3, 0.6, 0.0), strict=True)]
         + [sweep_rows([0.9], [0.9], ["a"], "x", scope="all")]
     )
-    frame = domains([("a", name, 5, 5, 0.5) for name in "xyz"])
+    frame = domains([*(("a", name, 5, 5, 0.5) for name in "xyz"), ("a", "unlabelled", 0, 0, None)])
     table = table_10_leave_one_out(sweep, frame, DEFAULT)
     assert table.cells() == [["a", "3", "0.200", "0.300", "0.300", "0.600", "0.500", "0.500"]]
     assert not [note for note in table.notes if "undefined" in note], "rho of one left-out domain is not asked for"

@@ -31,15 +31,20 @@ def _unlabelled(found: Sequence[Headline]) -> list[str]:
             str(row["n_rows"]),
             number(row["estimated_accuracy"], ".2f"),
             number(headline.expected_error, ".2f"),
-            row["reason"] or "",
         )
         for headline in found
         for row in headline.unlabelled
     ]
     if not rows:
         return []
-    table = _table(("model", "domain", "responses", "estimated", "give or take", ""), rows, "llrrrl")
+    table = _table(("model", "domain", "responses", "estimated", "give or take"), rows, "llrrr")
     notes = ["Give or take: the mean error (AEE) on the model's unseen domains with labels.", *unstated(found)]
+    notes += [
+        f"{headline.model}, {row['benchmark']}: no estimate, {row['reason']}."
+        for headline in found
+        for row in headline.unlabelled
+        if row["reason"]
+    ]
     return ["\n".join(["Domains without labels: estimated accuracy", *_indented([*table, "", *notes])])]
 
 

@@ -189,8 +189,8 @@ def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
-    """Leave one out: groups of all benchmarks but one, the default, per model over these groups."""
-    n_benchmarks = domains["benchmark"].n_unique()
+    """Leave one out: groups of all benchmarks with labels but one, the default, per model over these groups."""
+    n_benchmarks = domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
     rows = []
     for model in names_in(picked, "model"):
@@ -202,10 +202,10 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
         row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
         rows.append(row)
     return Table(
-        f"Trained on all benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
+        f"Trained on all labelled benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (
-            f"all: over all benchmarks; left out: on the one that is not trained on. Default: {default}.",
+            f"all: over all benchmarks with labels; left out: on the one that is not trained on. Default: {default}.",
             IQR_NOTE,
             *null_notes(picked.filter(pl.col("scope") == "all")),
         ),
