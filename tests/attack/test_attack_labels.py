@@ -15,6 +15,8 @@ from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Case as Shown
 from entropy_sentinel.judges.judge import Verdict
 
+pytestmark = pytest.mark.slow
+
 SPAWN = multiprocessing.get_context("spawn")
 # math-verify gives an answer a few seconds, in several steps.
 ANSWER_LIMIT_S = 20
