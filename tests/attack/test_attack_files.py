@@ -13,7 +13,8 @@ import yaml
 from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
-from entropy_sentinel.analyses.accuracy.sweep import write_domain_statistics, write_sweep
+from entropy_sentinel.analyses.accuracy.domains import write_domains
+from entropy_sentinel.analyses.accuracy.sweep import write_sweep
 from entropy_sentinel.commands.study.files import study_files
 from entropy_sentinel.commands.study.pace import progress
 from entropy_sentinel.config.study import estimation_settings, split_settings
@@ -24,6 +25,8 @@ from entropy_sentinel.jobs.inputs import check_inputs
 from entropy_sentinel.stages.estimate import write_estimates
 from entropy_sentinel.stages.estimator import write_estimators
 from entropy_sentinel.stages.observation import write_observations
+
+pytestmark = pytest.mark.slow
 
 N_ITEMS = 60
 GROUP = "sums"
@@ -80,10 +83,10 @@ class WholeStudy(Study):
         write_estimators(self.observations, GROUP, settings, [self.estimator], self.scores)
 
     def make_sweep(self) -> None:
-        write_sweep([self.estimates], [MODEL], [GROUP], self.sweep)
+        write_sweep([self.estimates], self.sweep)
 
     def make_domains(self) -> None:
-        write_domain_statistics([self.observations], [MODEL], self.auroc, self.domains)
+        write_domains([self.observations], self.auroc, self.domains)
 
     def load_estimator(self) -> None:
         load_estimator(self.estimator)
