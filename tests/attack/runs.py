@@ -80,18 +80,33 @@ def content(project: Project) -> dict[str, bytes]:
     return {str(path.relative_to(project.folder)): path.read_bytes() for path in kept}
 
 
+class Fault:
+    """What a block does to a study that was whole."""
+
+    def __init__(self, project: Project) -> None:
+        self.project, self.before = project, content(project)
+
+    def missing(self) -> list[str]:
+        """Results that are not there. Snakemake is asked for them by name: it makes nothing that nothing waits for."""
+        return [name for name in self.before if not (self.project.folder / name).is_file()]
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return self.project.start(*self.missing(), *arguments)
+
+
 @contextmanager
-def whole_again(project: Project) -> Iterator[None]:
+def whole_again(project: Project) -> Iterator[Fault]:
     """Whatever happens in the block, the next run completes with the same bytes, and leaves nothing behind."""
-    before = content(project)
-    yield
-    project.run("--unlock")
-    # By name: Snakemake does not make again what nothing waits for.
-    project.run(*(name for name in before if not (project.folder / name).is_file()))
-    project.run()
+    fault = Fault(project)
+    try:
+        yield fault
+    finally:
+        project.run("--unlock")
+        project.run(*fault.missing())
+        project.run()
     after = content(project)
-    assert after.keys() == before.keys()
-    assert [name for name in before if after[name] != before[name]] == []
+    assert after.keys() == fault.before.keys()
+    assert [name for name in after if after[name] != fault.before[name]] == []
     assert not list(project.folder.glob("results/**/*.partial"))
     assert project.planned() == {}
 
@@ -135,10 +150,10 @@ def test_interrupted(project: Project) -> None:
     # A shell without job control starts what is in the background deaf to it, and processes inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     log = project.folder / f"logs/imported/estimates/people/{MODEL}/percentages.log"
-    with whole_again(project):
+    with whole_again(project) as fault:
         shutil.rmtree(project.folder / RESULTS / "estimates")
         log.unlink()
-        process = project.start()
+        process = fault.start()
         while not log.exists():
             assert process.poll() is None
             time.sleep(0.05)
@@ -147,9 +162,9 @@ def test_interrupted(project: Project) -> None:
 
 
 def test_two_runs_at_once(project: Project) -> None:
-    with whole_again(project):
+    with whole_again(project) as fault:
         shutil.rmtree(project.folder / RESULTS / "estimates")
-        first, second = project.start(), project.start()
+        first, second = fault.start(), fault.start()
         outputs = [process.communicate(timeout=300)[0] for process in (first, second)]
         assert sorted([first.returncode, second.returncode]) == [0, 1], outputs
         refused = outputs[0] if first.returncode else outputs[1]
@@ -172,30 +187,30 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("stage", ["generations", "features"])
 def test_full_disk(project: Project, stage: str) -> None:
-    with whole_again(project):
+    with whole_again(project) as fault:
         shutil.rmtree(project.folder / RESULTS / stage)
         with mounted(project.folder / RESULTS / stage, "size=40k"):
-            output = failed(project.start())
+            output = failed(fault.start())
         assert re.search(f"{stage}.*No space left on device|No space left on device.*{stage}", output, re.DOTALL), (
             output
         )
 
 
 def test_folder_that_cannot_be_written(project: Project) -> None:
-    with whole_again(project):
+    with whole_again(project) as fault:
         shutil.rmtree(project.folder / RESULTS / "features" / MODEL)
         with mounted(project.folder / RESULTS / "features", "ro"):
-            output = failed(project.start())
+            output = failed(fault.start())
         assert "Read-only file system" in output
         assert "features" in output
 
 
 def test_file_in_the_place_of_a_folder(project: Project) -> None:
-    with whole_again(project):
+    with whole_again(project) as fault:
         folder = project.folder / RESULTS / "features" / MODEL
         shutil.rmtree(folder)
         folder.write_text("in the way")
-        output = failed(project.start())
+        output = failed(fault.start())
         assert f"features/{MODEL}" in output
         folder.unlink()
 
@@ -204,11 +219,11 @@ def test_file_in_the_place_of_a_folder(project: Project) -> None:
 @pytest.mark.parametrize("damage", ["cut", "text"])
 def test_damaged_file(project: Project, name: str, damage: str) -> None:
     """It is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
-    with whole_again(project):
+    with whole_again(project) as fault:
         path = project.folder / RESULTS / f"{name}.parquet"
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2] if damage == "cut" else b"hello")
-        output = failed(project.start())
+        output = failed(fault.start())
         assert re.search(rf"{re.escape(name)}\.parquet.*[Dd]elete", output), output
         path.unlink()
 
@@ -220,9 +235,9 @@ def test_cause_of_any_death_is_on_the_terminal(project: Project) -> None:
         "    frame = compute_features(",
         '    raise KeyError("nobody foresaw this")\n    frame = compute_features(',
     )
-    with whole_again(project):
+    with whole_again(project) as fault:
         try:
-            output = failed(project.start("--quiet", "rules"))
+            output = failed(fault.start("--quiet", "rules"))
         finally:
             undo()
         assert "nobody foresaw this" in output
