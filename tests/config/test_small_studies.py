@@ -1,5 +1,7 @@
 """A study names what differs and nothing else: the rest follows, what cannot be run is left out with a line."""
 
+import subprocess
+import sys
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,30 @@ def test_a_benchmark_without_references_is_estimated_and_not_trained_on(over: An
         over(study, "demo/config.yaml")
 
 
+def test_labels_that_every_judge_brings_stand_in_for_references(over: Any, tmp_path: Path) -> None:
+    (tmp_path / "tiny-1m").mkdir()
+    for name in ("averages", "traffic"):
+        (tmp_path / "tiny-1m" / f"{name}.parquet").touch()
+    study = {
+        "run": {
+            "models": ["tiny-1m"],
+            "benchmarks": ["averages", "traffic"],
+            "judges": ["people"],
+            "groups": ["mixed"],
+        },
+        "benchmarks": {"traffic": {"path": "demo/benchmarks/remainders.jsonl", "question": ["{question}"]}},
+        "judges": {"people": {"kind": "file", "path": str(tmp_path)}},
+        "groups": {"mixed": {"benchmarks": ["traffic"]}},
+    }
+    assert over(study, "demo/config.yaml").labelled == ["averages", "traffic"]
+    (tmp_path / "tiny-1m" / "traffic.parquet").unlink()
+    with pytest.raises(ConfigError, match=r"judges.people.path: must hold tiny-1m/traffic.parquet"):
+        over(study, "demo/config.yaml")
+    study["run"]["judges"] = ["math-verify"]
+    with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references"):
+        over(study, "demo/config.yaml")
+
+
 def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
     assert over({}, "demo/config.yaml").analyses.accuracy.label("demo") == (
         "Demo: tiny language models on made-up arithmetic"
@@ -199,4 +225,38 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     benchmarks = dict.fromkeys(long, row)
     run = {"models": ["tiny-3m"], "benchmarks": [*long, "remainders"], "groups": [], "sizes": [{"size": 3}]}
     counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
-    assert (counts["generation"], counts["estimate"], counts["report"]) == (4, 4, 1)
+    assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
+
+
+OTHER = '''
+from pydantic import Field
+
+from entropy_sentinel.analyses.settings import Analysis, Studied
+
+
+class CountingWords(Analysis):
+    """A second analysis."""
+
+    words: int = Field(3, ge=1, description="words")
+
+    def fitted(self, studied: Studied) -> tuple["CountingWords", list[str]]:
+        return self, [f"analyses.counting_words: {len(studied.models)} models"]
+'''
+ASK = """
+from entropy_sentinel.config.config import load_config, read_config
+config = load_config(read_config(["config.yaml", "my.yaml"]))
+print(config.run.analyses, config.analyses.counting_words.words, config.left_out[-1])
+"""
+
+
+def test_a_second_analysis_is_a_folder_and_a_name(tmp_path: Path) -> None:
+    project = Project(tmp_path, [])
+    folder = tmp_path / "workflow/entropy_sentinel/analyses/counting_words"
+    folder.mkdir()
+    (folder / "settings.py").write_text(OTHER)
+    study = {"run": {"analyses": ["accuracy", "counting_words"]}, "analyses": {"counting_words": {"words": 5}}}
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(study))
+    shown = subprocess.check_output(
+        [sys.executable, "-c", ASK], cwd=project.folder, env={"PYTHONPATH": "workflow"}, text=True
+    )
+    assert shown == "['accuracy', 'counting_words'] 5 analyses.counting_words: 9 models\n"

@@ -159,7 +159,9 @@ def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -
     process = project.start("--dry-run", "--config", "estimation={tress: 30}")
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert re.search(r"demo/config.yaml.*: estimation: unknown key 'tress'; known keys: default, test_share", output)
+    assert re.search(
+        r"demo/config.yaml.*: estimation: unknown key 'tress'; known keys: default, seed, test_share", output
+    )
     assert "Traceback" not in output
 
 

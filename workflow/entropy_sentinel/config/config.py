@@ -1,6 +1,7 @@
 """Config files: read, checked and fitted to what is run. `load_config` is the only way in."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def _describe(problem: Mapping[str, Any]) -> str:
 def _shown(problem: Mapping[str, Any]) -> str:
     """What a value was, where it is short and no secret, and what to do about one that YAML reads as something else."""
     value = problem.get("input")
-    secret = any(is_secret_name(str(part)) for part in problem["loc"])
+    secret = any(is_secret_name(str(part)) for part in problem["loc"]) or re.search("://.*@", str(value))
     if problem["type"] == "missing" or secret or not (isinstance(value, str | int | float | bool) or value is None):
         return ""
     text = json.dumps(value, ensure_ascii=False)

@@ -36,6 +36,6 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
         judge = config.judges[name]
         if judge.kind == "file":
             for file in (
-                f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.labelled
+                f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.run.benchmarks
             ):
                 yield Path(judge.path) / file, f"judges.{name}.path: must hold {file}; '{judge.path}' does not"

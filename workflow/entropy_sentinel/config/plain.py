@@ -2,6 +2,9 @@
 
 A YAML file of a kilobyte can stand for gigabytes: `*name` repeats what `&name` marks, and what repeats can hold
 repetitions. Sizes here are counted as if all of that were written out, without writing it out.
+
+Snakemake reads its config files itself, before the Snakefile: what repeats lists arrives as it is and is refused here,
+what repeats mappings it has written out by then. The command `entropy-sentinel` is safe from both.
 """
 
 import math

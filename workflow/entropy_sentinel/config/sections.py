@@ -51,8 +51,12 @@ class Config(Settings):
 
     @property
     def labelled(self) -> list[str]:
-        """The benchmarks that are run and have references: what can be trained on and has a true accuracy."""
-        return [name for name in self.run.benchmarks if self.benchmarks[name].reference]
+        """The benchmarks that are run and get labels: what can be trained on and has a true accuracy.
+
+        Those with references, or all where every judge that is run brings labels made elsewhere.
+        """
+        brought = all(self.judges[name].kind == "file" for name in self.run.judges)
+        return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
@@ -68,7 +72,7 @@ class Config(Settings):
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:
             for benchmark in self.groups[name].benchmarks:
-                if not self.benchmarks[benchmark].reference:
+                if benchmark in self.run.benchmarks and benchmark not in self.labelled:
                     raise ValueError(
                         f"groups.{name}: benchmark '{benchmark}' has no references: nothing to train on; set "
                         f"benchmarks.{benchmark}.reference, or leave it out"

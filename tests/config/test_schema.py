@@ -1,0 +1,75 @@
+"""The JSON schema for editors: a config file may hold a part of the configuration, and no more than that."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from entropy_sentinel.config.schema import json_schema
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads(json_schema())
+SNIPPETS = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def valid(raw: Any) -> bool:
+    # As an editor sees it: a day is text.
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(json.dumps(raw, default=str)))
+
+
+def test_schema_file_has_not_drifted() -> None:
+    schema = ROOT / "workflow" / "schemas" / "config.schema.json"
+    assert schema.read_text() == json_schema(), "run: entropy-sentinel schema -o workflow/schemas/config.schema.json"
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "demo/config.yaml", "tests/workflow/tiny.yaml"])
+def test_config_files_are_valid(name: str) -> None:
+    assert valid(yaml.safe_load((ROOT / name).read_text()))
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_what_the_readme_teaches_is_valid(snippet: str) -> None:
+    assert valid(yaml.safe_load(snippet))
+
+
+def test_the_readme_teaches_something() -> None:
+    assert len(SNIPPETS) >= 3
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"study": "mine"},
+        {"models": {"qwen3-4b": {"engine_args": {"tensor_parallel_size": 2}}}},
+        {"models": {"qwen3-4b": {"id": None, "api": {"base_url": "http://a/v1"}}}},
+        {"judges": {"people": {"path": "labels"}}},
+        {"benchmarks": {"gsm8k": {"limit": 5}}},
+        {"run": {"sizes": [{"size": "all-but-one"}, {"size": 2, "configurations": "all"}]}},
+        {"analyses": {"accuracy": {"figure_model": None}}},
+        {},
+    ],
+)
+def test_a_part_is_enough(part: dict[str, Any]) -> None:
+    assert valid(part)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stduy": "mine"},
+        {"models": {"qwen3-4b": {"temprature": 1}}},
+        {"models": {"qwen3-4b": {"api": {"modle": "a"}}}},
+        {"judges": {"people": {"kind": "oracle"}}},
+        {"estimation": {"folds": 1}},
+        {"limit": "five"},
+        {"run": {"tables": [1]}},
+        {"presentation": {}},
+    ],
+)
+def test_what_is_wrong_is_shown(wrong: dict[str, Any]) -> None:
+    assert not valid(wrong)
