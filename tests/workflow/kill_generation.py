@@ -132,7 +132,7 @@ def main() -> None:
             "resumed_responses": read_provenance(resumed)["resumed_responses"],
             "largest_logprob_difference": difference,
             "texts_equal": True,
-            "parts_left": Path(parts_folder(resumed)).exists(),
+            "parts_left": len(list(Path(parts_folder(resumed)).glob("part-*"))),
             "wall_s": round(time.monotonic() - start),
         }
     print(json.dumps(summary))

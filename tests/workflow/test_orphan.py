@@ -1,0 +1,69 @@
+"""Snakemake alone is killed while a job generates; the next run loses nothing that the job answers."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from fake_api import FakeApi, completion, fake_api, ok
+from workflow_runs import Project
+
+OUTPUT = "results/orphan/generations/served/percentages.parquet"
+STUDY = {
+    "study": "orphan",
+    "run": {"models": ["served"]},
+    "analyses": {"accuracy": {"auroc_models": ["served"], "figure_model": "served"}},
+}
+
+
+@pytest.fixture
+def api() -> Iterator[FakeApi]:
+    """40 responses, four at a time, take 10 seconds."""
+    with fake_api(lambda body, number: ok(completion(), 1.0)) as api:
+        yield api
+
+
+@pytest.fixture
+def project(tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Project:
+    server = {"model": "openai/tiny", "base_url": api.base_url, "concurrency": 4}
+    (tmp_path / "orphan.yaml").write_text(json.dumps(STUDY | {"models": {"served": {"api": server}}}))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    return Project(tmp_path, ["demo/config.yaml", "tests/workflow/tiny.yaml", "orphan.yaml"])
+
+
+def wait_for(condition: Callable[[], bool], run: subprocess.Popen | None = None) -> None:
+    """Until `condition` holds; fails with what `run` has said where that ends before."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert run is None or run.poll() is None, run.communicate()[0][-1500:]
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wait_for_the_orphan", [False, True])
+def test_nothing_is_generated_twice(
+    project: Project, api: FakeApi, monkeypatch: pytest.MonkeyPatch, wait_for_the_orphan: bool
+) -> None:
+    """The second run finds the orphan at work, or its output, which Snakemake deletes as incomplete."""
+    output = project.folder / OUTPUT
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "first"))
+    first = project.start(OUTPUT)
+    wait_for(lambda: len(api.requests) > 4, first)
+    first.kill()
+    if wait_for_the_orphan:
+        wait_for(output.exists)
+        wait_for(lambda: not (output.with_name(output.name + ".parts") / "owner.json").exists())
+    # Without its replies, what is generated again is asked again.
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "second"))
+    project.run("--unlock")
+    shown = project.run(OUTPUT)
+    assert ("waiting for process" in shown) is not wait_for_the_orphan
+    assert pl.read_parquet(output)["text"].to_list() == ["42"] * 40
+    assert len(api.requests) == 40
+    assert project.planned(OUTPUT) == {}
+    assert not list(output.parent.glob("*.parts"))
+    first.communicate()
