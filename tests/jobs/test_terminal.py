@@ -173,7 +173,7 @@ def test_slurms_word_counts_where_a_job_says_nothing(tmp_path: Path) -> None:
         log=logs,
         indent=False,
     )
-    assert slurm.lines.failures == [
+    assert list(slurm.lines.failures.values()) == [
         f"FAILED estimate m, a: SLURM-job '7' failed. OUT_OF_MEMORY; log: {logs[0]}, logs/slurm/7.log"
     ]
     assert (tmp_path / "1.log").read_text() == "INFO: half\n"
@@ -187,8 +187,20 @@ def test_of_a_group_those_jobs_are_shown_that_died(tmp_path: Path) -> None:
     slurm.event("group_error", groupid="estimate_m", job_error_info=info, aux_logs=["logs/slurm/8.log"])
     for jobid in (1, 2, 3):
         slurm.event("job_error", jobid=jobid, rule_name="estimate", rule_msg=None, log=[], indent=True)
-    assert slurm.lines.failures == [f"FAILED estimate m, b: KeyError: 'a'; log: {died}"]
+    assert list(slurm.lines.failures.values()) == [f"FAILED estimate m, b: KeyError: 'a'; log: {died}"]
     slurm.event("group_error", groupid="estimate_m", job_error_info=[info[0], info[2]], aux_logs=["logs/slurm/9.log"])
-    assert slurm.lines.failures[1:] == [
+    assert list(slurm.lines.failures.values())[1:] == [
         "FAILED group estimate_m: failed as a whole, 2 jobs, and none says why; log: logs/slurm/9.log"
     ]
+
+
+def test_a_job_that_recovered_is_not_shown_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    slurm = Executor(tmp_path)
+    for jobid, group in ((1, "a"), (2, "b")):
+        slurm.begin(jobid, group, "FAILED: MemoryError\n")
+        slurm.event("job_error", jobid=jobid, rule_name="estimate", rule_msg=None, log=[], indent=False)
+    slurm.begin(2, "b")
+    slurm.event("job_finished", job_id=2)
+    with caplog.at_level("ERROR", logger="snakemake.logging"):
+        slurm.lines.show_failures_again()
+    assert caplog.messages[-1] == "1 failed:\nFAILED estimate m, a: MemoryError"

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
-    """The demo's work with 3 samples per item, 4 items of one benchmark and a damaged file of another."""
+    """The demo's (11 benchmarks), with 3 samples per item, 4 items of one benchmark, a damaged file of another."""
     raw = read_config([ROOT / "config.yaml", ROOT / "demo" / "config.yaml"])
     raw["generation"]["samples"] = 3
     monkeypatch.chdir(ROOT)
@@ -36,7 +36,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
         ("generation", {"model": "m", "benchmark": "averages"}, (12, "responses")),
         ("label", {"judge": "j", "model": "m", "benchmark": "averages"}, (12, "responses")),
         ("feature", {"model": "m", "benchmark": "averages"}, (12, "responses")),
-        ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (20, "estimates")),
+        ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (22, "estimates")),
         ("report", {"judge": "j"}, None),
         ("generation", {"model": "m", "benchmark": "remainders"}, None),
         ("generation", {"model": "m", "benchmark": "percentages"}, None),
@@ -44,3 +44,8 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
 )
 def test_work_of_a_job(work: Work, rule: str, wildcards: dict[str, str], amount: tuple[int, str] | None) -> None:
     assert work(rule, wildcards) == amount
+
+
+def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:
+    for rule in ("benchmark", "generation", "label", "feature", "estimate"):
+        assert f"\nrule {rule}:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()

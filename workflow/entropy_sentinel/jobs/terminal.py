@@ -66,13 +66,13 @@ class _Job:
 
 
 class JobLines(logging.Handler):
-    """Turns events of Snakemake into lines; `failures` keeps those of jobs that failed."""
+    """Turns events of Snakemake into lines; `failures` keeps, by name, jobs that failed and did not recover."""
 
     def __init__(
         self, workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None], logger: logging.Logger
     ) -> None:
         super().__init__()
-        self.failures: list[str] = []
+        self.failures: dict[str, str] = {}
         self._workflow, self._amount, self._logger = workflow, amount, logger
         self._jobs: dict[int, _Job] = {}
         self._done: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class JobLines(logging.Handler):
     def show_failures_again(self) -> None:
         """At the end of a run, what failed in it."""
         if self.failures:
-            self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures]))
+            self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures.values()]))
 
     def _begin(self, record: logging.LogRecord) -> None:
         logs = {path: _stamp(path) for path in record.log}
@@ -111,6 +111,7 @@ class JobLines(logging.Handler):
         job = self._jobs.pop(record.job_id, None)
         if job is None or not job.logs or not self._workflow.is_main_process:
             return  # a target such as `all` has no log and does nothing
+        self.failures.pop(job.name, None)
         line = f"{job.name}: "
         amount = self._amount(job.rule, job.wildcards)
         if amount:
@@ -159,7 +160,7 @@ class JobLines(logging.Handler):
 
     def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
         line = f"FAILED {name}: {cause}" + (f"; log: {', '.join(logs)}" if logs else "")
-        self.failures.append(line)
+        self.failures[name] = line
         self._logger.error(line)
 
     def _restart(self, record: logging.LogRecord) -> None:
