@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -16,6 +16,8 @@ from entropy_sentinel.config import study
 from entropy_sentinel.config.config import Config, load_config, read_config
 from entropy_sentinel.config.layout import Layout
 
+pytestmark = pytest.mark.slow
+
 # File systems allow 255 bytes; files are written beside their name, with a few letters more.
 LONGEST_NAME = 200
 # Enough to import what reads a config, too little for what an alias bomb makes of a kilobyte.

@@ -212,6 +212,7 @@ def plan(folder: Path, differences: dict[str, Any], *below: str) -> str:
     return project.run("--dry-run", "--quiet", "rules")
 
 
+@pytest.mark.slow
 def test_four_benchmarks_are_planned_with_each_line_once(tmp_path: Path) -> None:
     output = plan(tmp_path, FOUR)
     counts = job_counts(output)
@@ -219,6 +220,7 @@ def test_four_benchmarks_are_planned_with_each_line_once(tmp_path: Path) -> None
     assert output.count("run.groups: extremes left out") == 1
 
 
+@pytest.mark.slow
 def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     long = long_names("xyz", 60)
     row = {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"], "reference": ["{answer}"]}

@@ -13,6 +13,8 @@ import pytest
 
 from entropy_sentinel.engines.temporary import job_temporary
 
+pytestmark = pytest.mark.slow
+
 # A job that binds a socket, starts a process of its own, and is killed.
 KILLED = """
 import os, signal, socket, subprocess, sys, tempfile

@@ -13,6 +13,8 @@ from engine_probe import QUESTIONS
 
 from entropy_sentinel.engines.catalogue import PROMPTS
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1] / "shared"
 LOG_SOFTMAX = """
 import json, sys, torch

@@ -38,6 +38,7 @@ def test_truncation_equals_growing_narrower(data, setting) -> None:
     assert np.array_equal(truncated_probabilities(widest, x, [setting])[0], narrower.predict_proba(x)[:, 1])
 
 
+@pytest.mark.slow
 def test_truncation_equals_growing_narrower_on_two_features() -> None:
     """Equally good splits on two features are chosen between at random, so the data sets are those on which
     scikit-learn finds the same tree from five random states."""
@@ -77,6 +78,7 @@ def test_a_hand_made_tree() -> None:
     assert found.tolist() == [[0.25] * 4, [0.25] * 4, [1, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_chooses_as_well_as_a_full_grid_search(data) -> None:
     """Both searches estimate the same nine scores with different random numbers: their choices score alike."""
     x, y = data

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from workflow_runs import ROOT, Project
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:

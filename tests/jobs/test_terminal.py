@@ -11,6 +11,8 @@ import pytest
 
 from entropy_sentinel.jobs.terminal import JobLines
 
+pytestmark = pytest.mark.slow
+
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
 SNAKEFILE = """

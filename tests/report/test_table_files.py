@@ -26,7 +26,7 @@ def test_csv_keeps_full_precision_and_the_others_are_rounded(tmp_path):
     assert "a\\_b & 0.123 \\\\" in files["tex"]
     assert "\\caption{Errors. In 100 \\%.}" in files["tex"]
     assert files["tex"].index("A note\\_1.") < files["tex"].index("\\end{table}")
-    assert '<td>a_b</td><td class="n">0.123</td>' in files["html"]
+    assert '<td class="name">a_b</td><td class="n">0.123</td>' in files["html"]
 
 
 def test_latex_shows_every_character_as_it_is(tmp_path):

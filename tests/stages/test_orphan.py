@@ -22,6 +22,8 @@ from entropy_sentinel.jobs.logs import job_log
 from entropy_sentinel.jobs.ownership import Ownership, clear
 from entropy_sentinel.stages import generation
 
+pytestmark = pytest.mark.slow
+
 SPAWN = multiprocessing.get_context("spawn")
 N_ITEMS, N_RESPONSES = 10, 20
 

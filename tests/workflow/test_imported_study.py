@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 import yaml
 from workflow_runs import Project
 
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import TOP_K
+
+pytestmark = pytest.mark.slow
 
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 STUDY = {

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from workflow_runs import Project
 
+pytestmark = pytest.mark.slow
+
 STEP = [-float(rank) for rank in range(1, 21)]
 STUDY = {
     "study": "given",

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import polars as pl
@@ -17,9 +19,12 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
-AFTER_FEATURES = {"feature": 3, "observation": 1, "estimate": 4, "sweep": 1, "domain_statistics": 1, "report": 1}
+AFTER_SWEEP = {"accuracy_sweep": 1, "accuracy_tables": 1, "accuracy_figures": 1, "accuracy_report": 1}
+AFTER_FEATURES = {"feature": 3, "observation": 1, "estimate": 4, "accuracy_domains": 1} | AFTER_SWEEP
 AFTER_GENERATIONS = {"generation": 3, "label": 3} | AFTER_FEATURES
 
 
@@ -91,7 +96,7 @@ def test_report_and_tables_are_there(project: Project) -> None:
     assert "Extremes" in (judge / "summary.txt").read_text()
     assert (judge / "report.html").stat().st_size > 20_000
     assert sorted(path.name for path in (judge / "tables").iterdir()) == [
-        f"table_{number}.{kind}" for number in (2, 5) for kind in ("csv", "md", "tex")
+        f"table_{name}.{kind}" for name in ("2_by_model", "5_design_choices") for kind in ("csv", "html", "md", "tex")
     ]
     assert not list(project.folder.glob("results/**/*.partial"))
 
@@ -105,9 +110,8 @@ def test_added_model_runs_its_own_jobs_only(project: Project) -> None:
         "feature": 3,
         "observation": 1,
         "estimate": 4,
-        "sweep": 1,
-        "domain_statistics": 1,
-        "report": 1,
+        "accuracy_domains": 1,
+        **AFTER_SWEEP,
     }
 
 
@@ -118,7 +122,7 @@ def test_change_of_features_reruns_features_and_what_follows(project: Project, e
 
 def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Project, edit) -> None:
     edit(f"{PACKAGE}/estimators/training.py", "max_iter=1000", "max_iter=2000")
-    assert project.planned() == {"estimate": 4, "sweep": 1, "report": 1}
+    assert project.planned() == {"estimate": 4} | AFTER_SWEEP
 
 
 def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
@@ -148,11 +152,33 @@ def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, e
 
 
 def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
-    assert project.planned("--config", "estimation={trees: 30}") == {"estimate": 4, "sweep": 1, "report": 1}
+    assert project.planned("--config", "estimation={trees: 30}") == {"estimate": 4} | AFTER_SWEEP
 
 
 def test_published_count_reruns_the_report_alone(project: Project) -> None:
-    assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"report": 1}
+    assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"accuracy_report": 1}
+
+
+def test_a_colour_redraws_the_figures_and_their_page_alone(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/report/figures.py", "#0072B2", "#0072B3")
+    assert project.planned() == {"accuracy_figures": 1, "accuracy_report": 1}
+
+
+def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/analyses/accuracy/tables_by_model.py", "0.5 is chance", "0.5 is luck")
+    assert project.planned() == {"accuracy_tables": 1, "accuracy_report": 1}
+
+
+def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) -> None:
+    edit(f"{PACKAGE}/analyses/accuracy/report.html.j2", "What this tells you", "What it tells you")
+    assert project.planned() == {"accuracy_report": 1}
+
+
+def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> None:
+    moved = copy(project)
+    moved.folder = tmp_path / "elsewhere"
+    shutil.copytree(project.folder, moved.folder, symlinks=True)
+    assert moved.planned() == {}
 
 
 def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -> None:
@@ -189,9 +215,8 @@ def test_killed_in_any_stage_and_resumed(project: Project, name: str) -> None:
     assert project.planned().keys() <= {
         "observation",
         "estimate",
-        "sweep",
-        "domain_statistics",
-        "report",
+        "accuracy_domains",
+        *AFTER_SWEEP,
         "feature",
         "label",
     }

@@ -15,6 +15,8 @@ from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
 
+pytestmark = pytest.mark.slow
+
 GROUP = "arithmetic+words"
 
 

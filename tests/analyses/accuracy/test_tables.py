@@ -183,12 +183,12 @@ def test_estimates_show_domains_without_labels_first():
         ]
     )
     table = table_estimates(estimates, {"extremes": GROUPS["extremes"]})
-    fixed = ["Extremes", "forest-10d-balanced-isotonic"]
+    forest = "forest-10d-balanced-isotonic"
     assert table.cells() == [
-        ["a", "puzzles", *fixed, "unseen", "0.600", "100", "0", "-", "-", "-"],
-        ["a", "logic", *fixed, "unseen", "0.400", "100", "100", "0.400", "0.200", "0.200"],
-        ["a", "words", *fixed, "training", "0.900", "100", "100", "0.900", "0.800", "0.100"],
-        ["b", "logic", *fixed, "unseen", "-", "100", "100", "-", "-", "-"],
+        ["a", "puzzles", "0.600", "100", "0", "-", "-", "-", "Extremes", "unseen", forest],
+        ["a", "logic", "0.400", "100", "100", "0.400", "0.200", "0.200", "Extremes", "unseen", forest],
+        ["a", "words", "0.900", "100", "100", "0.900", "0.800", "0.100", "Extremes", "training", forest],
+        ["b", "logic", "-", "100", "100", "-", "-", "-", "Extremes", "unseen", forest],
     ]
     assert "b, logic, Extremes: no estimate, no row." in table.notes
 

@@ -1,7 +1,7 @@
 """The tables and figures of this analysis: name and title. A name with a number is that of the paper.
 
 The function of an exhibit is called `table_<name>` or `figure_<name>` and stands in one of the modules that
-`tables.py` and `figures.py` list. A new one is its function and a line here.
+`tables.py` and `figures.py` list. A new one is its function and a line here, in the order of the page.
 """
 
 TABLES: dict[str, str] = {

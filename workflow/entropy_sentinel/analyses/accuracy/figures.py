@@ -1,10 +1,9 @@
 """The figures of the catalogue, from the frames of the study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.analyses.accuracy import figures_of_accuracies, figures_of_distributions
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -20,8 +19,10 @@ def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
         return call(f"figure_{name}", _MODULES, inputs)
 
 
-def write_figures(files: Mapping[str, Any], settings: Mapping[str, Any], names: Sequence[str], folder: str) -> None:
-    """Write the figures `names` to `folder`.
+def write_figures(
+    files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str
+) -> None:
+    """Write the figures of these names and titles to `folder`.
 
     `files` has the paths `sweep`, `domains` and `observations` (of `settings["figure_model"]`), and a list
     `estimates`: those of all models for the headline group. `settings` has `label`, `groups`, `headline_group`,
@@ -33,5 +34,5 @@ def write_figures(files: Mapping[str, Any], settings: Mapping[str, Any], names: 
         "estimates": read_estimates(files["estimates"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
-    for name in names:
-        write_figure(Exhibit("figure", name, FIGURES[name]), draw_figure(name, inputs), folder)
+    for name, title in titles.items():
+        write_figure(Exhibit("figure", name, title), draw_figure(name, inputs), folder)

@@ -3,6 +3,8 @@
 #        separates correct from incorrect, and counts; tables/, figures/, report.html, summary.txt.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES
+
 ACCURACY = CONFIG.analyses.accuracy
 ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
 ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
@@ -83,7 +85,7 @@ rule accuracy_tables:
         runtime=30,
     params:
         *accuracy_code("tables", "report/exhibits.html.j2"),
-        names=ACCURACY.tables,
+        titles={name: TABLE_TITLES[name] for name in ACCURACY.tables},
         settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
         "scripts/tables.py"
@@ -107,7 +109,7 @@ rule accuracy_figures:
         runtime=30,
     params:
         *accuracy_code("figures", "report/exhibits.html.j2"),
-        names=ACCURACY.figures,
+        titles={name: FIGURE_TITLES[name] for name in ACCURACY.figures},
         settings=accuracy_settings("figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
     script:
         "scripts/figures.py"

@@ -3,12 +3,11 @@
 AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians
-from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
 from entropy_sentinel.report.exhibits import Exhibit
@@ -23,8 +22,8 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     return replace(table, notes=(*table.notes, f"Study: {label}."))
 
 
-def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], names: Sequence[str], folder: str) -> None:
-    """Write the tables `names` to `folder`.
+def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`.
 
     `files` has the paths `sweep`, `auroc` and `domains`, and a list `estimates`: those of all models and named groups.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
@@ -35,5 +34,5 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], names: S
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
     }
-    for name in names:
-        write_table(Exhibit("table", name, TABLES[name]), make_table(name, inputs, settings["label"]), folder)
+    for name, title in titles.items():
+        write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)

@@ -9,15 +9,15 @@ from entropy_sentinel.report.tables import Table
 _HEADINGS = {
     "model": "Model",
     "benchmark": "Domain",
-    "title": "Training group",
-    "estimator": "Estimator",
-    "role": "Role",
     "estimated_accuracy": "Estimated",
     "n_rows": "Responses",
     "n_labelled": "Labels",
-    "estimated_on_labelled": "Estimated, labelled responses",
+    "estimated_on_labelled": "Estimated on labelled",
     "true_accuracy": "True",
     "error": "Error",
+    "title": "Training group",
+    "role": "Role",
+    "estimator": "Estimator",
 }
 
 

@@ -6,4 +6,4 @@ with job_log(snakemake.log[0], snakemake.input):
     from entropy_sentinel.analyses.accuracy.figures import write_figures
 
     folder = os.path.dirname(snakemake.output[0])
-    write_figures(snakemake.input, snakemake.params.settings, snakemake.params.names, folder)
+    write_figures(snakemake.input, snakemake.params.settings, snakemake.params.titles, folder)

@@ -6,4 +6,4 @@ with job_log(snakemake.log[0], snakemake.input):
     from entropy_sentinel.analyses.accuracy.tables import write_tables
 
     folder = os.path.dirname(snakemake.output[0])
-    write_tables(snakemake.input, snakemake.params.settings, snakemake.params.names, folder)
+    write_tables(snakemake.input, snakemake.params.settings, snakemake.params.titles, folder)
