@@ -17,7 +17,7 @@ In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.feature
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
