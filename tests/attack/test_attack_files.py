@@ -26,8 +26,6 @@ from entropy_sentinel.stages.estimate import write_estimates
 from entropy_sentinel.stages.estimator import write_estimators
 from entropy_sentinel.stages.observation import write_observations
 
-pytestmark = pytest.mark.slow
-
 N_ITEMS = 60
 GROUP = "sums"
 # Of a study with two trees, so that an estimate takes no time.
@@ -83,10 +81,10 @@ class WholeStudy(Study):
         write_estimators(self.observations, GROUP, settings, [self.estimator], self.scores)
 
     def make_sweep(self) -> None:
-        write_sweep([self.estimates], self.sweep)
+        write_sweep([self.estimates], [MODEL], [GROUP], self.sweep)
 
     def make_domains(self) -> None:
-        write_domains([self.observations], self.auroc, self.domains)
+        write_domains([self.observations], [MODEL], self.auroc, self.domains)
 
     def load_estimator(self) -> None:
         load_estimator(self.estimator)

@@ -69,7 +69,7 @@ def test_domain_without_labels_has_no_accuracy(tmp_path: Path) -> None:
     )
     OBSERVATIONS.write(pl.concat([labelled, unlabelled]), paths[0], {})
     OBSERVATIONS.write(labelled.with_columns(model=pl.lit("n")), paths[1], {})
-    write_domains(paths, str(tmp_path / "auroc.parquet"), str(tmp_path / "domains.parquet"))
+    write_domains(paths, ["m", "n"], str(tmp_path / "auroc.parquet"), str(tmp_path / "domains.parquet"))
     domains = DOMAINS.read(tmp_path / "domains.parquet")
     assert domains.select("model", "benchmark", "n_correct", "n_incorrect", "n_unlabelled", "accuracy").rows() == [
         ("m", "c", 3, 1, 1, 0.75),

@@ -8,6 +8,7 @@ from frames import estimate_rows
 
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
 from entropy_sentinel.analyses.accuracy.sweep import sweep, write_sweep
+from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimate import ESTIMATES
 
 ROWS = [
@@ -52,6 +53,17 @@ def test_rows_say_themselves_whose_they_are(tmp_path: Path) -> None:
     for number, (model, group) in enumerate([("n", "b+c"), ("m", "a")]):
         files.append(str(tmp_path / f"{number}.parquet"))
         ESTIMATES.write(estimate_rows(model, group, ROWS), files[-1], {})
-    write_sweep(files, str(tmp_path / "sweep.parquet"))
+    write_sweep(files, ["m", "n"], ["a", "b+c"], str(tmp_path / "sweep.parquet"))
     found = SWEEP.read(tmp_path / "sweep.parquet")
     assert found.select("model", "group", "k").unique(maintain_order=True).rows() == [("n", "b+c", 2), ("m", "a", 1)]
+
+
+def test_a_file_of_another_model_or_group_is_refused(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("first.parquet", "second.parquet")]
+    for file in files:
+        ESTIMATES.write(estimate_rows("m", "a", ROWS), file, {})
+    output = str(tmp_path / "sweep.parquet")
+    with pytest.raises(ContractError, match="first.parquet: its rows are of model 'm', group 'a', which is another"):
+        write_sweep(files[:1], ["m"], ["b"], output)
+    with pytest.raises(ContractError, match="second.parquet: its rows .* group 'a', as those of .*first"):
+        write_sweep(files, ["m"], ["a", "b"], output)

@@ -7,14 +7,15 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
+from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.statistics.auroc import auroc
 
 
-def write_domains(observations: Sequence[str], auroc_output: str, domains_output: str) -> None:
-    """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files."""
-    frame = pl.concat(map(OBSERVATIONS.read, observations))
+def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
+    """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files, one a model."""
+    frame = read_apart(OBSERVATIONS, observations, {"model": models})
     parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
     AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
     DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})

@@ -43,6 +43,8 @@ rule accuracy_sweep:
         runtime=30,
     params:
         *accuracy_code("sweep"),
+        models=MODELS,
+        groups=list(GROUPS),
     script:
         "scripts/sweep.py"
 
@@ -63,6 +65,7 @@ rule accuracy_domains:
         runtime=30,
     params:
         *accuracy_code("domains"),
+        models=MODELS,
     script:
         "scripts/domains.py"
 

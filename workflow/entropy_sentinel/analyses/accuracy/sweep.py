@@ -5,25 +5,16 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
+from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.statistics.errors import evaluate
 
 SCOPES = ("held_out", "all")
-_COLUMNS = [
-    "model",
-    "group",
-    "estimator",
-    "benchmark",
-    "role",
-    "estimated_on_labelled",
-    "true_accuracy",
-    "reason",
-]
 
 
-def write_sweep(estimates: Sequence[str], output: str) -> None:
-    """AEE and rho of every estimator in the files `estimates`."""
-    SWEEP.write(sweep(pl.concat(ESTIMATES.read(path, _COLUMNS) for path in estimates)), output, {})
+def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
+    """AEE and rho of every estimator in the files `estimates`, which are of these models and groups, in any order."""
+    SWEEP.write(sweep(read_apart(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
 def sweep(estimates: pl.DataFrame) -> pl.DataFrame:

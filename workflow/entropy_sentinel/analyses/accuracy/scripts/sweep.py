@@ -3,4 +3,4 @@ from entropy_sentinel.jobs.logs import job_log
 with job_log(snakemake.log[0], snakemake.input):
     from entropy_sentinel.analyses.accuracy.sweep import write_sweep
 
-    write_sweep(snakemake.input.estimates, snakemake.output[0])
+    write_sweep(snakemake.input.estimates, snakemake.params.models, snakemake.params.groups, snakemake.output[0])
