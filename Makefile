@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test test-fast check plan progress clean
+.PHONY: demo test test-fast attack check plan progress clean
 
 # The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
 # the first; holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it
@@ -21,6 +21,10 @@ test: $(INSTALLED)
 # Less than a minute: without the tests marked `slow`.
 test-fast: $(INSTALLED)
 	$(BIN)/python -m pytest -m 'not slow'
+
+# Faults of whole runs, in minutes; as root also those that need a file system of their own.
+attack: $(INSTALLED)
+	$(BIN)/python -m pytest tests/attack tests/attack/runs.py
 
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint

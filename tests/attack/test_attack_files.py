@@ -26,6 +26,8 @@ from entropy_sentinel.stages.estimate import write_estimates
 from entropy_sentinel.stages.estimator import write_estimators
 from entropy_sentinel.stages.observation import write_observations
 
+pytestmark = pytest.mark.slow
+
 N_ITEMS = 60
 GROUP = "sums"
 # Of a study with two trees, so that an estimate takes no time.

@@ -19,7 +19,7 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs.servers import announce_servers
 
-pytestmark = [pytest.mark.slow, quiet_litellm]
+pytestmark = [quiet_litellm, pytest.mark.slow]
 
 
 def answer(data: dict[str, Any]) -> Answer:
