@@ -202,7 +202,7 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
         row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
         rows.append(row)
     return Table(
-        f"Trained on all labelled benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
+        f"Trained on all benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (
             f"all: over all benchmarks with labels; left out: on the one that is not trained on. Default: {default}.",
