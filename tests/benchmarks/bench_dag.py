@@ -18,16 +18,19 @@ from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import training_groups
 
 GOAL_S = 20
-EXPECTED = {"generation": 90, "label": 90, "feature": 90, "estimate": 3555}
+EXPECTED = {"generation": 90, "label": 90, "feature": 90, "estimate": 3555, "estimator": 36}
 
 BARE = """
 MODELS, BENCHMARKS, GROUPS = {models}, {benchmarks}, {groups}
+NAMED, KEPT = {named}, {kept}
 
 wildcard_constraints: group="[A-Za-z0-9._+-]+"
 
 rule all:
     default_target: True
-    input: "report"
+    input:
+        "report",
+        expand("scores/{{model}}/{{name}}", model=MODELS, name=NAMED),
 
 rule benchmark:
     output: "items/{{benchmark}}"
@@ -48,7 +51,7 @@ rule feature:
     output: "features/{{model}}/{{benchmark}}"
     shell: "touch {{output}}"
 
-rule observations:
+rule observation:
     input:
         expand(rules.benchmark.output, benchmark=BENCHMARKS),
         expand(rules.label.output, benchmark=BENCHMARKS, allow_missing=True),
@@ -57,24 +60,41 @@ rule observations:
     shell: "touch {{output}}"
 
 rule estimate:
-    input: rules.observations.output
+    input: rules.observation.output
     output: "estimates/{{model}}/{{group}}"
     shell: "touch {{output}}"
 
-rule sweep:
+rule estimator:
+    input: rules.observation.output
+    output: expand("estimators/{{{{model}}}}/{{{{name}}}}/{{estimator}}", estimator=KEPT), "scores/{{model}}/{{name}}"
+    shell: "touch {{output}}"
+
+rule accuracy_sweep:
     input: expand(rules.estimate.output, model=MODELS, group=GROUPS)
     output: "sweep"
     shell: "touch {{output}}"
 
-rule domain_statistics:
-    input: expand(rules.observations.output, model=MODELS)
-    output: "domains"
+rule accuracy_domains:
+    input: expand(rules.observation.output, model=MODELS)
+    output: "auroc", "domains"
     shell: "touch {{output}}"
 
-rule report:
+rule accuracy_tables:
+    input: rules.accuracy_sweep.output, rules.accuracy_domains.output
+    output: "tables"
+    shell: "touch {{output}}"
+
+rule accuracy_figures:
+    input: rules.accuracy_sweep.output, rules.accuracy_domains.output
+    output: "figures"
+    shell: "touch {{output}}"
+
+rule accuracy_report:
     input:
-        rules.sweep.output, rules.domain_statistics.output,
+        rules.accuracy_sweep.output, rules.accuracy_domains.output,
+        rules.accuracy_tables.output, rules.accuracy_figures.output,
         expand(rules.generation.output, model=MODELS, benchmark=BENCHMARKS),
+        expand(rules.benchmark.output, benchmark=BENCHMARKS),
     output: "report"
     shell: "touch {{output}}"
 """
@@ -98,7 +118,13 @@ def main() -> None:
         bare.mkdir()
         groups = list(training_groups(config))
         (bare / "Snakefile").write_text(
-            BARE.format(models=config.run.models, benchmarks=config.run.benchmarks, groups=groups)
+            BARE.format(
+                models=config.run.models,
+                benchmarks=config.run.benchmarks,
+                groups=groups,
+                named=config.run.groups,
+                kept=config.estimation.keep,
+            )
         )
         runs: dict[str, list[DryRun]] = {"ours": [], "bare": []}
         for _ in range(arguments.repeats):

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
 PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 AFTER_SWEEP = {"accuracy_sweep": 1, "accuracy_tables": 1, "accuracy_figures": 1, "accuracy_report": 1}
-AFTER_FEATURES = {"feature": 3, "observation": 1, "estimate": 4, "accuracy_domains": 1} | AFTER_SWEEP
+ESTIMATED = {"estimate": 4, "estimator": 1}
+AFTER_FEATURES = {"feature": 3, "observation": 1, "accuracy_domains": 1} | ESTIMATED | AFTER_SWEEP
 AFTER_GENERATIONS = {"generation": 3, "label": 3} | AFTER_FEATURES
 
 
@@ -109,8 +110,8 @@ def test_added_model_runs_its_own_jobs_only(project: Project) -> None:
         "label": 3,
         "feature": 3,
         "observation": 1,
-        "estimate": 4,
         "accuracy_domains": 1,
+        **ESTIMATED,
         **AFTER_SWEEP,
     }
 
@@ -122,11 +123,11 @@ def test_change_of_features_reruns_features_and_what_follows(project: Project, e
 
 def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Project, edit) -> None:
     edit(f"{PACKAGE}/estimators/training.py", "max_iter=1000", "max_iter=2000")
-    assert project.planned() == {"estimate": 4} | AFTER_SWEEP
+    assert project.planned() == ESTIMATED | AFTER_SWEEP
 
 
 def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/stages/generation.py", "done = set(", "done = frozenset(")
+    edit(f"{PACKAGE}/stages/generation.py", "done = tokens = 0", "done, tokens = 0, 0")
     edit(f"{PACKAGE}/engines/vllm.py", "use_tqdm=False", "use_tqdm=True")
     assert project.planned() == {}
     edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
@@ -152,7 +153,7 @@ def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, e
 
 
 def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
-    assert project.planned("--config", "estimation={trees: 30}") == {"estimate": 4} | AFTER_SWEEP
+    assert project.planned("--config", "estimation={trees: 30}") == ESTIMATED | AFTER_SWEEP
 
 
 def test_published_count_reruns_the_report_alone(project: Project) -> None:
@@ -172,6 +173,61 @@ def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Proj
 def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) -> None:
     edit(f"{PACKAGE}/analyses/accuracy/report.html.j2", "What this tells you", "What it tells you")
     assert project.planned() == {"accuracy_report": 1}
+
+
+ANALYSIS = {
+    "__init__.py": "",
+    "settings.py": """
+from entropy_sentinel.analyses.settings import Analysis
+
+
+class Agreement(Analysis):
+    least: int = 2
+""",
+    "rules.smk": """
+rule agreement:
+    input:
+        expand(OBSERVATIONS, model=MODELS, allow_missing=True),
+    output:
+        f"{RESULTS}/{{judge}}/agreement.parquet",
+    params:
+        *fingerprint("entropy_sentinel/analyses/agreement/scripts/agreement.py"),
+        least=CONFIG.analyses.agreement.least,
+    script:
+        "scripts/agreement.py"
+
+
+TARGETS += expand(rules.agreement.output, judge=JUDGES)
+""",
+    "scripts/agreement.py": """
+import polars as pl
+
+from entropy_sentinel.frames.observation import OBSERVATIONS
+
+rows = pl.concat(OBSERVATIONS.read(path) for path in snakemake.input)
+rows = rows.group_by("model", "benchmark", "item_id").agg(pl.len(), pl.col("label").mean())
+rows.filter(pl.col("len") >= snakemake.params.least).write_parquet(snakemake.output[0])
+""",
+}
+
+
+def test_a_second_analysis_is_a_folder_of_its_own(project: Project) -> None:
+    """No file of the project is changed; what stands is used as it is."""
+    folder = project.folder / PACKAGE / "analyses" / "agreement"
+    (folder / "scripts").mkdir(parents=True)
+    for name, text in ANALYSIS.items():
+        (folder / name).write_text(text)
+    study = {"run": {"analyses": ["accuracy", "agreement"]}, "analyses": {"agreement": {"least": 1}}}
+    (project.folder / "agreement.yaml").write_text(yaml.safe_dump(study))
+    both = project.over("agreement.yaml")
+    try:
+        assert both.planned() == {"agreement": 1}
+        both.run()
+        agreement = pl.read_parquet(results(project) / "math-verify" / "agreement.parquet")
+        assert len(agreement) == 120, "3 benchmarks of 40 items"
+        assert both.planned() == {}
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> None:
@@ -214,8 +270,8 @@ def test_killed_in_any_stage_and_resumed(project: Project, name: str) -> None:
     assert pl.read_parquet(output).drop("run", strict=False).equals(before.drop("run", strict=False))
     assert project.planned().keys() <= {
         "observation",
-        "estimate",
         "accuracy_domains",
+        *ESTIMATED,
         *AFTER_SWEEP,
         "feature",
         "label",

@@ -1,7 +1,7 @@
 # Needs: the source that the config names for a benchmark, on the hub or as a local file.
 # Makes: results/<study>/benchmarks/{benchmark}.parquet, one row per item.
 #
-# No hash of the code here, a version instead (BENCHMARK_VERSION in frames/benchmark.py): see generate.smk.
+# No hash of the code here, a version instead (BENCHMARK_VERSION in frames/benchmark.py): see generation.smk.
 
 
 rule benchmark:
