@@ -53,7 +53,7 @@ def number(reference: str) -> Fraction | None:
 def measured(reference: str) -> tuple[str, str] | None:
     """The digits and the unit of a measured quantity as scibench writes it, the power of ten left in the unit."""
     found = _MEASURED.fullmatch(reference.strip())
-    return (found[1], found[2]) if found and not re.fullmatch(r"[\d\\].*", found[2].strip("$ ")) else None
+    return (found[1], found[2]) if found and not re.match(r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi", found[2].strip("$ \r\n")) else None
 
 
 def _of_number(write: Callable[[Fraction, str], str | None]) -> Callable[[str], str | None]:
@@ -173,6 +173,8 @@ def _slashed(reference: str) -> str | None:
 def list_parts(reference: str) -> list[str] | None:
     """The parts of a list without brackets, `1,-2`, `$69$,$84$`; None if it is none, or may be a number with commas."""
     text = reference.replace("$", "").strip()
+    if reference.endswith(" $"):
+        return None  # money
     if re.fullmatch(r"[-\d.]+(?:\s*,\s*[-\d.]+)+", text) and not re.fullmatch(r"-?\d{1,3}(,\d{3})+", text):
         return [part.strip() for part in text.split(",")]
     return None
@@ -197,6 +199,8 @@ def _of_json(write: Callable[[str], str]) -> Callable[[str], str | None]:
 def _named(reference: str) -> str | None:
     """Not for words, several answers, relations."""
     text = _inner(reference)
+    if re.fullmatch(r"\([a-e]\)|[A-E]", text):
+        return None
     if re.search(r"[=<>]|\\(?:in|text|geq|leq|equiv|angle|mbox)|[A-Za-z]{4,}(?<!frac)(?<!sqrt)|,", text.replace("\\", " \\")):
         return None if number(reference) is None else f"x = {_inner(reference)}"
     return f"x = {text}" if "$" not in text else None
@@ -263,7 +267,7 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "\\dfrac": _substituted(r"\\frac", r"\\dfrac"),
     "\\tfrac": _substituted(r"\\frac", r"\\tfrac"),
     "\\left( \\right)": lambda r: re.sub(r"\)", r"\\right)", re.sub(r"\(", r"\\left(", r)) if "(" in r and "\\left" not in r and "\\text" not in r and r.count("(") == r.count(")") else None,
-    "spaces around signs": _substituted(r"(?<=[\w)}])([+-])(?=[\w(\\])(?!\d+\})", r" \1 "),
+    "spaces around signs": _substituted(r"(?<=[\w)}])(?<!\de)([+-])(?=[\w(\\])(?!\d+\})", r" \1 "),
     "decimals of a fraction": _decimal,
     "slash": _slashed,
     "\\displaystyle": lambda r: f"\\displaystyle {_inner(r)}" if "\\frac" in r and "$" not in _inner(r) else None,
@@ -277,7 +281,7 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "list without spaces": _of_json(lambda inside: f"[{inside.replace(' ', '')}]"),
     "list in angles": _of_json(lambda inside: f"\\langle {inside} \\rangle"),
     "degrees": _degrees,
-    "°": _substituted(r"\s*\$?\s*\^\{?\\circ\}?\s*\$?$", "°"),
+    "°": _substituted(r"^\$?(-?[\d.]+)\s*\$?\s*\^\{?\\circ\}?\s*\$?$", r"\1°"),
     "other matrix": _with_lines,
     "truth in text": _lower_truth,
     "yes and no": _yes_no,

@@ -6,9 +6,9 @@ sentence, and `expression` the formula or number with its unit in it.
 
 import re
 
-from entropy_sentinel.judges.notation import clean
+from entropy_sentinel.judges.notation import clean, spelled
 from entropy_sentinel.judges.numbers import NUMBER
-from entropy_sentinel.judges.units import leading_unit
+from entropy_sentinel.judges.units import leading_unit, parse_unit
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
@@ -29,10 +29,11 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 # After an answer comes what explains it.
-_EXPLANATION = re.compile(r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\(|,(?=\s[a-z]{3,})")
+_EXPLANATION = re.compile(r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\s\((?=[a-z])|,(?=\s[a-z]{3,})")
 _JOINT = re.compile(r"\s*,?\s*(?:and|or)\s+|\s*,\s*", re.IGNORECASE)
+# A number or a point, `(3, 4)`, outside formulas.
 _PLAIN = re.compile(
-    rf"(?<![\w.\\^{{])(?P<money>[-+]?\s*(?:\\?\$|€|£)\s*)?(?P<number>{NUMBER}(?:\s*/\s*\d+)?)(?P<after>\s*(?:€|%|\\%|°|\^\\circ)?)"
+    rf"(?P<point>[\[(]\s*{NUMBER}(?:\s*,\s*{NUMBER})+\s*[\])])|(?<![\w.\\^{{])(?P<money>[-+]?\s*(?:\\?\$|€|£)\s*)?(?P<number>{NUMBER}(?:\s*/\s*\d+)?)(?P<after>\s*(?:€|%|\\%|°|\^\\circ)?)"
 )
 _PROSE = re.compile(r"[A-Za-z]{3,}")
 _FORMULA_WORDS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|max|min|pi)\b")
@@ -86,34 +87,50 @@ def stated(response: str) -> tuple[str, bool]:
 
 def expression(clause: str, anchored: bool) -> str | None:
     """The formula, or the number with its unit, that a clause ends in or, after "answer is", begins with."""
-    clause = clause.strip()
-    if anchored:
-        while found := _FILLER.match(clause):
-            clause = clause[found.end() :]
-        if (span := _SPAN.match(clause)) or (span := re.match(r"[^$\\\d]{0,40}?(?=\$|\\\(|\\\[)", clause) and _SPAN.search(clause)):
-            if not _PROSE.search(clause[: span.start()]) or "=" in clause[: span.start()]:
-                return _spans_from(clause, span)
-        plain = _EXPLANATION.split(clause.rstrip(" .!"))[0]
-        if not _PROSE.search(_FORMULA_WORDS.sub(" ", plain)) or re.fullmatch(r"[\[({].*[\])}]", plain):
-            return plain
-        if (found := _PLAIN.match(clause)) or (found := re.match(r"[A-Za-z]\w*(?:\([a-z]\))?\s*=\s*", clause) and _PLAIN.search(clause)):
-            return _plain_from(clause, found)
-    return _last_expression(clause)
+    clause = spelled(clause).strip()
+    return (_first_expression(clause) if anchored else None) or _last_expression(clause)
+
+
+def _first_expression(clause: str) -> str | None:
+    while found := _FILLER.match(clause):
+        clause = clause[found.end() :]
+    span = _SPAN.search(clause)
+    if span and (span.start() == 0 or re.fullmatch(r"[^\d,;]*=\s*", clause[: span.start()])):
+        return _spans_from(clause, span)
+    plain = _EXPLANATION.split(clause.rstrip(" .!"))[0]
+    if span is None and not _PROSE.search(_FORMULA_WORDS.sub(" ", plain)):
+        return plain
+    name = re.match(r"[A-Za-z]\w*(?:\([a-z]\))?\s*=\s*", clause)
+    found = _PLAIN.match(clause, name.end() if name else 0)
+    return _plain_from(clause, found) if found else None
 
 
 def _last_expression(clause: str) -> str | None:
-    spans = [span for span in _SPAN.finditer(clause)]
-    numeric = [span for span in spans if re.search(r"\d|=", span[0])] or spans
+    spans = list(_SPAN.finditer(clause))
+    values = [span for span in spans if re.search(r"\d|=", span[0]) and not _is_unit(span)]
     masked = _SPAN.sub(lambda span: " " * len(span[0]), clause)
     numbers = list(_PLAIN.finditer(masked))
-    if numeric and (not numbers or numeric[-1].end() > numbers[-1].start()):
-        first = numeric[-1]
-        for earlier in reversed(numeric[:-1]):
-            if not _JOINT.fullmatch(clause[earlier.end() : first.start()]):
-                break
-            first = earlier
-        return _spans_from(clause, first)
-    return _plain_from(clause, numbers[-1]) if numbers else None
+    if not values and not numbers:
+        values = spans
+    if values and (not numbers or values[-1].end() > numbers[-1].start()):
+        return _spans_from(clause, _first_joined(clause, values))
+    return _plain_from(clause, _first_joined(clause, numbers)) if numbers else None
+
+
+def _first_joined(clause: str, found: list[re.Match[str]]) -> re.Match[str]:
+    """The first of those that `and` or a comma joins to the last."""
+    first = found[-1]
+    for earlier in reversed(found[:-1]):
+        if not _JOINT.fullmatch(clause[earlier.end() : first.start()]):
+            break
+        first = earlier
+    return first
+
+
+def _is_unit(span: re.Match[str]) -> bool:
+    r"""Whether a formula is nothing but the unit of the number before it: `50.7 $\mathrm{atm}$`."""
+    unit = parse_unit(clean(_inside(span)))
+    return unit is not None and unit.powers is not None
 
 
 def _spans_from(clause: str, span: re.Match[str]) -> str:
@@ -128,14 +145,21 @@ def _spans_from(clause: str, span: re.Match[str]) -> str:
 
 def _plain_from(clause: str, found: re.Match[str]) -> str:
     """The number in `found`, with numbers that `and` or a comma joins to it, and the unit that follows."""
-    money = "\\$" if "$" in (found["money"] or "") else (found["money"] or "").strip("+- ")
-    sign = "-" if "-" in (found["money"] or "") else ""
-    number, end = sign + money + found["number"].strip() + found["after"].strip(), found.end()
+    parts, end = [_amount(found)], found.end()
     while (joint := _JOINT.match(clause, end)) and (following := _PLAIN.match(clause, joint.end())):
-        number, end = f"{number}, {following['number'].strip()}", following.end()
-    if money or found["after"].strip() or clause[end : end + 1] in ("$", "-"):
-        return number
-    return f"{number} {leading_unit(clean(re.split(r'[,;()]', clause[end:])[0]))}".strip()
+        parts.append(_amount(following))
+        end = following.end()
+    has_unit = found["money"] or (found["after"] or "").strip() or clause[end : end + 1] == "-"
+    unit = "" if has_unit else leading_unit(clean(re.split(r"[,;()]", clause[end:])[0]))
+    return f"{', '.join(parts)} {unit}".strip()
+
+
+def _amount(found: re.Match[str]) -> str:
+    """The number or point in `found`, money in LaTeX."""
+    if found["point"]:
+        return found["point"]
+    money = (found["money"] or "").replace(" ", "").replace("\\$", "$").replace("$", "\\$")
+    return money + found["number"].strip(" .") + found["after"].strip()
 
 
 def _inside(span: re.Match[str]) -> str:

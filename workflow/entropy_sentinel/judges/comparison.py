@@ -221,6 +221,7 @@ def _is_factor(rest: str) -> bool:
 
 def _is_unit(text: str, letters: bool) -> bool:
     """Whether what follows a number is a unit: a known one, or words; a letter alone only where letters may be."""
+    text = re.sub(r"\s*;\s*(\}?)$", r"\1", text)
     if re.search(r"\d", re.sub(r"\^\s*\{?\s*[-+]?\d+\s*\}?", "", text)) or re.search(r"[=,;]|\b(?:and|or)\b", text):
         return False
     if _UNIT_START.match(text):

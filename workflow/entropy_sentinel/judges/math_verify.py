@@ -99,8 +99,8 @@ def _named(boxed: str | None, response: str) -> str:
 
 def _stated_expression(response: str) -> str:
     clause, anchored = answers.stated(response)
-    if words.negated(clause):
-        raise Unclear("last sentence says what the answer is not")
     if not (found := answers.expression(clause, anchored)):
         raise Unclear("no final answer")
+    if words.negated(clause):
+        raise Unclear("last sentence says what the answer is not")
     return found

@@ -50,7 +50,7 @@ _REWRITES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
         (r"\\\\(?=[A-Za-z]{3})(?!\s)", r"\\"),  # a command whose backslash was escaped once too often
-        (r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits|boldmath)(?![A-Za-z])\.?", ""),
+        (r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits|boldmath)(?![A-Za-z])(?:\.|\s+)?", ""),
         (r"\\!\s*", ""),
         (r"(?<!\\)\\(?:[,;:]|quad(?![A-Za-z])|qquad(?![A-Za-z])|hspace\*?\{[^{}]*\}|enspace(?![A-Za-z])|(?= ))|~", " "),
         (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
@@ -75,6 +75,8 @@ _REWRITES = [
         (r"(?<=\d)\s*\*\s*(?=10\s*\^)", r" \\times "),
         (r"(?<![\w.\\])([-+]?(?:\d+\.?\d*|\.\d+))[eE]([-+]?\d+)(?!\w)", r"\1 \\times 10^{\2}"),
         (r"10\s*(?:\^|\*\*)\s*\{?\(?\s*([-+]?)\s*(\d+)\s*\)?\}?", r"10^{\1\2}"),
+        (r"\\text\{\s*(10\^\{[-+]?\d+\})\s*\}", r"\1"),
+        (r"(?<=[\d.])\s*\$\s*(10\^\{[-+]?\d+\})", r" \\times \1 $"),
         (r"(?<=[\d.])\s+(?=10\^\{)", r" \\times "),
         (r"\^\{\+", "^{"),
     ]
@@ -87,14 +89,19 @@ _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 @lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """`text`, a formula or a plain answer, in one spelling; spaces at its ends and full stops are gone."""
+    text = spelled(_lone_dollars(text))
+    text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).strip(" .;:,") if text.strip(" .;:,") else ""
+    return _without_outer_braces(text.removesuffix("\\").strip())
+
+
+def spelled(text: str) -> str:
+    """`text`, which may be a sentence, with its numbers and formulas in one spelling; math delimiters stay."""
     text = _SUPERSCRIPT.sub(
         lambda found: "^{" + "".join(_SUPERSCRIPTS[one] for one in found[0]) + "}", unicodedata.normalize("NFC", text)
     ).translate(_CHARACTERS)
-    text = _lone_dollars(text)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
-    text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).strip(" .;:,") if text.strip(" .;:,") else ""
-    return _without_outer_braces(text.removesuffix("\\").strip())
+    return text
 
 
 def thousands_joined(text: str) -> str:

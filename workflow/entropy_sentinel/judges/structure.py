@@ -10,7 +10,7 @@ from dataclasses import dataclass
 _SEPARATOR = re.compile(
     r"\s*(?:\\text\{\s*(?:,\s*)?(?:and|or)\s*\}|,?\s*(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|[,;])\s*(?:\\text\{\s*(?:and|or)\s*\})?\s*"
 )
-_THOUSANDS = re.compile(r"\s*[-+]?(?:\\\$)?\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]).*")
+_THOUSANDS = re.compile(r"(?:[^,=]*=)?\s*[-+]?(?:\\\$)?\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]).*")
 _OPEN = {"(": ")", "[": "]", r"\{": r"\}", r"\langle": r"\rangle"}
 _MATRIX = re.compile(r"\\begin\{([pbvBV]?matrix|array|smallmatrix)\}(?:\{[clr|]+\})?(.*)\\end\{\1\}", re.DOTALL)
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)

@@ -40,13 +40,11 @@ def is_truth(reference: str) -> bool:
 
 
 def option(text: str) -> str | None:
-    r"""The letter of an option, `(C)`, `\text{C}`, `C`, `C. 42`, in upper case; None if `text` names none."""
-    found = re.match(
-        r"(?:\\text\{)?\s*(?:(?:option|choice|answer)\s*)?(?:\(\s*([A-Ja-j])\s*\)|([A-J])(?=[\s}]*(?:$|[).:,])))",
-        clean(text).replace("\\text{(", "(").strip(),
-        re.IGNORECASE if text.strip().lower().startswith(("option", "choice")) else 0,
-    )
-    return (found[1] or found[2]).upper() if found else None
+    r"""The letter of an option, `(C)`, `\text{c}`, `C. 42`, `option C`, in upper case; None if `text` names none."""
+    plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)).strip()
+    plain = re.sub(r"^(?:option|choice|answer)\s+", "", plain, flags=re.IGNORECASE)
+    found = re.match(r"\(\s*([A-Ja-j])\s*\)|([A-J])(?=$|[).:,])|([a-j])(?=$|\))", plain)
+    return next(filter(None, found.groups())).upper() if found else None
 
 
 def is_option(reference: str) -> bool:
