@@ -16,8 +16,11 @@ from entropy_sentinel.judges.units import Unit, parse_unit, scales
 
 Tolerance = Mapping[str, Any] | None
 
-_NAME = r"(?:\\text\{[^{}]*\}|\\?[A-Za-z]+(?:_\{?\w+\}?)?'*(?:\([A-Za-z0-9, ]+\))?(?:\^\{?[\\\w]+\}?)?|\s)+"
-_NAMED = re.compile(rf"(?P<name>{_NAME}(?:\s*\([^()=]*\))?)\s*(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)")
+# What is called something: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
+_NAMED = re.compile(
+    r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
+    r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
+)
 _INEQUALITY = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|[<>]|\\[lg]t(?![A-Za-z])")
 _MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUMBER})(?P<rest>.*)")
 _WITH_UNIT = re.compile(rf"(?P<number>{NUMBER})(?P<space>\s*)(?P<unit>\D.*)", re.DOTALL)
@@ -53,7 +56,7 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance) -> bool
 def reference_quantity(reference: str) -> Quantity | None:
     """The number of a reference, with its unit; None if it is no such."""
     letters = not reference.lstrip().startswith(("$", "\\("))
-    return quantity(_NAMED.sub(lambda found: found["rest"], clean(reference)), letters)
+    return quantity(_without_name(clean(reference))[1], letters)
 
 
 def _json_list(reference: str) -> Structure | None:
