@@ -74,7 +74,9 @@ _REWRITES = [
         (r"(?<=[\d.])\s*(?:x|X)\s*(?=10\s*\^)", r" \\times "),
         (r"(?<=\d)\s*\*\s*(?=10\s*\^)", r" \\times "),
         (r"(?<![\w.\\])([-+]?(?:\d+\.?\d*|\.\d+))[eE]([-+]?\d+)(?!\w)", r"\1 \\times 10^{\2}"),
-        (r"10\s*(?:\^|\*\*)\s*\{?\(?\s*([-+]?)\s*(\d+)\s*\)?\}?", r"10^{\1\2}"),
+        (r"10\s*(?:\^|\*\*)\s*\{\s*([-+]?)\s*(\d+)\s*\}", r"10^{\1\2}"),
+        (r"10\s*(?:\^|\*\*)\s*\(\s*([-+]?)\s*(\d+)\s*\)", r"10^{\1\2}"),
+        (r"10\s*(?:\^|\*\*)\s*([-+]?)\s*(\d+)", r"10^{\1\2}"),
         (r"\\text\{\s*(10\^\{[-+]?\d+\})\s*\}", r"\1"),
         (r"(?<=[\d.])\s*\$\s*(10\^\{[-+]?\d+\})", r" \\times \1 $"),
         (r"(?<=[\d.])\s+(?=10\^\{)", r" \\times "),
@@ -111,7 +113,7 @@ def thousands_joined(text: str) -> str:
 
 def key(text: str) -> str:
     """What is left of `text` when spaces, braces and letter case make no difference; for comparing as it stands."""
-    return re.sub(r"\s+", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)))
+    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)))
 
 
 def _lone_dollars(text: str) -> str:

@@ -13,6 +13,7 @@ _SEPARATOR = re.compile(
 _THOUSANDS = re.compile(r"(?:[^,=]*=)?\s*[-+]?(?:\\\$)?\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]).*")
 _OPEN = {"(": ")", "[": "]", r"\{": r"\}", r"\langle": r"\rangle"}
 _MATRIX = re.compile(r"\\begin\{([pbvBV]?matrix|array|smallmatrix)\}(?:\{[clr|]+\})?(.*)\\end\{\1\}", re.DOTALL)
+_BOTH_SIGNS = re.compile(r"\\(?:pm|mp)(?![A-Za-z])")
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 
 
@@ -67,16 +68,11 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
 
 
 def both_signs(text: str) -> list[str]:
-    r"""`1 \pm \sqrt{2}` as its two values; another text as it is."""
-    if text.count(r"\pm") + text.count(r"\mp") != 1 or split_is_nested(text):
+    r"""`1 \pm \sqrt{2}` as its two values; another text as it is, and one whose sign stands in brackets."""
+    found = list(_BOTH_SIGNS.finditer(text))
+    if len(found) != 1 or text[: found[0].start()].count("(") > text[: found[0].start()].count(")"):
         return [text]
-    return [re.sub(r"^\+\s*", "", re.sub(r"\\(?:pm|mp)(?![A-Za-z])", sign, text).strip()) for sign in "+-"]
-
-
-def split_is_nested(text: str) -> bool:
-    r"""Whether the \pm of `text` stands in brackets, `(\pm 1, 0)`, where it belongs to a part."""
-    before = text[: re.search(r"\\[pm][pm](?![A-Za-z])", text).start()]
-    return before.count("(") > before.count(")")
+    return [re.sub(r"^\+\s*", "", _BOTH_SIGNS.sub(sign, text).strip()) for sign in "+-"]
 
 
 def _brackets(text: str) -> str | None:

@@ -110,8 +110,8 @@ def leading_unit(text: str) -> str:
     words = text.split()
     for length in range(min(len(words), 6), 0, -1):
         start = " ".join(words[:length]).rstrip(".,;:!?*)")
-        unit = parse_unit(start)
-        if unit is not None and unit.powers is not None and start not in _WORDS:
+        unit = None if start.rpartition(" ")[2] in _WORDS else parse_unit(start)
+        if unit is not None and unit.powers is not None:
             return start
     return ""
 
