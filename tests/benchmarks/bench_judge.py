@@ -3,7 +3,7 @@
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
 references count as truly equal, and their pair is left out, where they are the same number by Python's fractions (or
 within the benchmark's tolerance of each other), or the same text without spaces and dollars: nothing of the judge
-decides that. Prints one JSON object as its last line.
+decides that. Units are left aside there, so that 0.75 km and 0.75 m are no pair. Prints one JSON object as its last line.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import yaml
-from rewritings import ROOT, REWRITINGS, boxed, list_parts, measured, number, references, rewritten, unboxed
+from rewritings import REWRITINGS, ROOT, boxed, list_parts, measured, number, references, rewritten, unboxed
 
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import make
@@ -31,7 +31,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000, help="pairs of a row with another row's answer")
     parser.add_argument("--share", type=float, default=1.0, help="share of the rows that is rewritten")
     parser.add_argument("--show", type=int, default=0, help="cases to print where the verdict is not the wanted one")
-    parser.add_argument("--parts", nargs="*", default=["boxed", "unboxed", "other rows", "rounded", "wrong text", "speed"])
+    parser.add_argument(
+        "--parts", nargs="*", default=["boxed", "unboxed", "other rows", "rounded", "wrong text", "speed"]
+    )
     arguments = parser.parse_args()
     folder = os.environ.get("ENTROPY_SENTINEL_ROWS")
     if not folder:
@@ -105,7 +107,14 @@ def _equal(one: str, other: str, tolerance: dict | None) -> bool:
     parts = [list_parts(reference) or _json_parts(reference) for reference in (one, other)]
     if None not in parts:
         return sorted(map(Fraction, parts[0])) == sorted(map(Fraction, parts[1]))
-    return re.sub(r"[\s$]|\\left|\\right|\\[dt](?=frac)", "", one) == re.sub(r"[\s$]|\\left|\\right|\\[dt](?=frac)", "", other)
+    return re.sub(r"[\s$]|\\left|\\right|\\[dt](?=frac)", "", one) == re.sub(
+        r"[\s$]|\\left|\\right|\\[dt](?=frac)", "", other
+    )
+
+
+def _malformed(reference: str) -> bool:
+    """`$221,$8$`, one row of olympiadbench: a formula that never ends, which as an answer can be read in two ways."""
+    return reference.count("$") % 2 == 1 and reference.startswith("$")
 
 
 def _json_parts(reference: str) -> list[str] | None:
@@ -115,6 +124,7 @@ def _json_parts(reference: str) -> list[str] | None:
 def _value(reference: str) -> Fraction | None:
     """The number of a reference by itself: digits, a fraction, a measured quantity with its power of ten."""
     text = reference.replace("−", "-").strip().replace("\\!", "").replace(",", "").strip("$").replace("\\$", "").strip()
+    text = re.sub(r"^\\\{([^,]*)\\\}$", r"\1", text)  # a set of one
     text = re.sub(r"\s*(?:\^\{?\\circ\}?|\\?%|\\text\{[^{}]*\}|\\mbox\{[^{}]*\}(?:\^2)?)$", "", text)
     if re.fullmatch(r"-?\d+e[-+]?\d+|-?\d+\.\d+e[-+]?\d+", text):
         return Fraction(text)
@@ -142,11 +152,11 @@ def _other_rows(found, tolerances, arguments) -> dict:
             cases, notes = [], []
             while len(cases) < arguments.pairs * len(rows) // total:
                 (i, one), (j, other) = draw.sample(list(enumerate(rows)), 2)
-                if _equal(one, other, tolerance):
+                if _equal(one, other, tolerance) or _malformed(other):
                     continue
-                text = boxed(other) if len(cases) % 2 else unboxed(other, j)
-                cases.append(Case("?", text, one, truncated=False))
                 notes.append("boxed" if len(cases) % 2 else "stated")
+                text = boxed(other) if notes[-1] == "boxed" else unboxed(other, j)
+                cases.append(Case("?", text, one, truncated=False))
             counts.add(name, cases, False, tolerance, notes)
     return counts.print("other rows' answers (correct is wrong)")
 
@@ -170,7 +180,9 @@ def _wrong_text(found, tolerances, arguments) -> dict:
     """Rows whose reference is words: wrong boxed words must not all be null while right ones are correct."""
     counts = Counts(arguments.show)
     for benchmark, rows in found.items():
-        texts = [r for r in rows if re.search(r"[A-Za-z]{4,}", re.sub(r"\\(?!text)[A-Za-z]+", "", r)) and not measured(r)]
+        texts = [
+            r for r in rows if re.search(r"[A-Za-z]{4,}", re.sub(r"\\(?!text)[A-Za-z]+", "", r)) and not measured(r)
+        ]
         cases = [Case("?", boxed("\\text{something else}"), reference, truncated=False) for reference in texts]
         cases += [Case("?", boxed("\\text{north}"), reference, truncated=False) for reference in texts]
         cases += [Case("?", boxed(reference), reference, truncated=False) for reference in texts]

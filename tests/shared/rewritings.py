@@ -53,7 +53,11 @@ def number(reference: str) -> Fraction | None:
 def measured(reference: str) -> tuple[str, str] | None:
     """The digits and the unit of a measured quantity as scibench writes it, the power of ten left in the unit."""
     found = _MEASURED.fullmatch(reference.strip())
-    return (found[1], found[2]) if found and not re.match(r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi", found[2].strip("$ \r\n")) else None
+    return (
+        (found[1], found[2])
+        if found and not re.match(r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi", found[2].strip("$ \r\n"))
+        else None
+    )
 
 
 def _of_number(write: Callable[[Fraction, str], str | None]) -> Callable[[str], str | None]:
@@ -201,7 +205,9 @@ def _named(reference: str) -> str | None:
     text = _inner(reference)
     if re.fullmatch(r"\([a-e]\)|[A-E]", text):
         return None
-    if re.search(r"[=<>]|\\(?:in|text|geq|leq|equiv|angle|mbox)|[A-Za-z]{4,}(?<!frac)(?<!sqrt)|,", text.replace("\\", " \\")):
+    if re.search(
+        r"[=<>]|\\(?:in|text|geq|leq|equiv|angle|mbox)|[A-Za-z]{4,}(?<!frac)(?<!sqrt)|,", text.replace("\\", " \\")
+    ):
         return None if number(reference) is None else f"x = {_inner(reference)}"
     return f"x = {text}" if "$" not in text else None
 
@@ -309,7 +315,9 @@ def boxed(rewritten: str) -> str:
 def unboxed(rewritten: str, row: int) -> str:
     r"""As the last statement; formulas between dollars, text and plain numbers as they are."""
     plain = rewritten.replace("} and \\boxed{", " and ")
-    is_formula = bool(re.search(r"[\\^_{}]", plain.replace("\\$", ""))) or bool(re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain))
+    is_formula = bool(re.search(r"[\\^_{}]", plain.replace("\\$", ""))) or bool(
+        re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain)
+    )
     math = f"${plain}$" if is_formula and not re.search(r"(?<!\\)\$", plain) else plain
     inside = plain if not re.search(r"(?<!\\)\$", plain) else plain.replace("$", "")
     return SENTENCES[row % len(SENTENCES)].format(math=math, inside=inside)

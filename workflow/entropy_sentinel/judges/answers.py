@@ -12,7 +12,9 @@ from entropy_sentinel.judges.units import leading_unit, parse_unit
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
-_BETWEEN_BOXES = re.compile(r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?")
+_BETWEEN_BOXES = re.compile(
+    r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
+)
 _SPAN = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
     re.DOTALL,
@@ -29,7 +31,9 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 # After an answer comes what explains it.
-_EXPLANATION = re.compile(r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\s\((?=[a-z])|,(?=\s[a-z]{3,})")
+_EXPLANATION = re.compile(
+    r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\s\((?=[a-z])|,(?=\s[a-z]{3,})"
+)
 _JOINT = re.compile(r"\s*,?\s*(?:and|or)\s+|\s*,\s*", re.IGNORECASE)
 # A number or a point, `(3, 4)`, outside formulas.
 _PLAIN = re.compile(

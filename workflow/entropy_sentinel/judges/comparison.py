@@ -106,6 +106,8 @@ class _Comparison:
             return self._same_structure(reference, structure, answer, other)
         if other is not None and other.held in ("", r"\{\}") and quantity(answer, True) is None:
             return bool(other.parts) and all([self.same(reference, part) for part in other.parts])
+        if other is not None and len(other.parts) > 1:
+            return False
         return self._same_single(reference, answer)
 
     def _same_structure(self, reference: str, structure: Structure, answer: str, other: Structure | None) -> bool:
@@ -151,7 +153,12 @@ class _Comparison:
         factors = scales(expected.unit, found.unit)
         if factors is None:
             raise Unclear("units cannot be compared")
-        return any(close(expected.number, found.number, factor, self.tolerance) for factor in factors)
+        # The tolerance is for the number as it stands: 1 is no answer to 54.7 degrees, though nearly so in radians.
+        named = expected.unit is not None and found.unit is not None
+        return any(
+            close(expected.number, found.number, factor, self.tolerance if named or factor == 1 else None)
+            for factor in factors
+        )
 
     def _same_formula(self, reference: str, answer: str) -> bool:
         try:
@@ -203,7 +210,9 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         return Quantity(number)
     if found := _MONEY.fullmatch(text):
         number = plain_number(found["sign"] + found["number"])
-        return number and Quantity(number, parse_unit((found["unit"] + found["rest"]) if _is_factor(found["rest"]) else found["unit"]))
+        return number and Quantity(
+            number, parse_unit((found["unit"] + found["rest"]) if _is_factor(found["rest"]) else found["unit"])
+        )
     if found := _BASE.fullmatch(text):
         return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
     if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):

@@ -26,7 +26,9 @@ _READING = LatexExtractionConfig(
     )
 )
 # What it would skip in silence: words, and relations that it does not know.
-_UNREADABLE = re.compile(r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s+\d")
+_UNREADABLE = re.compile(
+    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s+\d"
+)
 _LONGEST = 2000
 
 
@@ -59,6 +61,4 @@ def number(expression: Any) -> Number | None:
 
 def equal(reference: Any, answer: Any) -> bool:
     """Whether two SymPy objects are the same, by algebra."""
-    return verify(
-        reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True
-    )
+    return verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True)

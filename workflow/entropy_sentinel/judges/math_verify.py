@@ -82,8 +82,8 @@ def _same_word(reference: str, boxed: str | None, response: str) -> tuple[bool, 
     if (expected := words.single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
     answer = _named(boxed, response)
-    if (found := words.single_word(answer)) is None:
-        raise Unclear("answer is not one word")
+    if (found := words.single_word(answer)) != expected and words.mentions(answer, expected):
+        raise Unclear("answer says more than the word")
     return found == expected, answer
 
 

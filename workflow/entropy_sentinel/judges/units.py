@@ -46,7 +46,42 @@ _PREFIXES = {
     "milli": -3, "micro": -6, "nano": -9, "pico": -12, "femto": -15,
 }  # fmt: skip
 # What takes a prefix, as a symbol or as a name; `min` is no milli-inch and `ft` no femtotonne.
-_PREFIXED = {*"m g s A K mol cd bit N J W Pa Hz C V ohm F H T Wb S L l bar eV cal pc G M e B rad".split()}
+_PREFIXED = {
+    *[
+        "m",
+        "g",
+        "s",
+        "A",
+        "K",
+        "mol",
+        "cd",
+        "bit",
+        "N",
+        "J",
+        "W",
+        "Pa",
+        "Hz",
+        "C",
+        "V",
+        "ohm",
+        "F",
+        "H",
+        "T",
+        "Wb",
+        "S",
+        "L",
+        "l",
+        "bar",
+        "eV",
+        "cal",
+        "pc",
+        "G",
+        "M",
+        "e",
+        "B",
+        "rad",
+    ]
+}
 # A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
 _UNSPOKEN = ("deg", "%")
 
@@ -117,7 +152,7 @@ def leading_unit(text: str) -> str:
 
 
 # Words of a sentence that are also symbols.
-_WORDS = frozenset("a e in at d u M t h am as He me at us".split())
+_WORDS = frozenset(["a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "at", "us"])
 _TOKEN = re.compile(
     r"\s*(?:(?P<over>/|per\b)|(?P<power>square|sq\b|cubic|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
     r"(?P<open>\()|(?P<close>\))|"
@@ -173,7 +208,12 @@ def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], b
     if (whole := _known(name)) is not None:
         return [(*whole, True)]
     for middle in range(1, len(name)):
-        if not name.islower() and len(name) <= 6 and (first := _known(name[:middle])) and (second := _known(name[middle:])):
+        if (
+            not name.islower()
+            and len(name) <= 6
+            and (first := _known(name[:middle]))
+            and (second := _known(name[middle:]))
+        ):
             return [(*first, False), (*second, True)]
     return None
 

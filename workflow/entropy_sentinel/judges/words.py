@@ -18,8 +18,40 @@ _ARTICLES = {"a", "an", "the", "is", "it", "its", "option", "choice", "answer"}
 _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{3,}|\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 _FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log exp sqrt max min gcd lcm mod inf det and "
-    "begin end matrix pmatrix bmatrix vmatrix array frac text".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "log",
+        "exp",
+        "sqrt",
+        "max",
+        "min",
+        "gcd",
+        "lcm",
+        "mod",
+        "inf",
+        "det",
+        "and",
+        "begin",
+        "end",
+        "matrix",
+        "pmatrix",
+        "bmatrix",
+        "vmatrix",
+        "array",
+        "frac",
+        "text",
+    ]
 )
 
 
@@ -64,6 +96,11 @@ def single_word(text: str) -> str | None:
     words = [word for word in plain.split() if word.casefold() not in _ARTICLES]
     one = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
     return one.casefold() if re.fullmatch(r"(?:\\[A-Za-z]+)?[A-Za-z-]*", one) and one else None
+
+
+def mentions(text: str, word: str) -> bool:
+    """Whether `word`, in lower case, is among others in `text`."""
+    return word in re.split(r"[^a-z\\-]+", clean(text).casefold().replace("\\text{", " "))
 
 
 def _lower_words(text: str) -> list[str]:

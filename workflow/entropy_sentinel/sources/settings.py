@@ -32,7 +32,9 @@ FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 class Tolerance(Settings):
     """How far a number may be from the reference and count as correct. One of the first two keys."""
 
-    relative: Number | None = Field(None, gt=0, lt=1, description="share of the reference by which an answer may be off")
+    relative: Number | None = Field(
+        None, gt=0, lt=1, description="share of the reference by which an answer may be off"
+    )
     significant_digits: Annotated[int, Field(ge=1, le=15)] | Literal["reference"] | None = Field(
         None, description="both agree when rounded to so many digits; `reference`: to as many as the reference has"
     )
