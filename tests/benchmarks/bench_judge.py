@@ -2,8 +2,8 @@
 
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
 references count as truly equal, and their pair is left out, where they are the same number by Python's fractions (or
-within the benchmark's tolerance of each other), or the same text without spaces and dollars: nothing of the judge
-decides that. Units are left aside there, so that 0.75 km and 0.75 m are no pair. Prints one JSON object as its last line.
+within the benchmark's tolerance of each other), the same list of numbers, or the same text without spaces and dollars:
+nothing of the judge decides that. Units are left aside there. Prints one JSON object as its last line.
 """
 
 import argparse
@@ -130,9 +130,9 @@ def _value(reference: str) -> Fraction | None:
         return Fraction(text)
     if (plain := number(text)) is not None:
         return plain
-    if fraction := re.fullmatch(r"(-?)\\[dt]?frac\s*\{?(\d+)\}?\s*\{?(\d+)\}?", text):
-        if "{" in text or len(fraction[2] + fraction[3]) == 2:
-            return Fraction(int(fraction[1] + fraction[2]), int(fraction[3]))
+    fraction = re.fullmatch(r"(-?)\\[dt]?frac\s*\{?(\d+)\}?\s*\{?(\d+)\}?", text)
+    if fraction and ("{" in text or len(fraction[2] + fraction[3]) == 2):
+        return Fraction(int(fraction[1] + fraction[2]), int(fraction[3]))
     if found := re.fullmatch(r"([-+]?[\d.]+)\s.*", text, re.DOTALL):
         power = re.search(r"10\s*\^\s*\{?\s*(-?\d+)", text)
         if measured(reference) or power:

@@ -53,11 +53,8 @@ def number(reference: str) -> Fraction | None:
 def measured(reference: str) -> tuple[str, str] | None:
     """The digits and the unit of a measured quantity as scibench writes it, the power of ten left in the unit."""
     found = _MEASURED.fullmatch(reference.strip())
-    return (
-        (found[1], found[2])
-        if found and not re.match(r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi", found[2].strip("$ \r\n"))
-        else None
-    )
+    no_unit = r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi"
+    return (found[1], found[2]) if found and not re.match(no_unit, found[2].strip("$ \r\n")) else None
 
 
 def _of_number(write: Callable[[Fraction, str], str | None]) -> Callable[[str], str | None]:
@@ -237,6 +234,13 @@ def _letter(form: str) -> Callable[[str], str | None]:
     return rewrite
 
 
+def _sized(reference: str) -> str | None:
+    """Parentheses that belong together, with their size."""
+    if "(" not in reference or re.search(r"\\left|\\text", reference) or reference.count("(") != reference.count(")"):
+        return None
+    return reference.replace("(", "\\left(").replace(")", "\\right)")
+
+
 REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "copy": lambda reference: reference,
     "no delimiters": lambda reference: _inner(reference) if _inner(reference) != reference else None,
@@ -269,10 +273,12 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "~ before the unit": _of_measured(lambda digits, unit: f"{digits}~{unit.strip().strip('$')}"),
     "J/mol": _of_measured(_over_measured),
     "another prefix": _of_measured(_prefixed_measured),
-    "power of ten with \\times": _substituted(r"^(\S+)\s+\$?\s*(?:\\mathrm\{)?10\s*\^\s*\{?(-?\d+)\}?\}?\s*(.*?)\$?$", r"\1 \\times 10^{\2} \3"),
+    "power of ten with \\times": _substituted(
+        r"^(\S+)\s+\$?\s*(?:\\mathrm\{)?10\s*\^\s*\{?(-?\d+)\}?\}?\s*(.*?)\$?$", r"\1 \\times 10^{\2} \3"
+    ),
     "\\dfrac": _substituted(r"\\frac", r"\\dfrac"),
     "\\tfrac": _substituted(r"\\frac", r"\\tfrac"),
-    "\\left( \\right)": lambda r: re.sub(r"\)", r"\\right)", re.sub(r"\(", r"\\left(", r)) if "(" in r and "\\left" not in r and "\\text" not in r and r.count("(") == r.count(")") else None,
+    "\\left( \\right)": _sized,
     "spaces around signs": _substituted(r"(?<=[\w)}])(?<!\de)([+-])(?=[\w(\\])(?!\d+\})", r" \1 "),
     "decimals of a fraction": _decimal,
     "slash": _slashed,
@@ -315,9 +321,7 @@ def boxed(rewritten: str) -> str:
 def unboxed(rewritten: str, row: int) -> str:
     r"""As the last statement; formulas between dollars, text and plain numbers as they are."""
     plain = rewritten.replace("} and \\boxed{", " and ")
-    is_formula = bool(re.search(r"[\\^_{}]", plain.replace("\\$", ""))) or bool(
-        re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain)
-    )
+    is_formula = bool(re.search(r"[\\^_{}]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain.replace("\\$", "")))
     math = f"${plain}$" if is_formula and not re.search(r"(?<!\\)\$", plain) else plain
     inside = plain if not re.search(r"(?<!\\)\$", plain) else plain.replace("$", "")
     return SENTENCES[row % len(SENTENCES)].format(math=math, inside=inside)

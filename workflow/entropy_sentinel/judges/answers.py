@@ -1,7 +1,7 @@
 r"""Where the final answer of a response stands: in its last box, or else in its last statement.
 
-`boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else the last
-sentence, and `expression` the formula or number with its unit in it.
+`boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else the
+last sentence, and `expression` the formula or number with its unit in it.
 """
 
 import re
@@ -76,9 +76,8 @@ def _braces(text: str, begin: int) -> str | None:
 
 
 def stated(response: str) -> tuple[str, bool]:
-    """The last statement of a response without a box, and whether it says that it is the answer; "" if there is none."""
+    """The last statement of a response without a box, "" for none, and whether it says that it is the answer."""
     text = re.sub(r"\*\*|__|`", "", response).strip()
-    # Only near the end: an "answer is" far above is not the last word.
     anchors = list(_ANCHOR.finditer(text))
     if anchors:
         rest = text[anchors[-1].end() :].strip()

@@ -105,7 +105,7 @@ class _Comparison:
         if structure is not None:
             return self._same_structure(reference, structure, answer, other)
         if other is not None and other.held in ("", r"\{\}") and quantity(answer, True) is None:
-            return bool(other.parts) and all([self.same(reference, part) for part in other.parts])
+            return bool(other.parts) and all(self.same(reference, part) for part in other.parts)
         if other is not None and len(other.parts) > 1:
             return False
         return self._same_single(reference, answer)
@@ -210,9 +210,8 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         return Quantity(number)
     if found := _MONEY.fullmatch(text):
         number = plain_number(found["sign"] + found["number"])
-        return number and Quantity(
-            number, parse_unit((found["unit"] + found["rest"]) if _is_factor(found["rest"]) else found["unit"])
-        )
+        rest = found["rest"] if _is_factor(found["rest"]) else ""
+        return number and Quantity(number, parse_unit(found["unit"] + rest))
     if found := _BASE.fullmatch(text):
         return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
     if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):

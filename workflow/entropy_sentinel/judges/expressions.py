@@ -10,6 +10,8 @@ from typing import Any
 
 from latex2sympy2_extended.math_normalization import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
+from math_verify.errors import TimeoutException as TimeoutException
+from math_verify.utils import timeout as timeout
 from sympy import Float
 
 from entropy_sentinel.judges.numbers import Number

@@ -4,11 +4,9 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from math_verify.errors import TimeoutException
-from math_verify.utils import timeout
-
 from entropy_sentinel.judges import answers, words
 from entropy_sentinel.judges.comparison import Unclear, reference_quantity, same_as_reference
+from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.notation import clean
 

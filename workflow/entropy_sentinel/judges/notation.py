@@ -1,7 +1,7 @@
 r"""One spelling for what LaTeX, Unicode and plain text write in several ways. No meaning is judged here.
 
-After `clean`, roman and bold words stand in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`, powers of
-ten `\times 10^{3}`, money is `\$`, and there are neither math delimiters nor commands for size and space.
+After `clean`, roman and bold words stand in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`, powers
+of ten `\times 10^{3}`, money is `\$`, and there are neither math delimiters nor commands for size and space.
 """
 
 import re
@@ -32,8 +32,6 @@ _CHARACTERS = str.maketrans(
         "µ": r"\mu ",
         "μ": r"\mu ",
         "Ω": r"\Omega ",
-        "Ω": r"\Omega ",
-        "Å": r"\AA ",
         "Å": r"\AA ",
         "α": r"\alpha ",
         "β": r"\beta ",

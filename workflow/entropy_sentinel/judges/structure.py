@@ -44,11 +44,11 @@ def split(text: str) -> Structure | None:
         return Structure("cup", tuple(parts))
     if (held := _brackets(text)) is not None:
         parts = at_top_level(_inside(text), _SEPARATOR)
-        if held in ("()", "[]") and len(parts) == 1 and held == "()":
+        if len(parts) == 1 and held == "()":
             return None  # a factor in parentheses
-        return Structure(
-            held, tuple(one for part in parts for one in (both_signs(part) if held == r"\{\}" else [part]))
-        )
+        if held == r"\{\}":
+            parts = [one for part in parts for one in both_signs(part)]
+        return Structure(held, tuple(parts))
     signs = both_signs(text)
     return Structure("", tuple(signs)) if len(signs) > 1 else None
 

@@ -12,7 +12,10 @@ from functools import lru_cache
 
 # Without a definition: what all others are made of. Money, temperatures on a scale and pounds (a mass or a force) are
 # not converted into anything else.
-_BASE = "m g s A K mol cd bit dollar euro pound_sterling degC degF lb debye dB month photon electron"
+_BASE = {
+    "m", "g", "s", "A", "K", "mol", "cd", "bit", "dollar", "euro", "pound_sterling", "degC", "degF", "lb", "debye",
+    "dB", "month", "photon", "electron",
+}  # fmt: skip
 _DEFINED = {
     "N": "kg m s^-2", "J": "N m", "W": "J s^-1", "Pa": "N m^-2", "Hz": "s^-1", "C": "A s", "V": "J C^-1",
     "ohm": "V A^-1", "F": "C V^-1", "H": "Wb A^-1", "T": "Wb m^-2", "Wb": "V s", "S": "A V^-1", "L": "dm^3",
@@ -37,7 +40,7 @@ _OTHER_NAMES = {
     "dollar": "dollar", "USD": "dollar", "$": "dollar", "€": "euro", "EUR": "euro", "£": "pound_sterling",
     "°": "deg", "Ω": "ohm", "Å": "angstrom", "D": "debye", "decibel": "dB", "celsius": "degC", "fahrenheit": "degF",
     "KJ": "kJ", "kPA": "kPa", "KPa": "kPa", "KN": "kN", "Kg": "kg", "KG": "kg", "Mev": "MeV", "kev": "keV", "ev": "eV",
-    "Gev": "GeV", "hz": "Hz", "ml": "mL", "mins": "min", "secs": "s", "hrs": "h", "gm": "g", "km/hr": "kmh", "kph": "kmh",
+    "Gev": "GeV", "hz": "Hz", "ml": "mL", "mins": "min", "secs": "s", "hrs": "h", "gm": "g", "kph": "kmh",
     "dimensionless": "rad", "unitless": "rad", "amu": "u", "Da": "u",
 }  # fmt: skip
 _PREFIXES = {
@@ -47,41 +50,9 @@ _PREFIXES = {
 }  # fmt: skip
 # What takes a prefix, as a symbol or as a name; `min` is no milli-inch and `ft` no femtotonne.
 _PREFIXED = {
-    *[
-        "m",
-        "g",
-        "s",
-        "A",
-        "K",
-        "mol",
-        "cd",
-        "bit",
-        "N",
-        "J",
-        "W",
-        "Pa",
-        "Hz",
-        "C",
-        "V",
-        "ohm",
-        "F",
-        "H",
-        "T",
-        "Wb",
-        "S",
-        "L",
-        "l",
-        "bar",
-        "eV",
-        "cal",
-        "pc",
-        "G",
-        "M",
-        "e",
-        "B",
-        "rad",
-    ]
-}
+    "m", "g", "s", "A", "K", "mol", "cd", "bit", "N", "J", "W", "Pa", "Hz", "C", "V", "ohm", "F", "H", "T", "Wb", "S",
+    "L", "l", "bar", "eV", "cal", "pc", "G", "M", "e", "B", "rad",
+}  # fmt: skip
 # A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
 _UNSPOKEN = ("deg", "%")
 
@@ -152,7 +123,7 @@ def leading_unit(text: str) -> str:
 
 
 # Words of a sentence that are also symbols.
-_WORDS = frozenset(["a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "at", "us"])
+_WORDS = {"a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "us"}
 _TOKEN = re.compile(
     r"\s*(?:(?P<over>/|per\b)|(?P<power>square|sq\b|cubic|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
     r"(?P<open>\()|(?P<close>\))|"
@@ -223,7 +194,7 @@ def _known(name: str) -> tuple[str, float, tuple[tuple[str, int], ...]] | None:
     """(symbol, size in base units, powers of these) of one unit, with or without a prefix, in the plural or not."""
     for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
         symbol = _OTHER_NAMES.get(spelled, spelled)
-        if symbol in _BASE.split():
+        if symbol in _BASE:
             return symbol, 1.0, ((symbol, 1),)
         if symbol in _DEFINED:
             return symbol, *_definition(_DEFINED[symbol])

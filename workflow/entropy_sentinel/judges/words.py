@@ -17,42 +17,11 @@ _NEGATION = re.compile(r"\b(?:not|never|neither|cannot|isn't|doesn't|aren't|don'
 _ARTICLES = {"a", "an", "the", "is", "it", "its", "option", "choice", "answer"}
 _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
 _WORD = re.compile(r"[A-Za-z]{3,}|\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
-_FUNCTIONS = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "log",
-        "exp",
-        "sqrt",
-        "max",
-        "min",
-        "gcd",
-        "lcm",
-        "mod",
-        "inf",
-        "det",
-        "and",
-        "begin",
-        "end",
-        "matrix",
-        "pmatrix",
-        "bmatrix",
-        "vmatrix",
-        "array",
-        "frac",
-        "text",
-    ]
-)
+_FUNCTIONS = {
+    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "exp",
+    "sqrt", "max", "min", "gcd", "lcm", "mod", "inf", "det", "and", "begin", "end", "matrix", "pmatrix", "bmatrix",
+    "vmatrix", "array", "frac", "text",
+}  # fmt: skip
 
 
 def negated(text: str) -> bool:
