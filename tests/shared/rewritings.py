@@ -66,6 +66,11 @@ def _of_number(write: Callable[[Fraction, str], str | None]) -> Callable[[str], 
     return rewrite
 
 
+def _without_unit(write: Callable[[Fraction, str], str | None]) -> Callable[[str], str | None]:
+    rewrite = _of_number(write)
+    return lambda reference: None if "\\$" in reference else rewrite(reference)
+
+
 def _of_measured(write: Callable[[str, str], str | None]) -> Callable[[str], str | None]:
     def rewrite(reference: str) -> str | None:
         found = measured(reference)
@@ -258,10 +263,10 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "× 10^-3": _of_number(_scientific("{mantissa} × 10^{exponent}")),
     "fraction of a number": _of_number(_fraction),
     "dollars": _of_number(lambda value, digits: f"\\${digits}"),
-    "euros": _of_number(lambda value, digits: f"{digits}€"),
-    "words after": _of_number(lambda value, digits: f"{digits} \\text{{ apples}}"),
-    "~unit": _of_number(lambda value, digits: f"{digits}~\\text{{cm}}"),
-    "plain unit after": _of_number(lambda value, digits: f"{digits} meters"),
+    "euros": _without_unit(lambda value, digits: f"{digits}€"),
+    "words after": _without_unit(lambda value, digits: f"{digits} \\text{{ apples}}"),
+    "~unit": _without_unit(lambda value, digits: f"{digits}~\\text{{cm}}"),
+    "plain unit after": _without_unit(lambda value, digits: f"{digits} meters"),
     "minus sign": _of_number(lambda value, digits: digits.replace("-", "−") if value < 0 else None),
     "bold": _of_number(lambda value, digits: f"\\mathbf{{{digits}}}"),
     "x = ": _named,

@@ -90,7 +90,7 @@ _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 def clean(text: str) -> str:
     """`text`, a formula or a plain answer, in one spelling; spaces at its ends and full stops are gone."""
     text = spelled(_lone_dollars(text))
-    text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).strip(" .;:,") if text.strip(" .;:,") else ""
+    text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).lstrip(" ;:,").rstrip(" .;:,")
     return _without_outer_braces(text.removesuffix("\\").strip())
 
 
