@@ -211,12 +211,12 @@ def _speed(found, tolerances, arguments) -> dict:
 LONG = "We have $a_1 = 3$ and so $2 \\cdot 3 + \\frac{1}{2} = 6.5$ by the first step. " * 20
 
 PARTS = {
+    "speed": _speed,  # first: what is read once is remembered
     "boxed": _rewritings(lambda text, row: boxed(text), f"boxed ({len(REWRITINGS)} kinds)"),
     "unboxed": _rewritings(unboxed, "stated without a box"),
     "other rows": _other_rows,
     "rounded": _rounded,
     "wrong text": _wrong_text,
-    "speed": _speed,
 }
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ _FILLER = re.compile(
 _EXPLANATION = re.compile(
     r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\s\((?=[a-z])|,(?=\s[a-z]{3,})"
 )
+_REMARK = re.compile(r"\s\((?:[a-z]{2,}|i\.e|e\.g)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _JOINT = re.compile(r"\s*,?\s*(?:and|or)\s+|\s*,\s*", re.IGNORECASE)
 # A number or a point, `(3, 4)`, outside formulas.
 _PLAIN = re.compile(
@@ -90,8 +91,15 @@ def stated(response: str) -> tuple[str, bool]:
 
 def expression(clause: str, anchored: bool) -> str | None:
     """The formula, or the number with its unit, that a clause ends in or, after "answer is", begins with."""
-    clause = spelled(clause).strip()
+    clause = _REMARK.sub("", spelled(clause)).strip()
     return (_first_expression(clause) if anchored else None) or _last_expression(clause)
+
+
+def numbers(clause: str) -> list[str]:
+    """All numbers and formulas in a clause: where none is called the answer, each may be."""
+    clause = spelled(clause)
+    masked = _SPAN.sub(lambda span: " " * len(span[0]), clause)
+    return [_inside(span) for span in _SPAN.finditer(clause)] + [_amount(found) for found in _PLAIN.finditer(masked)]
 
 
 def _first_expression(clause: str) -> str | None:

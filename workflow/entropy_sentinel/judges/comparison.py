@@ -21,6 +21,7 @@ _NAMED = re.compile(
     r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
     r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
 )
+_ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
 _INEQUALITY = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|[<>]|\\[lg]t(?![A-Za-z])")
 _MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUMBER})(?P<rest>.*)")
 _WITH_UNIT = re.compile(rf"(?P<number>{NUMBER})(?P<space>\s*)(?P<unit>\D.*)", re.DOTALL)
@@ -78,6 +79,7 @@ class _Comparison:
     def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
         if key(reference) == key(answer):
             return True
+        reference = _ELEMENT_OF.sub("", reference)
         structure = listed or split(reference)
         interval = structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
         if _INEQUALITY.search(reference) or (interval and _INEQUALITY.search(answer)):

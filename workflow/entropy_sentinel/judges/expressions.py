@@ -29,7 +29,7 @@ _READING = LatexExtractionConfig(
 )
 # What it would skip in silence: words, and relations that it does not know.
 _UNREADABLE = re.compile(
-    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s+\d"
+    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s+\d|\d\s*:\s*\d"
 )
 _LONGEST = 2000
 

@@ -53,8 +53,29 @@ class MathVerifyJudge:
             return _same_option(reference, boxed, response)
         if reference_quantity(reference) is None and words.is_words(clean(reference)):
             return _same_word(reference, boxed, response)
-        answer = boxed if boxed is not None else _stated_expression(response)
-        return same_as_reference(reference, answer, self.tolerance), answer
+        if boxed is not None:
+            return same_as_reference(reference, boxed, self.tolerance), boxed
+        return self._compare_stated(reference, response)
+
+    def _compare_stated(self, reference: str, response: str) -> tuple[bool, str]:
+        """The expression in the last statement; unclear where that has the reference beside another number."""
+        clause, anchored = answers.stated(response)
+        if not (answer := answers.expression(clause, anchored)):
+            raise Unclear("no final answer")
+        if words.negated(clause):
+            raise Unclear("last sentence says what the answer is not")
+        if same_as_reference(reference, answer, self.tolerance):
+            return True, answer
+        others = [] if anchored else [one for one in answers.numbers(clause) if not answer.startswith(one)]
+        if any(self._is(reference, other) for other in others):
+            raise Unclear("last sentence has several numbers")
+        return False, answer
+
+    def _is(self, reference: str, answer: str) -> bool:
+        try:
+            return same_as_reference(reference, answer, self.tolerance)
+        except Unclear:
+            return False
 
 
 def make(settings: Mapping[str, Any]) -> MathVerifyJudge:
@@ -93,12 +114,3 @@ def _named(boxed: str | None, response: str) -> str:
     if not anchored or words.negated(clause):
         raise Unclear("no final answer")
     return clause
-
-
-def _stated_expression(response: str) -> str:
-    clause, anchored = answers.stated(response)
-    if not (found := answers.expression(clause, anchored)):
-        raise Unclear("no final answer")
-    if words.negated(clause):
-        raise Unclear("last sentence says what the answer is not")
-    return found

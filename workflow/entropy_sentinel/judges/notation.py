@@ -58,6 +58,7 @@ _REWRITES = [
         (r"\{?\\rm\s+([^{}]*)\}?", r"\\text{\1}"),
         (r"\\text\{\s*\}", ""),
         (r"\\text\{\s*([\d.,+-]+)\s*\}", r"\1"),
+        (r"\\text\{\s*(\d[\d.,]*)\s+([^{}]*)\}", r"\1 \\text{\2}"),
         (r"\\ensuremath(?=\{)", ""),
         (r"\\(?:euro|texteuro)(?![A-Za-z])", "€"),
         (r"\\(?:text)?degree(?![A-Za-z])", r"^\\circ "),
