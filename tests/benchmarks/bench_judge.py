@@ -21,7 +21,7 @@ import yaml
 from rewritings import REWRITINGS, ROOT, boxed, list_parts, measured, number, references, rewritten, unboxed
 
 from entropy_sentinel.judges.judge import Case
-from entropy_sentinel.judges.math_verify import make
+from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
 VERDICTS = {True: "correct", False: "incorrect", None: "null"}
 
@@ -59,7 +59,7 @@ class Counts:
 
     def add(self, name: str, cases: list[Case], wanted: bool, tolerance: dict | None, notes: list[str]) -> None:
         shown: Counter = Counter()
-        for case, note, verdict in zip(cases, notes, make({"tolerance": tolerance}).judge(cases), strict=True):
+        for case, note, verdict in zip(cases, notes, MathVerifyJudge(tolerance).judge(cases), strict=True):
             self.counts[name][VERDICTS[verdict.label]] += 1
             self.counts[f"  {note}"][VERDICTS[verdict.label]] += 1
             shown[note] += verdict.label is not wanted
@@ -201,7 +201,7 @@ def _speed(found, tolerances, arguments) -> dict:
             if row % 2:
                 cases.append(Case("?", LONG + unboxed(reference, row), reference, truncated=False))
     before = time.process_time()
-    make({"tolerance": None}).judge(cases)
+    MathVerifyJudge().judge(cases)
     cpu = time.process_time() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\n{len(cases)} responses: {cpu:.1f} CPU-seconds, peak {peak:.0f} MiB")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.judges import answers, words
+from entropy_sentinel.judges.apart import Apart
 from entropy_sentinel.judges.comparison import Unclear, reference_quantity, same_as_reference
 from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Verdict
@@ -78,9 +79,9 @@ class MathVerifyJudge:
             return False
 
 
-def make(settings: Mapping[str, Any]) -> MathVerifyJudge:
-    """The judge, with the benchmark's tolerance where it has one."""
-    return MathVerifyJudge(settings.get("tolerance"))
+def make(settings: Mapping[str, Any]) -> Apart:
+    """The judge in a process of its own, with the benchmark's tolerance where it has one."""
+    return Apart(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
 
 
 def _same_truth(reference: str, boxed: str | None, response: str) -> tuple[bool, str]:
