@@ -59,7 +59,8 @@ class LitellmEngine:
         empty reply does not show whether it returns any.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
-        for position, reply in self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"])):
+        account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
+        for position, reply in self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account):
             yield position, self._response(chats[position], reply)
 
     def _request(self, chat: Chat, seed: int) -> dict[str, Any]:

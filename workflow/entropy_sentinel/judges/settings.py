@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
@@ -45,6 +45,21 @@ class Llm(Server):
     structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
     temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
     max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
+    usd_per_million_input_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    usd_per_million_output_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    budget_usd: Number | None = Field(
+        None, ge=0, le=1e9, description="llm: the study's calls to this judge stop before they cost more; needs prices"
+    )
+
+    @model_validator(mode="after")
+    def _budget_has_prices(self) -> "Llm":
+        prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
+        if self.budget_usd is not None and None in prices:
+            raise ValueError(
+                "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
+                "the provider; 0 for a server of your own"
+            )
+        return self
 
 
 KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
