@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
-from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.judges.catalogue import PROMPTS
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.llm import LlmJudge
@@ -28,7 +28,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache per test, short pauses, and a key as a user would set it."""
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def settings(**changes: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from entropy_sentinel.frames.generation import TOP_K
 
 pytestmark = pytest.mark.slow
 
+PRICES = {"usd_per_million_input_tokens": 1, "usd_per_million_output_tokens": 10}
 BENCHMARKS = ("one-digit-addition", "percentages")
 ITEMS = 60
 # The copy of the project that is run has this file, too: so no fixed text.
@@ -75,13 +76,15 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
     project = Project(tmp_path / "project", ["demo/config.yaml", "judged.yaml"])
     write_traces(project.folder / "given")
     files = [f"results/judged/labels/llm/theirs/{benchmark}.parquet" for benchmark in BENCHMARKS]
+    costs = "results/judged/llm/costs.csv"
     with fake_api(verdict) as api:
-        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api)))
+        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES)))
         project.kill_when(lambda: len(api.requests) >= 30, *files)
         before = len(api.requests)
         assert before < ITEMS * len(BENCHMARKS)
         project.run("--unlock")
-        project.run(*files)
+        assert KEY not in project.run(*files, costs)
+        assert set(api.keys) == {f"Bearer {KEY}"}
         # What was under way at the kill is asked again: at most the judge's concurrency, in each of two jobs.
         assert ITEMS * len(BENCHMARKS) <= len(api.requests) <= ITEMS * len(BENCHMARKS) + 32
         assert {asked(body) for body in api.requests[:before]} <= {asked(body) for body in api.requests}
@@ -91,6 +94,17 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
         assert labels["label"].to_list() == (numbers % 3 == 0).to_list()
         said = read_provenance(project.folder / file)
         assert (said["model"], said["benchmark"], said["llm"]["model"]) == ("theirs", benchmark, "hosted_vllm/judge")
+    table = pl.read_csv(project.folder / costs)
+    assert table["model"].to_list() == ["theirs", "theirs", "total"]
+    # 11 tokens in and 9 out of every call that was answered; of one that the kill cut off, what it may cost at most.
+    total = table.row(2, named=True)
+    assert (total["responses"], total["unlabelled"]) == (2 * ITEMS, 0)
+    # A reply that was kept and not yet written down at the kill is unanswered too; so is a request not yet sent.
+    assert total["calls"] <= 2 * ITEMS
+    assert total["calls"] + total["unanswered_calls"] >= len(api.requests)
+    assert (total["prompt_tokens"], total["completion_tokens"]) == (11 * total["calls"], 9 * total["calls"])
+    answered = total["calls"] * (11 * 1 + 9 * 10) / 1e6
+    assert total["usd"] - answered == pytest.approx(total["unanswered_calls"] * (4096 * 10 + 150) / 1e6, rel=0.01)
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
