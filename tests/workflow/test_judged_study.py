@@ -104,7 +104,9 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
     assert total["calls"] + total["unanswered_calls"] >= len(api.requests)
     assert (total["prompt_tokens"], total["completion_tokens"]) == (11 * total["calls"], 9 * total["calls"])
     answered = total["calls"] * (11 * 1 + 9 * 10) / 1e6
-    assert total["usd"] - answered == pytest.approx(total["unanswered_calls"] * (4096 * 10 + 150) / 1e6, rel=0.01)
+    # 4,096 tokens out, and as many in as the request has bytes: a few hundred.
+    most = total["unanswered_calls"] * 4096 * 10 / 1e6
+    assert most <= total["usd"] - answered <= most * 1.03
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
