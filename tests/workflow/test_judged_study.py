@@ -111,7 +111,7 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
-def test_a_prompt_that_changes_judges_again_and_an_address_does_not(
+def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_judges_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
@@ -119,6 +119,14 @@ def test_a_prompt_that_changes_judges_again_and_an_address_does_not(
     write_traces(project.folder / "given")
     file = f"results/judged/labels/llm/theirs/{BENCHMARKS[0]}.parquet"
     with fake_api(verdict) as api:
+        # 0.000101 dollars a call, 0.0415 at most: room for some, and not for all.
+        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES, budget_usd=0.0445)))
+        process = project.start(file)
+        output, _ = process.communicate(timeout=300)
+        assert "judges.llm: of budget_usd 0.0445, 0.00" in output
+        assert "raise budget_usd and start again" in output
+        assert process.returncode != 0
+        assert 20 < len(api.requests) < 40
         raw = study(api)
         (project.folder / "judged.yaml").write_text(yaml.safe_dump(raw))
         project.run(file)
