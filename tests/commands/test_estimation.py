@@ -45,7 +45,9 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["estimate", "x", EXAMPLE.traces, "-o", "x.xls"], "InputError: --output: must end with .csv, .parquet, .json"),
         (["fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
         (["fit", "none*", "-l", EXAMPLE.labels, "-o", "x"], "InputError: none*: is no file"),
-        (["features", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
+        (["features", EXAMPLE.labels, "-o", "x"], "must be a file of stage 'generations', is one of stage 'labels'"),
+        (["estimate", "x", EXAMPLE.labels], "x: must be a file written by `fit`"),
+        (["fit", EXAMPLE.labels, "-l", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],
 )
 def test_errors_are_one_line_and_status_1(

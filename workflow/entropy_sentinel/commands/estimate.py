@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, TopK
+from entropy_sentinel.commands.options import ResponseFiles, TopK
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_js
 
 def command(
     estimator: Estimator,
-    files: LogFiles,
+    files: ResponseFiles,
     by: By = ("model", "benchmark"),
     labels: Labels = (),
     output: Output = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, TopK
+from entropy_sentinel.commands.options import ResponseFiles, TopK
 
 Labels = Annotated[
     list[str],
@@ -18,7 +18,9 @@ Name = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
 
 
-def command(files: LogFiles, labels: Labels, output: Output, estimator: Name = "atc-max", top_k: TopK = None) -> None:
+def command(
+    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "atc-max", top_k: TopK = None
+) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
     It learns from the responses in FILES that have a label, and goes to a file that `estimate` reads.

@@ -23,13 +23,9 @@ ConfigFiles = Annotated[
     ),
 ]
 
-LogFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILES",
-        help="Logs (.jsonl, .json, .parquet, .gz), traces or features: files, folders, patterns, - for standard input.",
-    ),
-]
+_LOGS = "(.jsonl, .json, .parquet, .gz): files, folders, patterns, - for standard input."
+LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
+ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
 TopK = Annotated[
     int | None,
     typer.Option("--top-k", min=1, metavar="K", help="Cut the alternatives to a token to so many."),

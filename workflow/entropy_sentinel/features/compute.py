@@ -52,10 +52,11 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
 def _check_lengths(traces: pl.DataFrame) -> None:
     uneven = traces.filter(pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").list.len() != pl.col("n_tokens")))
     if len(uneven):
-        _, _, item_id, sample, n_tokens, *_, sampled, top = uneven.row(0)
+        first = uneven.row(0, named=True)
         raise InputError(
-            f"item '{item_id}', sample {sample}: token_logprobs and top_logprobs must have n_tokens = "
-            f"{n_tokens} steps, had {len(sampled)} and {len(top)}; generate or import this response again"
+            f"item '{first['item_id']}', sample {first['sample']}: token_logprobs and top_logprobs must have "
+            f"n_tokens = {first['n_tokens']} steps, had {len(first['token_logprobs'])} and "
+            f"{len(first['top_logprobs'])}; generate or import this response again"
         )
 
 

@@ -68,10 +68,10 @@ class Reader:
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns that were asked for, null where the record lacks one, or else the `usual` ones."""
+        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones."""
         if self._wanted is None:
             return dict(usual)
-        return {name: scalar(look_up(record, name)) for name in self._wanted}
+        return {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in self._wanted}
 
 
 def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
