@@ -207,8 +207,6 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
         "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
         "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
     }
-        ),
-    }
 
 
 def _has_null(column: str) -> pl.Expr:
