@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
             "openai",
             "replies of OpenAI's chat or text completions, of vLLM and other servers too",
             "entropy_sentinel.sources.logs.openai_replies",
-            lambda record: "choices" in record,
+            lambda record: "choices" in record or set(record) == {"error"},
         ),
         Format(
             "vllm",

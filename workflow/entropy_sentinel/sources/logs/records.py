@@ -3,6 +3,7 @@
 A record that cannot be read is given as a BadRecord in its place, and the next ones follow.
 """
 
+import codecs
 import gzip
 import io
 import json
@@ -107,9 +108,8 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
 
     After an error in one there is no telling where the next begins, so the rest of the file is one bad record.
     """
-    decoder, number = json.JSONDecoder(), 1
-    text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
-    waiting, block = first.decode(errors="replace").lstrip().removeprefix("["), _BLOCK
+    decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
+    waiting, block = text.decode(first).lstrip().removeprefix("["), _BLOCK
     while True:
         waiting = waiting.lstrip(" \t\r\n,")
         try:
@@ -117,16 +117,18 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
         except (ValueError, RecursionError) as error:
             if waiting.startswith("]"):
                 return
-            more = text.read(block)
+            more = stream.read(block)
             if not more:
                 yield BadRecord(f"{name}: entry {number}", f"must be a JSON object: {error}")
                 return
-            waiting, block = waiting + more, 2 * block
+            waiting, block = waiting + text.decode(more), 2 * block
             continue
         if end:
             yield _checked(found, f"{name}: entry {number}")
             number, waiting, block = number + 1, waiting[end:], _BLOCK
-        elif not (waiting := text.read(block)):
+        elif more := stream.read(block):
+            waiting = text.decode(more)
+        else:
             return
 
 

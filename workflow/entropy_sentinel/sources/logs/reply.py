@@ -115,14 +115,6 @@ def storable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def text_of(tokens: Iterable[str], pieces: Iterable[Sequence[int] | None]) -> str:
-    """The text of tokens, by their bytes where all have them: a character may be made of several tokens."""
-    pieces = list(pieces)
-    if pieces and all(piece is not None for piece in pieces):
-        return b"".join(map(bytes, pieces)).decode(errors="replace")
-    return storable("".join(tokens))
-
-
 def scalar(value: Any) -> Any:
     """A value that can be a column: text, number, truth value; lists of such as text; None for anything else."""
     if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):

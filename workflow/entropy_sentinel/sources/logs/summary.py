@@ -74,7 +74,8 @@ def _number(count: int) -> str:
 
 
 def _counts(found: Counter) -> str:
-    """`a` where there is one, `a 10, b 2` where there are several; the most common first."""
+    """The most common first, `a (10), b (2)`; a single number of alternatives by itself."""
     if len(found) == 1 and isinstance(next(iter(found)), int):
         return str(next(iter(found)))
-    return ", ".join(f"{name} ({count:,})" for name, count in found.most_common())
+    ordered = sorted(found.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    return ", ".join(f"{name} ({count:,})" for name, count in ordered)
