@@ -45,7 +45,9 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
     if isinstance(top.dtype, pl.Array):
         top = top.arr.to_list()
-    top = top.cast(pl.List(pl.Float32)).list.drop_nulls()
+    top = top.cast(pl.List(pl.Float32))
+    if top.explode(empty_as_null=False, keep_nulls=False).null_count():
+        top = top.list.drop_nulls()
     # A row without alternatives has a step of none for each token.
     lengths = batch["token_logprobs"].list.len().fill_null(0).to_numpy().astype(np.int64)
     given = np.repeat(batch["top_logprobs"].is_not_null().to_numpy(), lengths)

@@ -14,6 +14,7 @@ NO_LOGPROBS = "no log-probabilities in the log"
 NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NUMBERS = {int, float}
 STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
 
 
@@ -78,11 +79,8 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
     """The log-probabilities of a response; InputError where the two differ in length, or one is no number."""
     if len(sampled) != len(top):
         raise InputError(f"there are {len(sampled)} sampled tokens, and alternatives for {len(top)}: must be as many")
-    for step, value in enumerate(sampled):
-        _check_number(value, step)
-    for step, entries in enumerate(top):
-        for value in entries:
-            _check_number(value, step)
+    _check_numbers([[value] for value in sampled])
+    _check_numbers(top)
     counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
     with np.errstate(over="ignore"):  # -1e300 becomes -inf
         values = np.array([value for entries in top for value in entries], dtype=np.float32)
@@ -141,6 +139,8 @@ def most_common(counts: np.ndarray) -> int:
     return int(np.bincount(counts).argmax()) if len(counts) else 0
 
 
-def _check_number(value: Any, step: int) -> None:
-    if type(value) not in (float, int):
-        raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, are {value!r}"[:200])
+def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
+    for step, values in enumerate(steps):
+        if not _NUMBERS.issuperset(map(type, values)):
+            wrong = next(value for value in values if type(value) not in _NUMBERS)
+            raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, are {wrong!r}"[:200])

@@ -67,7 +67,9 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     if cut:
         k = np.minimum(k, cut)
     matrix, there = _matrix(counts, values)
-    displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
+    displaced = np.zeros(len(of_row), dtype=bool)
+    if responses.displaces.any():
+        displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
     unsorted = _sort(matrix)
     there &= np.arange(matrix.shape[1]) < k[of_row, None]
     width = max(int(k.max(initial=0)), 1)
@@ -120,7 +122,10 @@ def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np
 
 def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n_steps, most entries) the entries, -inf after the last, and which are entries."""
-    there = np.arange(max(int(counts.max(initial=0)), 1)) < counts[:, None]
+    width = max(int(counts.max(initial=0)), 1)
+    if len(values) == len(counts) * width:  # as it is, without a copy of indices
+        return values.reshape(-1, width).copy(), np.ones((len(counts), width), dtype=bool)
+    there = np.arange(width) < counts[:, None]
     matrix = np.full(there.shape, -np.inf, dtype=np.float32)
     matrix[there] = values
     return matrix, there
@@ -135,8 +140,10 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
 
 def _sort(matrix: np.ndarray) -> np.ndarray:
     """Sort the steps in place; (n_steps,) which were out of order. A step with a NaN stays as it is."""
-    wrong = (matrix[:, 1:] > matrix[:, :-1]).any(axis=1) & ~np.isnan(matrix).any(axis=1)
-    matrix[wrong] = -np.sort(-matrix[wrong], axis=1)
+    wrong = (matrix[:, 1:] > matrix[:, :-1]).any(axis=1)
+    if wrong.any():
+        wrong &= ~np.isnan(matrix).any(axis=1)
+        matrix[wrong] = -np.sort(-matrix[wrong], axis=1)
     return wrong
 
 
