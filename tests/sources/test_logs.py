@@ -141,6 +141,34 @@ def test_requests_and_replies_with_the_columns_of_the_log() -> None:
     assert "sk-verysecret" not in str(frame.to_dicts())
 
 
+def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
+    trace = {"token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
+    odd = [1, "a", True, 2**70, None, 0.5, [1, "b"], {"x": 1}, "long" * 100]
+    lines = [trace | {"item_id": number, "prompt_id": "p", "odd": value} for number, value in enumerate(odd)]
+    frame, _ = read(write_lines(tmp_path / "a.jsonl", *lines))
+    assert frame["odd"].to_list() == ["1", "a", "True", str(2**70), None, "0.5", "1, b", None, None]
+    assert frame["item_id"].to_list() == [str(number) for number in range(9)]
+    assert frame["prompt_id"].to_list() == ["p"] * 9
+
+
+def test_parquet_with_parts_is_read_by_the_row_where_they_are_asked_for(tmp_path: Path) -> None:
+    trace = {"token_logprobs": [[-1.0]] * 2, "top_logprobs": [[[-1.0, -2.0]]] * 2, "tokens": [["x"], None]}
+    pl.DataFrame(trace | {"metadata": [{"route": "a"}, {"route": None}]}).write_parquet(tmp_path / "a.parquet")
+    frame, _ = read(tmp_path / "a.parquet", columns=["metadata.route"])
+    assert frame["metadata.route"].to_list() == ["a", None]
+    frame, _ = read(tmp_path / "a.parquet", trace_after="y")
+    assert frame["unusable"].to_list() == [None, "no tokens in the log to find the end of the thinking in"]
+    assert frame["trace_start"].to_list() == [1, 1]
+
+
+def test_text_in_parts(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    record = chat((-1, [-1, -2]))
+    record["choices"][0]["message"]["content"] = content
+    assert read(write_lines(tmp_path / "a.jsonl", record))[0]["text"].to_list() == ["ab"]
+
+
 def test_columns_by_name() -> None:
     frame, _ = read("openai_pairs.jsonl", columns=["route", "metadata.prompt", "request.messages.0.content", "none"])
     slices = frame.columns[frame.columns.index("unusable") + 1 :]
@@ -301,6 +329,12 @@ BAD = [
     ({"request": {}, "response": "<html>"}, "the reply must be JSON: Expecting value"),
     ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have a step for each of"),
     ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": [{"2": -1}]}]}, "must have the sampled token, 1"),
+    (
+        chat((-1, [-1]), usage={"prompt_tokens": 1.5}),
+        "prompt_tokens must be a whole number from 0 to 4,294,967,295",
+    ),
+    ({"sample": -1, "token_logprobs": [-1], "top_logprobs": [[-1]]}, "sample must be a whole number from 0 to 65,535"),
+    ({"token_ids": [-1], "token_logprobs": [-1], "top_logprobs": [[-1]]}, "token_ids must be whole numbers from 0"),
     ({"choices": [3]}, "has not the form of its format: "),
     ({"object": "response"}, "a reply of the Responses API must have an `output`"),
     ({"type": "response.completed"}, "has no 'response', which its format must have"),
@@ -350,6 +384,7 @@ def test_a_servers_own_text_log_has_nothing_to_read() -> None:
         lambda records: json.dumps(records),
         lambda records: json.dumps(records, indent=2),
         lambda records: "\n".join(json.dumps(record, indent=2) for record in records),
+        lambda records: "\n\n".join(json.dumps(record, indent=2).replace("{\n", "{", 1) for record in records),
         lambda records: "[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n",
     ],
 )

@@ -9,12 +9,14 @@ import polars as pl
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
-from entropy_sentinel.sources.logs.table import OWN, TEXTS, TRACES
+from entropy_sentinel.sources.logs.table import TEXTS, TRACES, own_columns
 from entropy_sentinel.sources.logs.traces import ROWS, Responses
 
 
-def is_flat(schema: Mapping[str, Any]) -> bool:
-    """Whether the columns of traces are lists of numbers."""
+def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, trace_after: str | None = None) -> bool:
+    """Whether the columns of traces are lists of numbers, and nothing is asked for that needs a look at each row."""
+    if trace_after is not None or not set(columns or ()) <= set(schema):
+        return False
     sampled, top = (schema.get(name) for name in TRACES)
     return (
         isinstance(sampled, pl.List)
@@ -102,6 +104,6 @@ def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
     return [
         pl.col(name).alias(f"column.{name}")
         for name, dtype in schema.items()
-        if not dtype.is_nested() and dtype != pl.Binary and name not in (*OWN, *TRACES, "trace_start")
+        if not dtype.is_nested() and dtype != pl.Binary and name not in (*own_columns(schema), *TRACES, "trace_start")
         if not (dtype == pl.String and is_secret_name(name))
     ]

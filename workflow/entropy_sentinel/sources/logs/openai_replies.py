@@ -66,7 +66,10 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         }.items()
         if there
     ]
-    text = reply.storable(message.get("content") or message.get("refusal") or "")
+    content = message.get("content")
+    if isinstance(content, list):  # in parts, as some servers have it
+        content = "".join(part.get("text") or "" for part in content)
+    text = reply.storable(content or message.get("refusal") or "")
     steps = _steps(choice.get("logprobs"))
     found, tokens = None if steps is None else trace_of(steps), tokens_of(steps or ())
     return Reply(

@@ -77,10 +77,13 @@ class Logs:
             if own:
                 yield from self._own(path)
                 return
-            if self._options.format in (None, "table") and flat_table.is_flat(lazy.collect_schema()):
+            if self._options.format in (None, "table") and self._is_flat(lazy):
                 yield from self._flat(path, lazy)
                 return
         yield from self._records(path)
+
+    def _is_flat(self, lazy: pl.LazyFrame) -> bool:
+        return flat_table.is_flat(lazy.collect_schema(), self._options.columns, self._options.trace_after)
 
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
@@ -128,7 +131,7 @@ class Logs:
                 name = self._format_of(record)
                 if name not in readers:
                     readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
-                found = list(readers[name].replies(record.content))
+                found = [one.checked() for one in readers[name].replies(record.content)]
             except Ignored as other:
                 self.summary.ignored[str(other)] += 1
             except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -23,6 +23,7 @@ STANDARD_INPUT = "-"
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
 
 _BLOCK = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 # Lines of a server's own text log, which people try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
 
@@ -59,15 +60,13 @@ def records(path: str) -> Iterator[Found | BadRecord]:
         raise InputError(f"{name}: cannot be read to its end: {error}") from None
 
 
-def _json(stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
-    """Lines, or documents where the first line is no whole record: an array, or an object over several lines."""
-    first = b""
-    while not first.strip():
-        first = stream.readline()
-        if not first:
-            return
-    first = first.removeprefix(b"\xef\xbb\xbf")
-    if first.lstrip().startswith(b"[") or first.strip() == b"{":
+def _json(stream: io.BufferedReader | gzip.GzipFile, name: str) -> Iterator[Found | BadRecord]:
+    """An array; or lines; or documents, where the first line is the beginning of one."""
+    if stream.peek(1).removeprefix(_MARK).lstrip().startswith(b"["):
+        yield from _documents(b"", stream, name)
+        return
+    first = stream.readline().removeprefix(_MARK)
+    if first.strip().endswith((b"{", b"[", b",")):
         yield from _documents(first, stream, name)
     else:
         yield from _lines(first, stream, name)
@@ -109,9 +108,9 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
     After an error in one there is no telling where the next begins, so the rest of the file is one bad record.
     """
     decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
-    waiting, block = text.decode(first).lstrip().removeprefix("["), _BLOCK
+    waiting, block = text.decode(first), _BLOCK
     while True:
-        waiting = waiting.lstrip(" \t\r\n,")
+        waiting = waiting.lstrip(" \t\r\n,\ufeff" if number > 1 else " \t\r\n\ufeff[")
         try:
             found, end = decoder.raw_decode(waiting) if waiting else (None, 0)
         except (ValueError, RecursionError) as error:

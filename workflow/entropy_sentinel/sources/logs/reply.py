@@ -11,6 +11,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
 
 NO_LOGPROBS = "no log-probabilities in the log"
+NO_TOKENS = "no tokens in the log to find the end of the thinking in"
 NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -51,6 +52,18 @@ class Reply:
     unusable: str | None = None
     facts: Sequence[str] = ()
     columns: dict[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> "Reply":
+        """Itself; InputError where a frame could not hold it."""
+        if not isinstance(self.text, str):
+            raise InputError(f"the text must be text, is {self.text!r}"[:200])
+        for name, largest in {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1}.items():
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
+                raise InputError(f"{name} must be a whole number from 0 to {largest:,}, is {value!r}"[:200])
+        if any(type(one) is not int or not 0 <= one < 2**32 for one in self.token_ids or ()):
+            raise InputError("token_ids must be whole numbers from 0 to 4,294,967,295")
+        return self
 
 
 class Reader:
@@ -117,6 +130,8 @@ def scalar(value: Any) -> Any:
     """A value that can be a column: text, number, truth value; lists of such as text; None for anything else."""
     if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
         return storable(", ".join(map(str, value)))
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return str(value)
     return storable(value) if isinstance(value, str) else value if isinstance(value, bool | int | float) else None
 
 

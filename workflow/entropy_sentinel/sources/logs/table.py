@@ -5,7 +5,7 @@ number}, or a mapping of tokens to numbers. Known beside them: an id, `text`, `f
 `tokens`, `token_ids`, `prompt_tokens`, `seed`. All other columns with one value per response may make slices.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.sources.logs import columns, reply
@@ -13,7 +13,7 @@ from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import Reply
 
 TEXTS = ("text", "response", "completion", "output", "answer")
-OWN = (*IDS, *TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed")
+OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed")
 TRACES = ("token_logprobs", "top_logprobs")
 
 
@@ -35,8 +35,14 @@ class Reader(reply.Reader):
             prompt_tokens=record.get("prompt_tokens") or 0,
             seed=-1 if record.get("seed") is None else record["seed"],
             unusable=reply.why_unusable(found, text, ()),
-            columns=self.columns(record, columns.usual(record, leave_out=(*OWN, *TRACES))),
+            columns=self.columns(record, columns.usual(record, leave_out=(*own_columns(record), *TRACES))),
         )
+
+
+def own_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The columns of a table that have a meaning here; further ids beside the first are columns like others."""
+    names = set(names)
+    return (*OWN, *[name for name in IDS if name in names][:1])
 
 
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:

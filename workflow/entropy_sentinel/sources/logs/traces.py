@@ -14,7 +14,7 @@ import polars as pl
 
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
 from entropy_sentinel.frames.lists import split
-from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, Reply, Trace, most_common, storable
+from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
 
 # Columns of a batch's rows that every format has, in its dtypes; those of the log are named `column.NAME` beside them.
 ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -162,6 +162,10 @@ def _array_of_none(width: int) -> pl.Series:
 def gathered(replies: Sequence[Reply], trace_after: str | None) -> Responses:
     """Replies as a batch; the features are over what follows the last `trace_after` among a reply's tokens."""
     starts = [start_of(one, trace_after) for one in replies]
+    if trace_after is not None:
+        for one in replies:
+            if one.trace is not None and len(one.tokens) != len(one.trace.sampled):
+                one.unusable = one.unusable or NO_TOKENS
     columns = {
         "item_id": [None if one.item_id is None else storable(str(one.item_id)) for one in replies],
         "model": [None if one.model is None else storable(str(one.model)) for one in replies],
