@@ -10,7 +10,7 @@ from entropy_sentinel.sources.logs.reply import scalar
 # A longer text is an answer or a prompt, and no slice.
 LONGEST = 200
 # What requests say of how tokens were drawn, and on whose behalf.
-OF_REQUESTS = ("user", "temperature", "top_p", "seed", "safety_identifier", "prompt_cache_key", "service_tier")
+OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
 
 def usual(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:

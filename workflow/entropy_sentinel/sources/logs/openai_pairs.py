@@ -24,11 +24,11 @@ class Reader(reply.Reader):
         # A log of HTTP has the body below the status.
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
         found, facts = bodies.responses(response["body"] if wrapped else response)
-        own = columns.usual(record, leave_out=("request", "response"))
+        named = next((name for name in IDS if record.get(name) is not None), None)
+        own = columns.usual(record, leave_out=("request", "response", named))
         kept = self.columns({**record, "request": request}, facts | columns.of_request(request) | own)
-        identity = next((record[name] for name in IDS if record.get(name) is not None), None)
         for one in found:
-            one.item_id = one.item_id if identity is None else identity
+            one.item_id = record.get(named, one.item_id)
             one.model, one.columns = one.model or request.get("model"), kept
             seed = request.get("seed")
             one.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
