@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import polars as pl
 
 H, NLL = pl.col("entropy"), pl.col("nll")
+# Further columns of a token (features/tokens.py), of which extra columns are made.
+CAPTURED, BOUND, POSITION = pl.col("captured"), pl.col("bound"), pl.col("position")
 # Up to this standard deviation, in nats, third and fourth moments are float noise.
 FLAT_STD = 1e-6
 _FLAT = H.std(ddof=0) <= FLAT_STD
@@ -86,4 +88,52 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "10d": FEATURES[:10],
     "3d": ("max", "se_sum", "nll_sum"),
     "1d": ("se_sum",),
+}
+
+# A step whose top k leave more than this probability to all other tokens counts as open.
+OPEN_MASS = 0.01
+# How many tokens the end of a response has.
+LAST_TOKENS = 10
+
+# What is known of a response beside its features: no estimator sees it unless it is told to.
+EXTRAS: dict[str, Feature] = {
+    extra.name: extra
+    for extra in (
+        Feature(
+            "max_position",
+            "Position of max",
+            "token, from 0, at which H(t) is largest",
+            "1",
+            POSITION.get(H.arg_max()).cast(pl.Float64),
+        ),
+        Feature(
+            "last_entropy",
+            "SE end",
+            f"mean of H(t) over the last {LAST_TOKENS} tokens",
+            "nats",
+            H.tail(LAST_TOKENS).mean(),
+        ),
+        Feature(
+            "captured_mass",
+            "Captured mass",
+            "mean probability of a step's top k together",
+            "1",
+            CAPTURED.mean(),
+            confident=True,
+        ),
+        Feature(
+            "open_steps",
+            "Open steps",
+            f"share of steps whose top k leave more than {OPEN_MASS} to other tokens",
+            "1",
+            (1 - CAPTURED > OPEN_MASS).mean(),
+        ),
+        Feature(
+            "entropy_error_bound",
+            "SE error bound",
+            "mean bound on what H(t) lacks of the entropy over the whole vocabulary; null where its size is not known",
+            "nats",
+            BOUND.mean(),
+        ),
+    )
 }

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract
 
 FEATURE_FRAME = Contract(
@@ -18,6 +18,11 @@ FEATURE_FRAME = Contract(
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
         *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
+        Column(
+            "trace_tokens", pl.UInt32, "tokens that the features are over: all, or those after the thinking", "tokens"
+        ),
+        Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
+        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in EXTRAS.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
     ),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 
 def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
@@ -18,10 +19,12 @@ def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
 
 def split(values: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
     """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
-    rows = [row for row, length in enumerate(lengths) if length is not None]
-    number = np.repeat(np.array(rows, dtype=np.int64), [lengths[row] for row in rows])
-    filled = pl.DataFrame({"row": number, "value": values}).group_by("row", maintain_order=True).agg("value")
-    empty = pl.DataFrame({"row": [row for row in rows if not lengths[row]]}, schema={"row": pl.Int64})
-    empty = empty.with_columns(value=pl.lit([], dtype=pl.List(values.dtype)))
-    every = pl.DataFrame({"row": np.arange(len(lengths))})
-    return every.join(pl.concat([filled, empty]), on="row", how="left", maintain_order="left")["value"]
+    ends = np.cumsum([0, *(length or 0 for length in lengths)], dtype=np.int64)
+    nulls = pa.array([length is None for length in lengths], pa.bool_())
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), values.to_arrow(), mask=nulls)
+    return pl.Series("value", lists, dtype=pl.List(values.dtype))
+
+
+def flat(lists: pl.Series) -> pl.Series:
+    """The values of a list column one after the other; a null and an empty list have none."""
+    return lists.explode(empty_as_null=False, keep_nulls=False)

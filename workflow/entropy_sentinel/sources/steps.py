@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.compute import ROUNDING, ZERO_PROBABILITY
+from entropy_sentinel.features.tokens import ROUNDING, ZERO_PROBABILITY
 from entropy_sentinel.frames.generation import TOP_K
 
 # Traces are looked at by this many responses at a time: as arrays they take several times their memory.
