@@ -11,7 +11,7 @@ import polars as pl
 
 H, NLL = pl.col("entropy"), pl.col("nll")
 # Further columns of a token (features/tokens.py), of which extra columns are made.
-CAPTURED, BOUND, POSITION = pl.col("captured"), pl.col("bound"), pl.col("position")
+CAPTURED, BOUND = pl.col("captured"), pl.col("bound")
 # Up to this standard deviation, in nats, third and fourth moments are float noise.
 FLAT_STD = 1e-6
 _FLAT = H.std(ddof=0) <= FLAT_STD
@@ -102,9 +102,9 @@ EXTRAS: dict[str, Feature] = {
         Feature(
             "max_position",
             "Position of max",
-            "token, from 0, at which H(t) is largest",
+            "the token, from 0 among those that the features are over, at which H(t) is largest",
             "1",
-            POSITION.get(H.arg_max()).cast(pl.Float64),
+            H.arg_max().cast(pl.Float64),
         ),
         Feature(
             "last_entropy",

@@ -21,6 +21,8 @@ RESPONSES_AT_A_TIME = 1000
 
 IDENTITY = ["model", "benchmark", "item_id", "sample", "n_tokens", "displaced_steps", "finish_reason"]
 _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
+# The columns of GENERATIONS that are looked at.
+USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:

@@ -19,15 +19,14 @@ def token_frame(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     """One row per token that the features are over, in order; `row` is the number of its response in `traces`.
 
     `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, by how much H(t)
-    may lie below the entropy over all `vocabulary` tokens, null where that number is not known; `position` in the
-    response; and what shows that a trace cannot be one of probabilities.
+    may lie below the entropy over all `vocabulary` tokens, null where that number is not known; and what shows that a
+    trace cannot be one of probabilities.
     """
     if (traces["trace_start"] > 0).any():
         after = pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start"))
         traces = traces.with_columns(after)
     lengths = traces["token_logprobs"].list.len().to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(traces), dtype=np.int32), lengths)
-    begins = lengths.cumsum() - lengths - traces["trace_start"].to_numpy()
     columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], top_k_of(traces.schema))
     k = traces["top_k_returned"].to_numpy()[row] if "top_k_returned" in traces.columns else top_k_of(traces.schema)
     bound = (
@@ -38,7 +37,6 @@ def token_frame(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "row": pl.Series(row).set_sorted(),
-            "position": (np.arange(len(row)) - begins[row]).astype(np.uint32),
             "bound": bound,
             **columns,
         }
@@ -59,45 +57,56 @@ def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
 
 
 def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.ndarray]:
-    """Columns of a step from `sampled` (T,) and `top` (T, k) of all responses together."""
-    entries = flat(top).arr.explode() if k else pl.Series([], dtype=pl.Float32)
+    """Columns of a step from `sampled` (T,) and `top` (T, k) of all responses one after the other."""
+    entries, chosen = flat(top).arr.explode(), flat(sampled).to_numpy()
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
     matrix = entries.fill_null(-np.inf).to_numpy().reshape(-1, k)
-    chosen = flat(sampled).to_numpy().astype(np.float64)
-    names = ("entropy", "captured", "largest", "smallest", "level")
-    found = {name: np.empty(len(chosen)) for name in names}
-    for begin in range(0, len(chosen), _STEPS):
+    columns: dict[str, np.ndarray] = {}
+    # Memory that is taken once: fresh pages cost more than the exponentials.
+    scratch = np.empty((2, _STEPS, k))
+    # Even where there is no step: the columns are there.
+    for begin in range(0, max(len(chosen), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
-        for name, values in zip(names, _steps(matrix[steps], None if absent is None else absent[steps]), strict=True):
-            found[name][steps] = values
-    largest, smallest = found.pop("largest"), found.pop("smallest")
-    clamped = chosen <= ZERO_PROBABILITY
-    return {
-        "entropy": found["entropy"],
-        "captured": found["captured"],
-        "nll": -np.where(clamped, smallest, chosen),
-        "clamped": clamped,
-        "impossible": largest <= ZERO_PROBABILITY,
-        "equal": found["level"] == largest,
-        "likelihoods": (smallest >= 0) & (chosen >= 0) & (np.maximum(chosen, largest) <= 1 + ROUNDING),
-        "largest": np.maximum(chosen, largest),
-        "above_top": chosen - largest,
-    }
+        found = _columns_of(chosen[steps], matrix[steps], None if absent is None else absent[steps], scratch)
+        for name, values in found.items():
+            columns.setdefault(name, np.empty(len(chosen), values.dtype))[steps] = values
+    return columns
 
 
-def _steps(top: np.ndarray, absent: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Entropy, captured probability, largest, smallest possible and smallest entry of steps (n, k)."""
-    log_p = top.astype(np.float64)
-    if absent is not None:
-        log_p[absent] = np.inf
-    level = smallest = log_p.min(axis=1)
-    if absent is not None:
-        log_p[absent] = -np.inf
+def _columns_of(
+    sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The columns of n steps: `sampled` (n,), `top` (n, k) with -inf for what is `absent` (n, k)."""
+    sampled, (log_p, p) = sampled.astype(np.float64), scratch[:, : len(top)]
+    log_p[:] = top
+    # Steps are sorted as a rule, and their first and last entries are cheaper than their extremes.
+    largest, smallest = (log_p[:, 0], log_p[:, -1]) if _falling(top) else (log_p.max(axis=1), log_p.min(axis=1))
+    equal = largest == (smallest if absent is None else np.where(absent, np.inf, log_p).min(axis=1))
     if not (smallest > ZERO_PROBABILITY).all():
         smallest = np.where(log_p > ZERO_PROBABILITY, log_p, np.inf).min(axis=1)
         # The exponential is 0, and its product with this is, too.
+        largest = largest.copy()
         np.maximum(log_p, ZERO_PROBABILITY, out=log_p)
-    with np.errstate(over="ignore", invalid="ignore"):  # raw logits
-        p = np.exp(log_p)
-        entropy = 0.0 - np.einsum("ij,ij->i", p, log_p)
-    return entropy, np.einsum("ij->i", p), log_p.max(axis=1), smallest, level
+    clamped = sampled <= ZERO_PROBABILITY
+    highest = np.maximum(sampled, largest)
+    with np.errstate(over="ignore", invalid="ignore"):  # raw logits; a token of probability 0 among others
+        np.exp(log_p, out=p)
+        return {
+            "entropy": 0.0 - np.einsum("ij,ij->i", p, log_p),
+            "captured": np.einsum("ij->i", p),
+            "nll": -np.where(clamped, smallest, sampled),
+            "clamped": clamped,
+            "impossible": largest <= ZERO_PROBABILITY,
+            "equal": equal,
+            "likelihoods": (smallest >= 0) & (sampled >= 0) & (highest <= 1 + ROUNDING),
+            "largest": highest,
+            "above_top": sampled - largest,
+        }
+
+
+def _falling(top: np.ndarray) -> bool:
+    """Whether no entry of `top` (n, k), in C order, is above the one before it in its step."""
+    entries = top.ravel()
+    rising = entries[1:] > entries[:-1]  # several times as fast as row by row
+    rising[top.shape[1] - 1 :: top.shape[1]] = False  # from one step to the next
+    return not rising.any()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
@@ -30,7 +31,9 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, tra
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """Rows (from 0) that cannot be used, and why."""
     steps, alternatives = (pl.col(name).list.len() for name in TRACES)
-    nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
+    nulls = pl.lit(False)
+    if flat(batch["token_logprobs"]).null_count():
+        nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
     uneven = pl.format(
         "'token_logprobs' and 'top_logprobs' must have as many steps, have {} and {}", steps, alternatives
     )

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, scan_traces, top_k_of
+from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
 from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
 from entropy_sentinel.sources.logs.numbers import Numbers
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, batches, records
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import Responses, gathered, to_frame
@@ -78,7 +79,7 @@ class Logs:
                 yield from self._own(path)
                 return
             if self._options.format in (None, "table") and self._is_flat(lazy):
-                yield from self._flat(path, lazy)
+                yield from self._flat(path)
                 return
         yield from self._records(path)
 
@@ -88,17 +89,16 @@ class Logs:
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
         origin = read_provenance(path)
-        traces = scan_traces(path).with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL})
-        with readable(path):
-            for frame in batches(traces, RESPONSES_AT_A_TIME):
-                frame = _cut(frame, self._options.top_k)
-                self._count(frame, "traces of this pipeline", f"{origin.get('logprobs_mode')}, as the file says")
-                yield frame
+        signal = {name: pl.lit(origin.get(name)) for name in SIGNAL}
+        for batch in read_traces(path):
+            frame = _cut(batch.with_columns(**signal), self._options.top_k)
+            self._count(frame, "traces of this pipeline", f"{origin.get('logprobs_mode')}, as the file says")
+            yield frame
 
-    def _flat(self, path: str, lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    def _flat(self, path: str) -> Iterator[pl.DataFrame]:
         name, start = _name(path), 0
         with readable(path):
-            for batch in batches(lazy, RESPONSES_AT_A_TIME):
+            for batch in read_batches(path):
                 bad = dict(flat_table.bad_rows(batch))
                 for row, problem in bad.items():
                     self._bad(BadRecord(f"{path}: row {start + row}", problem))

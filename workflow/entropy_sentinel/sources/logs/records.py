@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import polars as pl
-
+from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import readable
 from entropy_sentinel.frames.errors import InputError
 
@@ -135,14 +134,7 @@ def _rows(path: str) -> Iterator[Found]:
     """Rows of a Parquet file as records."""
     number = 0
     with readable(path):
-        for batch in batches(pl.scan_parquet(path, glob=False), 1000):
+        for batch in read_batches(path):
             for row in batch.iter_rows(named=True):
                 yield Found(f"{path}: row {number}", row)
                 number += 1
-
-
-def batches(lazy: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """A lazy frame by the batch, in order: of about so many rows, and of no more than a file's part at a time."""
-    for batch in lazy.collect_batches(chunk_size=rows, maintain_order=True, lazy=True):
-        for start in range(0, len(batch), rows):
-            yield batch[start : start + rows]

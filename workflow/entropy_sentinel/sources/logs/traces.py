@@ -67,16 +67,22 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     if cut:
         k = np.minimum(k, cut)
     matrix, there = _matrix(counts, values)
+    # Where all steps have all entries, as a rule, nothing is looked at entry by entry.
+    if there is None and (k[lengths > 0] < matrix.shape[1]).any():
+        there = np.ones(matrix.shape, dtype=bool)
     displaced = np.zeros(len(of_row), dtype=bool)
     if responses.displaces.any():
         displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
-    unsorted = _sort(matrix)
-    there &= np.arange(matrix.shape[1]) < k[of_row, None]
+    matrix, n_unsorted = _sorted(matrix)
     width = max(int(k.max(initial=0)), 1)
+    n_short = 0
+    if there is not None:
+        there = (there & (np.arange(matrix.shape[1]) < k[of_row, None]))[:, :width]
+        n_short = int((there.sum(axis=1) < k[of_row]).sum())
     frame = rows.with_columns(
         n_tokens=pl.Series(lengths, dtype=pl.UInt32),
         token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths.tolist()),
-        top_logprobs=split(_array(matrix[:, :width], there[:, :width], width), lengths.tolist()),
+        top_logprobs=split(_array(matrix[:, :width], there, width), lengths.tolist()),
         displaced_steps=pl.Series(np.bincount(of_row[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
@@ -91,8 +97,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
         top_k_returned=pl.when(pl.col("unusable").is_null() & (pl.col("n_tokens") > 0)).then("top_k_returned"),
         top_token_ids=pl.lit(None, GENERATIONS.schema["top_token_ids"]),
     )
-    short = there[:, :width].sum(axis=1) < k[of_row]
-    return frame, Counted(int(unsorted.sum()), int(short.sum()))
+    return frame, Counted(n_unsorted, n_short)
 
 
 def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -115,16 +120,18 @@ def _widened(frame: pl.DataFrame, width: int) -> pl.DataFrame:
 
 def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """(n,) the k of each response."""
+    if len(counts) and (counts == counts[0]).all():
+        return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
     ends = lengths.cumsum()
     common = [most_common(counts[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
     return np.where(responses.k >= 0, responses.k, np.array(common, dtype=np.int64))
 
 
-def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n_steps, most entries) the entries, -inf after the last, and which are entries."""
+def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """(n_steps, most entries) the entries, -inf after the last, and which are entries; None where all are."""
     width = max(int(counts.max(initial=0)), 1)
     if len(values) == len(counts) * width:  # as it is, without a copy of indices
-        return values.reshape(-1, width).copy(), np.ones((len(counts), width), dtype=bool)
+        return values.reshape(-1, width), None
     there = np.arange(width) < counts[:, None]
     matrix = np.full(there.shape, -np.inf, dtype=np.float32)
     matrix[there] = values
@@ -138,19 +145,21 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
     return (first == sampled) & (first == least) & (first < matrix.max(axis=1))
 
 
-def _sort(matrix: np.ndarray) -> np.ndarray:
-    """Sort the steps in place; (n_steps,) which were out of order. A step with a NaN stays as it is."""
-    wrong = (matrix[:, 1:] > matrix[:, :-1]).any(axis=1)
-    if wrong.any():
-        wrong &= ~np.isnan(matrix).any(axis=1)
-        matrix[wrong] = -np.sort(-matrix[wrong], axis=1)
-    return wrong
+def _sorted(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """The steps with their entries largest first, and how many were out of order. One with a NaN stays as it is."""
+    rising = matrix[:, 1:] > matrix[:, :-1]
+    if not rising.any():
+        return matrix, 0
+    wrong = rising.any(axis=1) & ~np.isnan(matrix).any(axis=1)
+    matrix = matrix.copy()
+    matrix[wrong] = -np.sort(-matrix[wrong], axis=1)
+    return matrix, int(wrong.sum())
 
 
-def _array(matrix: np.ndarray, there: np.ndarray, width: int) -> pl.Series:
+def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
     """(n_steps,) Array(width) with nulls for what is not there."""
     flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
-    if not there.all():
+    if there is not None and not there.all():
         flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
     return flat.reshape((-1, width)) if len(flat) else _array_of_none(width)
 

@@ -1,0 +1,46 @@
+"""Parquet files by the batch: the memory is bounded whatever the size of the file and of its row groups."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from entropy_sentinel.frames.contract import read_provenance, readable
+from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
+
+# What bounds a batch, either of them: some 200,000 tokens with 20 alternatives.
+ROWS_AT_A_TIME, BYTES_AT_A_TIME = 1000, 16 << 20
+
+
+def read_batches(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The rows of a Parquet file in order, all columns or some; OSError where it is damaged.
+
+    Pages are read as they are needed: Polars reads a row group at least, and a file is often a single one.
+    """
+    try:
+        # A page in the buffer at a time; memory-mapped pages would count as the process's own.
+        with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
+            for batch in file.iter_batches(_rows(file.metadata), columns=columns, use_threads=False):
+                yield pl.from_arrow(batch)
+    except pa.ArrowException as error:
+        raise OSError(str(error)) from None
+
+
+def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.schema)) -> Iterator[pl.DataFrame]:
+    """The responses in a file of traces, as `scan_traces` opens it, with `model` and `benchmark`; raises as it does.
+
+    DamagedFileError where the damage is further inside.
+    """
+    scan_traces(path)
+    origin = read_provenance(path)
+    with readable(path, GENERATIONS.stage):
+        for batch in read_batches(path, columns):
+            yield batch.select(*columns, *(pl.lit(origin[name]).alias(name) for name in ("model", "benchmark")))
+
+
+def _rows(about: pq.FileMetaData) -> int:
+    """Rows of a batch, from the mean size of a row before compression."""
+    size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+    return max(1, min(ROWS_AT_A_TIME, BYTES_AT_A_TIME * about.num_rows // max(size, 1)))
