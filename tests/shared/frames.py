@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
@@ -27,6 +28,8 @@ GROUPS: dict[str, dict[str, Any]] = {
 LABEL = "demo: synthetic domains, tiny models"
 # Nobody has labelled the responses to this one.
 UNLABELLED = "puzzles"
+# Tokens, captured mass, open steps, error bound (the vocabulary is not known), clamped tokens, displaced steps.
+MASS = (17100, 0.9957, 0.1211, None, 3, 0)
 
 
 def sweep_rows(
@@ -140,9 +143,9 @@ class SyntheticStudy:
         for (model, benchmark), accuracy in self.accuracy.items():
             correct = round(180 * accuracy)
             reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
-            rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, reasons))
+            rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, *MASS, reasons))
         for model in self.models:
-            rows.append((model, UNLABELLED, 200, 0, 0, 200, 0, 0, 60.0, None, json.dumps({"no reference": 200})))
+            rows.append((model, UNLABELLED, 200, 0, 0, 200, 0, 0, 60.0, None, *MASS, json.dumps({"no reference": 200})))
         return DOMAINS.frame(rows)
 
     def _auroc(self) -> pl.DataFrame:
@@ -171,6 +174,7 @@ class SyntheticStudy:
                     80,
                     "stop",
                     *values.values(),
+                    *BESIDE.values(),
                     None,
                 )
                 rows.append(row)

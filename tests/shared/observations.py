@@ -3,8 +3,18 @@
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.frames.observation import OBSERVATIONS
+
+# What a response of ten tokens has beside its 17 features, in the order of the contract.
+BESIDE = {
+    "trace_tokens": 10,
+    "cut_off": False,
+    "clamped_tokens": 0,
+    "displaced_steps": 0,
+    **dict.fromkeys(EXTRAS, 0.5),
+    "entropy_error_bound": None,
+}
 
 SETTINGS = {
     "seed": 42,
@@ -33,5 +43,6 @@ def observations(benchmark: str, n: int = 60, **columns: object) -> pl.DataFrame
         "finish_reason": ["stop"] * n,
         "feature_reason": [None] * n,
         **features,
+        **{name: [value] * n for name, value in BESIDE.items()},
     }
     return OBSERVATIONS.frame(data | columns)

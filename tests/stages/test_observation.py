@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.label import LABELS
@@ -25,9 +25,13 @@ def test_observe_joins_on_item_and_sample() -> None:
             "model": ["m"] * 4,
             "benchmark": ["c", "c", "c", "d"],
             "n_tokens": [1] * 4,
-            "displaced_steps": [0] * 4,
+            "displaced_steps": [0, 0, 2, 0],
             "finish_reason": ["stop"] * 4,
-            "clamped_tokens": [0] * 4,
+            "clamped_tokens": [0, 3, 0, 0],
+            "trace_tokens": [1] * 4,
+            "cut_off": [False] * 4,
+            **dict.fromkeys(EXTRAS, [None] * 4),
+            "captured_mass": [0.9, 0.8, 0.7, 0.6],
             "reason": [None] * 4,
         }
     )
@@ -35,6 +39,9 @@ def test_observe_joins_on_item_and_sample() -> None:
     found = OBSERVATIONS.check(observe(splits, labels, features))
     assert found["label"].to_list() == [True, False, None, True]
     assert found["mean"].to_list() == [1.0, 2.0, 3.0, 4.0]
+    assert found["clamped_tokens"].to_list() == [0, 3, 0, 0]
+    assert found["displaced_steps"].to_list() == [0, 0, 2, 0]
+    assert found["captured_mass"].to_list() == [0.9, 0.8, 0.7, 0.6]
     assert found["split"].to_list() == ["train", "train", "test", "train"]
     assert found["benchmark"].to_list() == ["c", "c", "c", "d"]
 

@@ -10,6 +10,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
@@ -29,6 +30,9 @@ def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
         "displaced_steps": pl.lit(0, pl.UInt32),
         "finish_reason": "stop",
         "clamped_tokens": pl.lit(0, pl.UInt32),
+        "trace_tokens": pl.lit(9, pl.UInt32),
+        "cut_off": pl.lit(False),
+        **{name: pl.lit(None, pl.Float64) for name in EXTRAS},
         "reason": pl.lit(None, pl.String),
         **SIGNAL,
     }

@@ -17,7 +17,7 @@ EDITS = [
     (
         "features/catalogue.py",
         '        Feature("ppl",',
-        '        Feature("last", "Last H", "H(t) of the last token", "nats", H.last()),\n        Feature("ppl",',
+        '        Feature("last", "Last H", "H(t) of the last token", "nats", H(X.last())),\n        Feature("ppl",',
     ),
     (
         "estimators/catalogue.py",

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.domains import auroc_rows, domain_row, write_domains
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
@@ -25,6 +26,7 @@ def observations(n: int = 5, **columns: Any) -> pl.DataFrame:
         "n_tokens": [10] * n,
         "finish_reason": ["stop"] * n,
         **{name: [float(number) for number in range(n)] for name in FEATURES},
+        **{name: [value] * n for name, value in BESIDE.items()},
         "feature_reason": [None] * n,
     }
     return OBSERVATIONS.frame(rows | columns)
@@ -78,3 +80,28 @@ def test_domain_without_labels_has_no_accuracy(tmp_path: Path) -> None:
     ]
     auroc = AUROC.read(tmp_path / "auroc.parquet").filter(benchmark="d")
     assert auroc["reason"].unique().to_list() == ["no response with a label and features"]
+
+
+def test_missing_mass_of_a_domain_is_over_tokens_and_not_over_responses() -> None:
+    """By hand: (10 * 0.9 + 30 * 0.5) / 40 of the two responses with features; all three for the counts."""
+    row = domain_row(
+        observations(
+            3,
+            feature_reason=[None, None, "empty response"],
+            trace_tokens=[10, 30, 5],
+            captured_mass=[0.9, 0.5, None],
+            open_steps=[0.0, 1.0, None],
+            entropy_error_bound=[0.1, 0.3, None],
+            clamped_tokens=[1, 2, 0],
+            displaced_steps=[0, 4, 1],
+        )
+    )
+    names = ("captured_mass", "open_steps", "entropy_error_bound")
+    assert [row[name] for name in names] == pytest.approx([0.6, 0.75, 0.25])
+    assert (row["trace_tokens"], row["clamped_tokens"], row["displaced_steps"]) == (45, 3, 5)
+
+
+def test_error_bound_is_unknown_where_a_vocabulary_is() -> None:
+    row = domain_row(observations(2, entropy_error_bound=[0.1, None]))
+    assert (row["entropy_error_bound"], row["captured_mass"]) == (None, 0.5)
+    assert domain_row(observations(1, feature_reason=["empty response"]))["captured_mass"] is None

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, estimate_rows, sweep_rows
 from matplotlib.figure import Figure
+from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES
 from entropy_sentinel.analyses.accuracy.figures import draw_figure
@@ -29,7 +30,9 @@ def observations(labels_and_entropies: list[tuple[bool | None, float | None]]) -
     rows = []
     for number, (label, entropy) in enumerate(labels_and_entropies):
         values = dict.fromkeys(FEATURES, 1.0) | {"max": entropy}
-        rows.append(("a", "math", f"math-{number}", 0, "test", label, None, 9, "stop", *values.values(), None))
+        rows.append(
+            ("a", "math", f"math-{number}", 0, "test", label, None, 9, "stop", *values.values(), *BESIDE.values(), None)
+        )
     return OBSERVATIONS.frame(rows)
 
 

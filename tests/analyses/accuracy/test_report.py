@@ -3,7 +3,7 @@ import re
 
 import polars as pl
 import pytest
-from frames import BENCHMARKS, DEFAULT, GROUPS, LABEL, MODELS, SyntheticStudy, estimate_rows, sweep_rows
+from frames import BENCHMARKS, DEFAULT, GROUPS, LABEL, MASS, MODELS, SyntheticStudy, estimate_rows, sweep_rows
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.figures import draw_figure
@@ -44,7 +44,7 @@ def small_report(**changes: object) -> str:
             ]
         ),
         "domains": DOMAINS.frame(
-            [("a", "logic", 200, 90, 80, 30, 0, 50, 85.5, 0.45, json.dumps({"no answer": 20, "cut off": 10}))]
+            [("a", "logic", 200, 90, 80, 30, 0, 50, 85.5, 0.45, *MASS, json.dumps({"no answer": 20, "cut off": 10}))]
         ),
         "groups": GROUPS,
         "headline_group": "extremes",
@@ -178,5 +178,12 @@ def test_labels_for_a_part_of_a_domain_are_counted():
 
 @pytest.mark.parametrize(("reason", "words"), [("no reference", "no references"), ("no final answer", "no labels")])
 def test_counts_of_a_domain_without_labels_are_words(reason, words):
-    domains = DOMAINS.frame([("a", "puzzles", 9, 0, 0, 9, 0, 0, 80.0, None, json.dumps({reason: 9}))])
+    domains = DOMAINS.frame([("a", "puzzles", 9, 0, 0, 9, 0, 0, 80.0, None, *MASS, json.dumps({reason: 9}))])
     assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - {reason}: 9" in text_of(small_report(domains=domains))
+
+
+def test_missing_probability_is_shown_by_domain() -> None:
+    text = text_of(small_report())
+    assert "Model Benchmark Tokens Captured Open steps Error at most Clamped Displaced" in text
+    assert "a logic 17100 0.9957 12.1% - 3 0" in text
+    assert "those that leave more than 1%" in text

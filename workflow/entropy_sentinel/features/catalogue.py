@@ -1,20 +1,22 @@
 """The features of a response: each a named Polars expression over its tokens, with meaning, unit and sign.
 
-Two columns of a token feed them: its entropy H(t), natural logarithm, truncated to the top 20 and not renormalised,
-and its negative log-likelihood -l(t). Source: the paper, section 3 and Table 1. A new feature is one entry at the end
-of `CATALOGUE`: the columns of frames, the names in the config, titles and signs are read from here.
+Two lists feed them, of one number per token: its entropy H(t), natural logarithm, truncated to the top 20 and not
+renormalised, and its negative log-likelihood -l(t). In `H(X.mean())` X stands for the numbers of one response.
+Source: the paper, section 3 and Table 1. A new feature is one entry at the end of `CATALOGUE`: the columns of frames,
+the names in the config, titles and signs are read from here.
 """
 
 from dataclasses import dataclass
 
 import polars as pl
 
-H, NLL = pl.col("entropy"), pl.col("nll")
-# Further columns of a token (features/tokens.py), of which extra columns are made.
-CAPTURED, BOUND = pl.col("captured"), pl.col("bound")
+X = pl.element()
+H, NLL = pl.col("entropy").list.agg, pl.col("nll").list.agg
+# Further lists of a response (features/tokens.py), of which extra columns are made.
+CAPTURED, BOUND = pl.col("captured").list.agg, pl.col("bound").list.agg
 # Up to this standard deviation, in nats, third and fourth moments are float noise.
 FLAT_STD = 1e-6
-_FLAT = H.std(ddof=0) <= FLAT_STD
+_FLAT = X.std(ddof=0) <= FLAT_STD
 
 
 @dataclass(frozen=True)
@@ -31,17 +33,17 @@ class Feature:
 
 
 def _quantile(percent: int, meaning: str) -> Feature:
-    return Feature(f"q{percent}", f"Q{percent}", meaning, "nats", H.quantile(percent / 100, "linear"))
+    return Feature(f"q{percent}", f"Q{percent}", meaning, "nats", H(X.quantile(percent / 100, "linear")))
 
 
 CATALOGUE: dict[str, Feature] = {
     feature.name: feature
     for feature in (
         Feature(
-            "mean", "Mean", "mean of the entropy H(t) over the response's tokens", "nats", H.mean(), alone="SE mean"
+            "mean", "Mean", "mean of the entropy H(t) over the response's tokens", "nats", H(X.mean()), alone="SE mean"
         ),
-        Feature("std", "Std dev", "population standard deviation of H(t)", "nats", H.std(ddof=0)),
-        Feature("max", "Max", "largest H(t)", "nats", H.max(), alone="SE max"),
+        Feature("std", "Std dev", "population standard deviation of H(t)", "nats", H(X.std(ddof=0))),
+        Feature("max", "Max", "largest H(t)", "nats", H(X.max()), alone="SE max"),
         _quantile(10, "10 % quantile of H(t), linear interpolation"),
         _quantile(25, "25 % quantile of H(t)"),
         _quantile(50, "median of H(t)"),
@@ -52,7 +54,7 @@ CATALOGUE: dict[str, Feature] = {
             "Skewness",
             "biased sample skewness of H(t)",
             "1",
-            pl.when(_FLAT).then(0.0).otherwise(H.skew(bias=True)),
+            H(pl.when(_FLAT).then(0.0).otherwise(X.skew(bias=True))),
             confident=True,
         ),
         Feature(
@@ -60,23 +62,23 @@ CATALOGUE: dict[str, Feature] = {
             "Kurtosis",
             "Pearson kurtosis of H(t), 3 for a normal distribution",
             "1",
-            pl.when(_FLAT).then(0.0).otherwise(H.kurtosis(fisher=False, bias=True)),
+            H(pl.when(_FLAT).then(0.0).otherwise(X.kurtosis(fisher=False, bias=True))),
             confident=True,
         ),
-        Feature("se_sum", "SE sum (SEA)", "sum of H(t): SEA, EAS in the paper", "nats", H.sum(), alone="SE sum"),
-        Feature("nll_avg", "NLL avg", "mean negative log-likelihood of the sampled tokens", "nats", NLL.mean()),
-        Feature("nll_max", "NLL max", "largest negative log-likelihood of a sampled token", "nats", NLL.max()),
-        Feature("nll_sum", "NLL sum", "summed negative log-likelihood of the sampled tokens", "nats", NLL.sum()),
+        Feature("se_sum", "SE sum (SEA)", "sum of H(t): SEA, EAS in the paper", "nats", H(X.sum()), alone="SE sum"),
+        Feature("nll_avg", "NLL avg", "mean negative log-likelihood of the sampled tokens", "nats", NLL(X.mean())),
+        Feature("nll_max", "NLL max", "largest negative log-likelihood of a sampled token", "nats", NLL(X.max())),
+        Feature("nll_sum", "NLL sum", "summed negative log-likelihood of the sampled tokens", "nats", NLL(X.sum())),
         Feature(
             "lntp",
             "LNTP",
             "geometric mean of the sampled tokens' probabilities",
             "1",
-            (-NLL.mean()).exp(),
+            NLL((-X.mean()).exp()),
             confident=True,
         ),
-        Feature("mtp", "MTP", "smallest probability of a sampled token", "1", (-NLL.max()).exp(), confident=True),
-        Feature("ppl", "PPL", "perplexity: exp(nll_avg)", "1", NLL.mean().exp()),
+        Feature("mtp", "MTP", "smallest probability of a sampled token", "1", NLL((-X.max()).exp()), confident=True),
+        Feature("ppl", "PPL", "perplexity: exp(nll_avg)", "1", NLL(X.mean().exp())),
     )
 }
 FEATURES: tuple[str, ...] = tuple(CATALOGUE)
@@ -104,21 +106,21 @@ EXTRAS: dict[str, Feature] = {
             "Position of max",
             "the token, from 0 among those that the features are over, at which H(t) is largest",
             "1",
-            H.arg_max().cast(pl.Float64),
+            H(X.arg_max().cast(pl.Float64)),
         ),
         Feature(
             "last_entropy",
             "SE end",
             f"mean of H(t) over the last {LAST_TOKENS} tokens",
             "nats",
-            H.tail(LAST_TOKENS).mean(),
+            H(X.tail(LAST_TOKENS).mean()),
         ),
         Feature(
             "captured_mass",
             "Captured mass",
             "mean probability of a step's top k together",
             "1",
-            CAPTURED.mean(),
+            CAPTURED(X.mean()),
             confident=True,
         ),
         Feature(
@@ -126,14 +128,14 @@ EXTRAS: dict[str, Feature] = {
             "Open steps",
             f"share of steps whose top k leave more than {OPEN_MASS} to other tokens",
             "1",
-            (1 - CAPTURED > OPEN_MASS).mean(),
+            CAPTURED((1 - X > OPEN_MASS).mean()),
         ),
         Feature(
             "entropy_error_bound",
             "SE error bound",
             "mean bound on what H(t) lacks of the entropy over the whole vocabulary; null where its size is not known",
             "nats",
-            BOUND.mean(),
+            BOUND(X.mean()),
         ),
     )
 }

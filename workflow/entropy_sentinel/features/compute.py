@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, NLL, H
-from entropy_sentinel.features.tokens import ROUNDING, token_frame
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, NLL, H, X
+from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
@@ -49,8 +49,8 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
     beside = [name for name in traces.columns if name not in GENERATIONS.schema and name not in (*IDENTITY, UNUSABLE)]
-    used = traces.select(*IDENTITY, *_TRACE, UNUSABLE, *beside)
-    return pl.concat([_features_of(part, vocabulary, beside) for part in _parts(used)])
+    features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
+    return pl.concat([features, traces.select(beside)], how="horizontal") if beside else features
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:
@@ -73,48 +73,36 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield traces[begin:end]
 
 
-def _features_of(traces: pl.DataFrame, vocabulary: int | None, beside: list[str]) -> pl.DataFrame:
-    k = pl.col("top_k_returned") if "top_k_returned" in beside else pl.lit(top_k_of(traces.schema))
-    found = (
-        token_frame(traces, vocabulary)
-        .lazy()
-        .group_by("row", maintain_order=True)
-        .agg(
-            trace_tokens=pl.len(),
-            clamped_tokens=pl.col("clamped").sum(),
-            **{name: one.expression for name, one in (CATALOGUE | EXTRAS).items()},
-            **_facts(),
-        )
-    )
+def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
+    k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
+    computed = {name: one.expression for name, one in (CATALOGUE | EXTRAS).items()}
+    found = token_lists(traces, vocabulary).select(**computed, **_facts())
     return (
-        traces.lazy()
-        .drop(_TRACE)
-        .with_columns(row=pl.int_range(pl.len(), dtype=pl.Int32))
-        .join(found, on="row", how="left", maintain_order="left")
-        .with_columns(pl.col("trace_tokens", "clamped_tokens").fill_null(0).cast(pl.UInt32), cut_off=CUT_OFF)
-        .with_columns(reason=_reason(k))
+        pl.concat([traces.select(*IDENTITY, UNUSABLE, k=k), found], how="horizontal")
+        .with_columns(cut_off=CUT_OFF, reason=_reason())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
-        .select(*FEATURE_FRAME.schema, *beside)
-        .collect()
+        .select(FEATURE_FRAME.schema.names())
     )
 
 
 def _facts() -> dict[str, pl.Expr]:
-    """What `_reason` looks at, from the columns of a response's tokens."""
+    """Counts of a response's tokens, and what `_reason` looks at."""
     return {
-        "nan": (H.is_nan() | NLL.is_nan()).any(),
-        "largest": pl.col("largest").max(),
-        "likelihoods": pl.col("likelihoods").all(),
-        "impossible": pl.col("impossible").any(),
-        "most_captured": pl.col("captured").max(),
-        "above_top": pl.col("above_top").max(),
-        "equal": pl.col("equal").all(),
+        "trace_tokens": pl.col("nll").list.len().cast(pl.UInt32),
+        "clamped_tokens": pl.col("clamped").list.sum().cast(pl.UInt32),
+        "nan": H(X.is_nan().any()) | NLL(X.is_nan().any()),
+        "largest": pl.col("largest").list.max(),
+        "likelihoods": pl.col("likelihoods").list.all(),
+        "impossible": pl.col("impossible").list.any(),
+        "most_captured": pl.col("captured").list.max(),
+        "above_top": pl.col("above_top").list.max(),
+        "equal": pl.col("equal").list.all(),
     }
 
 
-def _reason(k: pl.Expr) -> pl.Expr:
-    """Why a response has no features: the first that holds; null where it has them. `k` is the response's top k."""
-    positive = pl.col("largest") > ROUNDING
+def _reason() -> pl.Expr:
+    """Why a response has no features: the first that holds; null where it has them."""
+    k, positive = pl.col("k"), pl.col("largest") > ROUNDING
     reasons = {
         "empty response": pl.col("n_tokens") == 0,
         "no token after the thinking": pl.col("trace_tokens") == 0,

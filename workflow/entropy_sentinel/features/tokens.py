@@ -1,10 +1,10 @@
-"""What features are made of: one row per token of a batch of responses, from flat arrays."""
+"""What features are made of: lists of one value per token, from flat arrays."""
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.generation import top_k_of
-from entropy_sentinel.frames.lists import flat
+from entropy_sentinel.frames.lists import flat, split
 
 # Servers write -inf, or -9999 in its place, for a token of probability 0.
 ZERO_PROBABILITY = -9999.0
@@ -15,8 +15,8 @@ ROUNDING = 1e-3
 _STEPS = 4096
 
 
-def token_frame(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
-    """One row per token that the features are over, in order; `row` is the number of its response in `traces`.
+def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
+    """One row per response of `traces`, with lists of one value per token that the features are over.
 
     `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, by how much H(t)
     may lie below the entropy over all `vocabulary` tokens, null where that number is not known; and what shows that a
@@ -25,22 +25,14 @@ def token_frame(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     if (traces["trace_start"] > 0).any():
         after = pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start"))
         traces = traces.with_columns(after)
-    lengths = traces["token_logprobs"].list.len().to_numpy().astype(np.int64)
-    row = np.repeat(np.arange(len(traces), dtype=np.int32), lengths)
-    columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], top_k_of(traces.schema))
-    k = traces["top_k_returned"].to_numpy()[row] if "top_k_returned" in traces.columns else top_k_of(traces.schema)
-    bound = (
-        error_bound(1 - columns["captured"], vocabulary - k)
-        if vocabulary
-        else pl.repeat(None, len(row), dtype=pl.Float64, eager=True)
-    )
-    return pl.DataFrame(
-        {
-            "row": pl.Series(row).set_sorted(),
-            "bound": bound,
-            **columns,
-        }
-    )
+    lengths, width = traces["token_logprobs"].list.len().to_list(), top_k_of(traces.schema)
+    columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], width)
+    lists = {name: split(pl.Series(values), lengths) for name, values in columns.items()}
+    lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
+    if vocabulary:
+        k = np.repeat(traces["top_k_returned"].to_numpy(), lengths) if "top_k_returned" in traces.columns else width
+        lists["bound"] = split(pl.Series(error_bound(1 - columns["captured"], vocabulary - k)), lengths)
+    return pl.DataFrame(lists)
 
 
 def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
@@ -19,6 +18,9 @@ def read_batches(path: str | Path, columns: Sequence[str] | None = None) -> Iter
 
     Pages are read as they are needed: Polars reads a row group at least, and a file is often a single one.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         # A page in the buffer at a time; memory-mapped pages would count as the process's own.
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
@@ -40,7 +42,7 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
             yield batch.select(*columns, *(pl.lit(origin[name]).alias(name) for name in ("model", "benchmark")))
 
 
-def _rows(about: pq.FileMetaData) -> int:
-    """Rows of a batch, from the mean size of a row before compression."""
+def _rows(about: Any) -> int:
+    """Rows of a batch, by the file's metadata: from the mean size of a row before compression."""
     size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
     return max(1, min(ROWS_AT_A_TIME, BYTES_AT_A_TIME * about.num_rows // max(size, 1)))

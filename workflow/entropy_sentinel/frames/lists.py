@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 
 def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
@@ -19,6 +18,8 @@ def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
 
 def split(values: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
     """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
+    import pyarrow as pa
+
     ends = np.cumsum([0, *(length or 0 for length in lengths)], dtype=np.int64)
     nulls = pa.array([length is None for length in lengths], pa.bool_())
     lists = pa.LargeListArray.from_arrays(pa.array(ends), values.to_arrow(), mask=nulls)

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract
 
 OBSERVATIONS = Contract(
@@ -19,6 +19,11 @@ OBSERVATIONS = Contract(
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
         *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
+        Column("trace_tokens", pl.UInt32, "tokens that the features are over", "tokens"),
+        Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
+        Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
+        Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
+        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in EXTRAS.values()),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
@@ -142,7 +143,8 @@ def write_features(
         target = Path(path)
         if len(signals) > 1:
             target = target.with_stem(f"{target.stem}-top{origin['top_k_returned']}")
-        FEATURE_FRAME.write(rows.drop(SIGNAL), target, {**(facts or {}), **origin})
+        known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
+        FEATURE_FRAME.write(rows.drop(SIGNAL), target, known)
         written.append(target)
     return written
 

@@ -58,6 +58,18 @@ DOMAINS = Contract(
         Column("n_truncated", pl.UInt32, "cut off: at the token limit or for another reason", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),
         Column("accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True),
+        Column("trace_tokens", pl.UInt64, "tokens that the features are over", "tokens"),
+        Column("captured_mass", pl.Float64, "mean probability of a step's top k together", "1", nullable=True),
+        Column("open_steps", pl.Float64, "share of steps whose top k leave much to other tokens", "1", nullable=True),
+        Column(
+            "entropy_error_bound",
+            pl.Float64,
+            "mean bound on what H(t) lacks; null where the size of the vocabulary is not known",
+            "nats",
+            nullable=True,
+        ),
+        Column("clamped_tokens", pl.UInt64, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
+        Column("displaced_steps", pl.UInt64, "steps whose entropy may lack a term", "tokens"),
         Column("reasons", pl.String, "the null reasons and their counts, JSON"),
     ),
 )

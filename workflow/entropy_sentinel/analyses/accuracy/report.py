@@ -12,6 +12,7 @@ from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, training
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
 from entropy_sentinel.analyses.accuracy.inputs import read_estimates
 from entropy_sentinel.analyses.accuracy.summary import labels, summarise
+from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number
@@ -84,6 +85,7 @@ def render_report(
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
         counts=_counts(domains),
+        open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],
         figures=[read_fragment(path) for path in figures],
     )
