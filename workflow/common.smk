@@ -11,7 +11,7 @@ from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.content import with_content
+from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.jobs.servers import announce_servers
@@ -68,6 +68,7 @@ ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
 def of_content(settings, file, output):
     """The settings of the job that makes `output` from `file`, with the file's content among them."""
     record = workflow.persistence.metadata(IOFile(output))
+    settings = as_recorded(settings, record and record.params)
     return with_content(settings, file, record and record.params, record and record.input_checksums)
 
 

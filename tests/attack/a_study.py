@@ -54,7 +54,7 @@ class Study:
         write_generations(self.items, generation_settings(self.config, MODEL, BENCHMARK), 1, self.generations)
 
     def make_features(self) -> None:
-        write_features(self.generations, self.features)
+        write_features(self.generations, {"trace_after": None, "vocabulary": None}, self.features)
 
     def make_labels(self, judge: str = JUDGE) -> None:
         settings, source = judge_settings(self.config, judge), str(self.given_labels) if judge == JUDGE else None

@@ -234,8 +234,8 @@ def test_cause_of_any_death_is_on_the_terminal(project: Project) -> None:
     """With `--quiet rules`, as `make demo` has it; of an error that nobody has foreseen, too."""
     undo = project.edit(
         "workflow/entropy_sentinel/stages/feature.py",
-        "    frame = compute_features(",
-        '    raise KeyError("nobody foresaw this")\n    frame = compute_features(',
+        "    frame = pl.concat(",
+        '    raise KeyError("nobody foresaw this")\n    frame = pl.concat(',
     )
     with whole_again(project) as fault:
         try:

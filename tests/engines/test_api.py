@@ -182,7 +182,7 @@ def test_an_empty_reply_says_nothing_about_the_server() -> None:
 def test_empty_reply_is_a_response_of_no_tokens() -> None:
     response = only(completion("", []))
     assert (response.text, response.token_logprobs.shape, response.top_logprobs.shape) == ("", (0,), (0, 20))
-    assert (response.trace_start, response.displaced_steps, response.prompt_tokens) == (0, 0, 11)
+    assert (len(response.tokens), response.displaced_steps, response.prompt_tokens) == (0, 0, 11)
 
 
 @pytest.mark.parametrize("status", [401, 429])
@@ -229,12 +229,11 @@ def test_steps_whose_sampled_token_may_have_displaced_the_20th_are_counted() -> 
     assert response.token_logprobs.tolist() == [-9.0, -31.0, -20.0, -31.0, -31.0]
 
 
-def test_trace_starts_after_the_thinking_and_lengths_are_told() -> None:
+def test_texts_of_tokens_are_kept_and_lengths_are_told() -> None:
     body = completion(steps=[step(token) for token in ("hm", "</think>", "4", "2")])
     body["choices"][0]["finish_reason"] = "length"
-    response = only(body, trace_after="</think>")
-    assert (response.trace_start, response.finish_reason) == (2, "length")
-    assert only(body, trace_after="</thought>").trace_start == 4
+    response = only(body)
+    assert (response.tokens.tolist(), response.finish_reason) == (["hm", "</think>", "4", "2"], "length")
 
 
 @pytest.mark.parametrize(
@@ -307,9 +306,9 @@ def test_a_server_may_call_itself_anything(changes: dict, told: str) -> None:
 def test_half_a_surrogate_pair_in_a_reply_can_be_written(tmp_path: Path) -> None:
     body = completion("\ud800", [step("\ud800"), step("b")]) | {"model": "tiny\udfff"}
     with fake_api(lambda *_: ok(body)) as api:
-        asked = engine(api, trace_after="b")
+        asked = engine(api)
         response = answers(asked)[0]
-    assert (response.text, response.trace_start) == ("\ufffd", 2)
+    assert (response.text, response.tokens.tolist()) == ("\ufffd", ["\ufffd", "b"])
     frame = to_frame([("a", 0)], [1], [response], 0)
     GENERATIONS.write(frame, tmp_path / "a.parquet", asked.provenance)
     assert GENERATIONS.read(tmp_path / "a.parquet")["text"].to_list() == ["\ufffd"]

@@ -82,15 +82,11 @@ def test_ids_of_the_most_likely_tokens(answers, expected) -> None:
         assert [ids[0] for ids in answer["top_token_ids"]] == [ids[0] for ids in row["ids"]]
 
 
-def test_trace_starts_after_the_last_mark(answers) -> None:
+def test_texts_of_tokens_are_those_of_the_response(answers) -> None:
     for answer in answers["base"]:
-        marks = [
-            position for position, token in enumerate(answer["token_ids"]) if position + 1 == answer["trace_start"]
-        ]
-        assert len(marks) == 1
-        end = answer["token_ids"][marks[0]]
-        assert end not in answer["token_ids"][answer["trace_start"] :]
-        assert answer["text"].rpartition("=")[2].strip()
+        assert len(answer["tokens"]) == len(answer["token_ids"])
+        assert len(set(zip(answer["tokens"], answer["token_ids"], strict=True))) == len(set(answer["token_ids"]))
+        assert answer["text"].strip() in "".join(answer["tokens"])
 
 
 def test_the_date_of_a_template_is_pinned(answers) -> None:

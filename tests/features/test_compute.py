@@ -36,6 +36,7 @@ def frame(*responses):
             "trace_start": [0] * len(responses),
             "displaced_steps": [0] * len(responses),
             "top_token_ids": [None] * len(responses),
+            "tokens": [None] * len(responses),
             "prompt_hash": ["0123456789abcdef"] * len(responses),
             "prompt_tokens": [12] * len(responses),
             "n_tokens": [len(sampled) for sampled, _ in responses],

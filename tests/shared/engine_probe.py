@@ -57,7 +57,6 @@ def main(folder: Path) -> None:
         "sampling": {"temperature": 0.5, "max_tokens": 100},
         "chat_template_kwargs": {},
         "template_date": "2025-11-01",
-        "trace_after": "=",
         "keep_top_token_ids": True,
     }
     engine = VllmEngine(settings, 1)

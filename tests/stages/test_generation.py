@@ -10,7 +10,6 @@ import pytest
 
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Response, refused
-from entropy_sentinel.engines.vllm import trace_start
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -258,13 +257,6 @@ def test_an_engine_that_leaves_a_request_out_is_an_error(tmp_path: Path, engines
     engines.append(CountingEngine(leave_out=1))
     with pytest.raises(EntropySentinelError, match="the engine answered 3 of 4 requests"):
         generation.write_generations(benchmark(tmp_path, 2), SETTINGS, 1, str(tmp_path / "out.parquet"))
-
-
-def test_trace_starts_after_the_last_end_of_thinking() -> None:
-    tokens = np.array([5, 9, 6, 9, 7], dtype=np.uint32)
-    assert trace_start(tokens, None) == 0
-    assert trace_start(tokens, 9) == 4
-    assert trace_start(tokens, 8) == 5
 
 
 def test_prompt_is_the_papers_to_the_letter() -> None:

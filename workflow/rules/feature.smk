@@ -17,5 +17,6 @@ rule feature:
         runtime=30,
     params:
         *fingerprint("feature.py"),
+        settings=lambda wildcards: study.feature_settings(CONFIG, wildcards.model),
     script:
         "../scripts/feature.py"

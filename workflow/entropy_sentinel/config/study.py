@@ -126,7 +126,8 @@ def _loading(model: AnyModel) -> dict[str, Any]:
     day, lora = (None, None) if model.kind == "api" else (model.template_date, model.lora)
     return {
         "template_date": day and day.isoformat(),
-        "trace_after": model.trace_after,
+        # A matter of features since; the key stays, for traces made before are compared by it.
+        "trace_after": None,
         "lora": lora,
         "lora_revision": lora and folder_fingerprint(lora),
     }
@@ -148,6 +149,12 @@ def source_file(config: Config, model: str, benchmark: str) -> str | None:
         return None
     files = [Path(settings.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
     return str(next((file for file in files if file.is_file()), files[0]))
+
+
+def feature_settings(config: Config, model: str) -> dict[str, Any]:
+    """What the features of a model's responses depend on, the traces aside."""
+    settings = config.models[model]
+    return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
 
 
 def gpus(config: Config, model: str) -> int:

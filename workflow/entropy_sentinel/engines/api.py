@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
@@ -14,7 +15,6 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
-from entropy_sentinel.engines.vllm import trace_start
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -119,6 +119,11 @@ class LitellmEngine:
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            trace_start=trace_start(np.array(reply["tokens"], dtype=object), self._settings["trace_after"]),
+            # Half a surrogate pair, which a server may give for a part of a character, cannot be stored.
+            tokens=np.array([_storable(token) for token in reply["tokens"]], dtype=object),
             displaced_steps=int((sampled == top_logprobs[:, -1]).sum()),
         )
+
+
+def _storable(text: str) -> str:
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)

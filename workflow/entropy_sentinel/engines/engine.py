@@ -27,7 +27,7 @@ class Response:
     finish_reason: str
     token_logprobs: np.ndarray  # (T,) float32, nats
     top_logprobs: np.ndarray  # (T, TOP_K) float32, nats, largest first
-    trace_start: int = 0
+    tokens: np.ndarray | None = None  # (T,) str
     token_ids: np.ndarray | None = None  # (T,) uint32
     top_token_ids: np.ndarray | None = None  # (T, TOP_K) uint32
     displaced_steps: int = 0

@@ -107,6 +107,9 @@ class Model(Settings):
     engine_args: EngineArguments = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
     trace_after: Text | None = Field(None, description="token that ends the thinking: features are over what follows")
+    vocabulary: Whole | None = Field(
+        None, ge=2, description="tokens that the model can choose from: bounds what the top 20 lack of the entropy"
+    )
     rates: dict[str, Any] = Field({}, description="what differs from `rates`")
 
     @field_validator("sampling")

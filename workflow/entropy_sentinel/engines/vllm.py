@@ -51,7 +51,6 @@ class VllmEngine:
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
         }
-        self._thinking_end = self._token_id(settings["trace_after"])
 
     def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
         """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
@@ -103,16 +102,6 @@ class VllmEngine:
             variables["strftime_now"] = date.fromisoformat(pinned).strftime
         return variables
 
-    def _token_id(self, token: str | None) -> int | None:
-        if token is None:
-            return None
-        token_id = self._engine.get_tokenizer().get_vocab().get(token)
-        if token_id is None:
-            raise ConfigError(
-                f"models.{self._settings['model']}.trace_after: '{token}' must be one token of the model's vocabulary"
-            )
-        return token_id
-
     def _response(self, output: Any) -> Response:
         """Unpack one output; its flat log-probabilities hold, per step, the sampled token and then the top k."""
         completion = output.outputs[0]
@@ -130,7 +119,7 @@ class VllmEngine:
             finish_reason=completion.finish_reason,
             token_logprobs=logprobs[:, 0],
             top_logprobs=logprobs[:, 1:],
-            trace_start=trace_start(token_ids, self._thinking_end),
+            tokens=np.array(flat.decoded_tokens[:: 1 + TOP_K] if flat else [], dtype=object),
             token_ids=token_ids,
             top_token_ids=ids,
         )
@@ -143,14 +132,3 @@ def _bytes(chat: Chat) -> bytes:
 
 def _hash(prompt: bytes) -> str:
     return hashlib.sha256(prompt).hexdigest()[:16]
-
-
-def trace_start(tokens: np.ndarray, thinking_end: int | str | None) -> int:
-    """The position after the last `thinking_end` among tokens, ids or strings.
-
-    0 where none is set; the length where it never came.
-    """
-    if thinking_end is None:
-        return 0
-    ends = np.flatnonzero(tokens == thinking_end)
-    return int(ends[-1]) + 1 if len(ends) else len(tokens)

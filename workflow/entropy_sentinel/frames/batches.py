@@ -36,10 +36,12 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
     DamagedFileError where the damage is further inside.
     """
     scan_traces(path)
-    origin = read_provenance(path)
+    origin, there = read_provenance(path), pl.read_parquet_schema(path)
+    known = {name: pl.lit(origin[name]) for name in ("model", "benchmark")}
+    known |= {name: pl.lit(None, GENERATIONS.schema[name]) for name in columns if name not in there}
     with readable(path, GENERATIONS.stage):
-        for batch in read_batches(path, columns):
-            yield batch.select(*columns, *(pl.lit(origin[name]).alias(name) for name in ("model", "benchmark")))
+        for batch in read_batches(path, [name for name in columns if name in there]):
+            yield batch.with_columns(**known).select(*columns, "model", "benchmark")
 
 
 def _rows(about: Any) -> int:

@@ -52,7 +52,14 @@ GENERATIONS = Contract(
             "which it is not whole, such as `content_filter`; `refused: ` and why where the engine refused the request",
         ),
         Column("text", pl.String, "the response"),
-        Column("trace_start", pl.UInt32, "first token that the features are over: 0, or after the thinking", "tokens"),
+        Column("trace_start", pl.UInt32, "first token that the features are over, where a file says it", "tokens"),
+        Column(
+            "tokens",
+            pl.List(pl.String),
+            "(T,) texts of the sampled tokens; null where they are not known, as in files of earlier versions",
+            nullable=True,
+            later=True,
+        ),
         Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null where a server gives none", nullable=True),
         Column("token_logprobs", pl.List(pl.Float32), "(T,) log-probability of the sampled token", "nats"),
         Column(

@@ -4,6 +4,7 @@ Snakemake looks into an input only where it is newer than the output: `cp -p old
 With a hash among the settings another content is another setting, whatever the dates.
 """
 
+import ast
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -31,6 +32,21 @@ def with_content(
     if repr(settings) in (recorded_params or []) and (recorded_checksums or {}).get(file) == content:
         return settings
     return settings | {"content": content}
+
+
+def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None) -> dict[str, Any]:
+    """`settings` of a generate job as Snakemake has recorded them, where they differ by `trace_after` alone.
+
+    Traces were once generated with it. It concerns their features only: they are not generated again for its sake.
+    """
+    for text in recorded_params or []:
+        try:
+            made = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(made, dict) and "trace_after" in settings and made | {"trace_after": None} == settings:
+            return made
+    return settings
 
 
 @cache

@@ -1,16 +1,27 @@
 """Stage `features`: 17 statistics of every response's trace."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from entropy_sentinel.features.compute import USED, compute_features
 from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.thinking import start_after
 from entropy_sentinel.frames.batches import read_traces
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 
 
-def write_features(generations: str, output: str) -> None:
-    """The features of every response in the file `generations`, with its provenance."""
-    parts = [compute_features(batch) for batch in read_traces(generations, USED)]
-    frame = pl.concat([FEATURE_FRAME.frame([]), *parts])
-    FEATURE_FRAME.write(frame, output, read_provenance(generations) | {"missing_mass": missing_mass(frame)})
+def write_features(generations: str, settings: Mapping[str, Any], output: str) -> None:
+    """The features of every response in the file `generations`, with its provenance; `config.study.feature_settings`.
+
+    The memory does not grow with the file. Raises InputError where the token that ends the thinking cannot be found.
+    """
+    origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
+    columns = [*USED, "tokens"] if settings["trace_after"] not in (None, origin.get("trace_after")) else USED
+    for batch in read_traces(generations, columns):
+        traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
+        parts.append(compute_features(traces, settings["vocabulary"]))
+    frame = pl.concat(parts)
+    FEATURE_FRAME.write(frame, output, origin | settings | {"missing_mass": missing_mass(frame)})

@@ -201,11 +201,12 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
                     "prompt_tokens",
                     "finish_reason",
                     "text",
-                    "trace_start",
                     "displaced_steps",
                 )
             },
             "n_tokens": [len(response.token_logprobs) for response in responses],
+            "trace_start": [0] * len(keys),
+            "tokens": lists("tokens", pl.String),
             "token_ids": lists("token_ids", pl.UInt32),
             "token_logprobs": lists("token_logprobs", pl.Float32),
             "top_logprobs": lists("top_logprobs", pl.Array(pl.Float32, TOP_K)),
@@ -218,6 +219,8 @@ def provenance(settings: Mapping[str, Any], parts: Parts, frame: pl.DataFrame) -
     """What a trace file says about its origin."""
     return {
         **settings,
+        # What the features are over is said by their files.
+        "trace_after": None,
         **parts.facts(),
         "identity": parts.identity,
         "top_k_returned": TOP_K,

@@ -79,6 +79,7 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
 
     finish, text = own("finish_reason").cast(pl.String), own(*TEXTS, otherwise="").cast(pl.String)
     steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
+    tokens = own("tokens") if schema.get("tokens") == pl.List(pl.String) else pl.lit(None, pl.List(pl.String))
     columns = {
         "item_id": own(*IDS),
         "model": own("model"),
@@ -91,6 +92,7 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
         .otherwise(finish),
         "prompt_tokens": own("prompt_tokens", otherwise=0),
         "seed": own("seed", otherwise=-1),
+        "tokens": pl.when((steps > 0) & (tokens.list.len() == steps)).then(tokens),
         "token_ids": own("token_ids"),
         "trace_start": own("trace_start", otherwise=0),
         "unusable": pl.when(steps.is_null() | ((steps == 0) & (text != "")))

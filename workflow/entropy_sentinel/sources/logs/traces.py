@@ -25,6 +25,7 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "finish_reason": pl.String,
     "prompt_tokens": pl.UInt32,
     "seed": pl.Int64,
+    "tokens": pl.List(pl.String),
     "token_ids": pl.List(pl.UInt32),
     "trace_start": pl.UInt32,
     "unusable": pl.String,
@@ -179,6 +180,8 @@ def gathered(replies: Sequence[Reply], trace_after: str | None) -> Responses:
         "item_id": [None if one.item_id is None else storable(str(one.item_id)) for one in replies],
         "model": [None if one.model is None else storable(str(one.model)) for one in replies],
         "trace_start": starts,
+        # One text for each token, or none at all: the reasoning of some servers is not among the tokens.
+        "tokens": [_texts(one) for one in replies],
         **{
             name: [getattr(one, name) for one in replies]
             for name in ("sample", "text", "finish_reason", "prompt_tokens", "seed", "token_ids", "unusable")
@@ -195,6 +198,11 @@ def gathered(replies: Sequence[Reply], trace_after: str | None) -> Responses:
         np.array([-1 if one.k is None else one.k for one in replies], dtype=np.int64),
         np.array([one.displaces for one in replies], dtype=bool),
     )
+
+
+def _texts(one: Reply) -> list[str] | None:
+    whole = one.trace is not None and len(one.tokens) == len(one.trace.sampled) > 0
+    return [storable(str(token)) for token in one.tokens] if whole else None
 
 
 def start_of(one: Reply, trace_after: str | None) -> int:
