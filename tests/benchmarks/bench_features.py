@@ -1,13 +1,18 @@
-"""Speed and memory of `compute_features` against the obvious way: a loop over responses with numpy and scipy.
+"""Speed and memory of features, in processes of their own and on the same synthetic traces:
 
-Both sides run on the same synthetic traces, each in a process of its own, best of several repetitions; their
-features must agree to 1e-9. The last line printed is one JSON object.
+- `compute_features` against the obvious way, a loop over responses with numpy and scipy (features agree to 1e-9);
+- against LM-Polygraph's estimators and uqlm's scorers (tests/benchmarks/peers_features.py), in an environment of their
+  own: the Python that ENTROPY_SENTINEL_PEERS names, or one that is made here from tests/golden/requirements.txt;
+- from a log, a flat Parquet table, to features against merely reading it, in bounded memory.
+
+The last line printed is one JSON object. `--full` has the log of 100,000 responses of 300 tokens (some minutes).
 
     PYTHONPATH=workflow python tests/benchmarks/bench_features.py --responses 400 --tokens 500
 """
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -23,6 +28,9 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
+ROOT = Path(__file__).parents[2]
+# Responses that a log is made of again and again, with ids of their own.
+BLOCK = 1000
 SIDES = ("polars", "loop")
 
 
@@ -40,8 +48,9 @@ def synthetic_traces(n_responses: int, n_tokens: int, seed: int = 42) -> pl.Data
             "top_logprobs": pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)),
         }
     )
+    nothing = ("top_token_ids", "tokens")
     zeros = ("sample", "seed", "run", "prompt_tokens", "trace_start", "displaced_steps")
-    numbers = {name: pl.lit(0) for name in zeros} | {"top_token_ids": pl.lit(None)}
+    numbers = {name: pl.lit(0) for name in zeros} | {name: pl.lit(None) for name in nothing}
     texts = {name: pl.lit("") for name in ("prompt_hash", "finish_reason", "text")}
     return (
         steps.group_by("response", maintain_order=True)
@@ -80,7 +89,7 @@ def measure_side(side: str, traces_path: str, features_path: str, repetitions: i
 
     Two short responses come first, so that neither side is charged for loading its libraries.
     """
-    traces = pl.read_parquet(traces_path)
+    traces = pl.read_parquet(traces_path).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
     if side == "polars":
         from entropy_sentinel.features.compute import compute_features
 
@@ -110,30 +119,32 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare(n_responses: int, n_tokens: int, repetitions: int) -> dict[str, object]:
-    """Run both sides in processes of their own; AssertionError if their features differ by more than 1e-9."""
-    with tempfile.TemporaryDirectory() as folder:
-        traces_path = str(Path(folder, "traces.parquet"))
-        # In a process of its own, too: a child's peak memory starts at its parent's.
-        maker = get_context("spawn").Process(target=write_traces, args=(n_responses, n_tokens, traces_path))
-        maker.start()
-        maker.join()
-        measured, features = {}, {}
-        for side in SIDES:
-            features_path = str(Path(folder, f"{side}.npy"))
-            command = [sys.executable, __file__, "--side", side, traces_path, features_path]
-            done = subprocess.run(
-                [*command, "--repetitions", str(repetitions)], check=True, stdout=subprocess.PIPE, text=True
-            )
-            measured[side] = json.loads(done.stdout)
-            features[side] = np.load(features_path)
+def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> dict[str, object]:
+    """Ours, the loop and the peers; AssertionError where features differ by more than 1e-9."""
+    traces_path = str(folder / "traces.parquet")
+    # In a process of its own, too: a child's peak memory starts at its parent's.
+    _apart(write_traces, n_responses, n_tokens, traces_path)
+    measured, features = {}, {}
+    for side in SIDES:
+        features_path = str(folder / f"{side}.npy")
+        measured[side] = _run(sys.executable, __file__, "--side", side, traces_path, features_path, repetitions)
+        features[side] = np.load(features_path)
     difference = relative_difference(features["polars"], features["loop"])
     assert difference <= AGREEMENT, f"the two sides must agree to {AGREEMENT}, differ by {difference}"
+    peers = _run(peers_python(), Path(__file__).with_name("peers_features.py"), traces_path)
+    ours = features["polars"][: peers["responses"]]
+    for name, values in peers.pop("values").items():
+        off = relative_difference(ours[:, FEATURES.index(name)], np.array(values))
+        assert off <= AGREEMENT, f"{name} must agree with the peers to {AGREEMENT}, differs by {off}"
+    own = measured["polars"]["cpu_s"] / n_responses
+    ratios = {name: round(peers["cpu_s_per_response"][name] / own, 1) for name in peers["cpu_s_per_response"]}
     return {
-        "benchmark": "features",
-        "ratio": round(measured["loop"]["wall_s"] / measured["polars"]["wall_s"], 2),
-        "of": "wall seconds of a numpy and scipy loop over responses / wall seconds of compute_features",
-        "cpu_ratio": round(measured["loop"]["cpu_s"] / measured["polars"]["cpu_s"], 2),
+        "ratio": min(ratios.values()),
+        "of": "CPU-seconds per response of the faster peer / of compute_features, all 17 features",
+        "ratios": ratios,
+        "ours_cpu_s_per_response": own,
+        "peers": peers,
+        "loop_cpu_ratio": round(measured["loop"]["cpu_s"] / measured["polars"]["cpu_s"], 2),
         "responses": n_responses,
         "tokens_per_response": n_tokens,
         "top_k": TOP_K,
@@ -142,21 +153,104 @@ def compare(n_responses: int, n_tokens: int, repetitions: int) -> dict[str, obje
     }
 
 
+def peers_python() -> str:
+    """The Python of an environment with the peers' packages, made once where none is named."""
+    if named := os.environ.get("ENTROPY_SENTINEL_PEERS"):
+        return named
+    folder = ROOT / ".venv" / "peers"
+    if not (folder / "made").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        wanted = ROOT / "tests" / "golden" / "requirements.txt"
+        subprocess.run([folder / "bin" / "pip", "install", "--quiet", "-r", wanted], check=True, stdout=sys.stderr)
+        (folder / "made").touch()
+    return str(folder / "bin" / "python")
+
+
+def stream(n_responses: int, n_tokens: int, folder: Path) -> dict[str, object]:
+    """Reading a log of a flat table by the batch, against reading it and computing its features."""
+    path = str(folder / "log.parquet")
+    _apart(write_log, n_responses, n_tokens, path)
+    size = Path(path).stat().st_size
+    measured = {side: _run(sys.executable, __file__, "--log", side, path) for side in ("read", "features")}
+    return {
+        "ratio": round(measured["features"]["cpu_s"] / measured["read"]["cpu_s"], 2),
+        "of": "CPU-seconds from the log to its features / of reading the log by the batch",
+        "responses": n_responses,
+        "tokens_per_response": n_tokens,
+        "log_probabilities": n_responses * n_tokens * (1 + TOP_K),
+        "file_mib": round(size / 2**20, 1),
+        **measured,
+    }
+
+
+def write_log(n_responses: int, n_tokens: int, path: str) -> None:
+    """A flat table as users have it, `n_responses` in row groups of BLOCK."""
+    import pyarrow.parquet as pq
+
+    traces = synthetic_traces(min(BLOCK, n_responses), n_tokens)
+    steps = pl.col("top_logprobs").list.eval(pl.element().arr.to_list())
+    block = traces.select("text", "finish_reason", "token_logprobs", top_logprobs=steps)
+    writer = None
+    for start in range(0, n_responses, BLOCK):
+        ids = pl.int_range(start, start + len(block), eager=True).cast(pl.String)
+        table = block.with_columns(id=ids).to_arrow()
+        writer = writer or pq.ParquetWriter(path, table.schema, compression="zstd")
+        writer.write_table(table)
+    writer.close()
+
+
+def measure_log(side: str, path: str) -> dict[str, float]:
+    """CPU-seconds and peak memory of one side; a small log comes first, so that libraries are loaded."""
+    from entropy_sentinel.frames.batches import read_batches
+    from entropy_sentinel.verbs.reading import features_of, open_logs
+
+    features_of(open_logs(str(ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl")))
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows = sum(map(len, read_batches(path))) if side == "read" else len(features_of(open_logs(path)))
+    return {
+        "wall_s": round(time.perf_counter() - wall, 2),
+        "cpu_s": round(time.process_time() - cpu, 2),
+        "peak_mib": round(peak_mib(), 1),
+        "rows": rows,
+    }
+
+
+def _apart(function: object, *arguments: object) -> None:
+    process = get_context("spawn").Process(target=function, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0, f"{function} failed"
+
+
+def _run(*command: object) -> dict:
+    """The JSON object that a process prints in its last line."""
+    done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def relative_difference(left: np.ndarray, right: np.ndarray) -> float:
     return float(np.max(np.abs(left - right) / np.maximum(np.abs(right), 1.0)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--responses", type=int, default=400)
-    parser.add_argument("--tokens", type=int, default=500, help="tokens per response")
-    parser.add_argument("--repetitions", type=int, default=5, help="the best one counts")
-    parser.add_argument("--side", nargs=3, metavar=("SIDE", "TRACES", "FEATURES"), help="measure one side only")
+    parser.add_argument("--responses", type=int, default=1000)
+    parser.add_argument("--tokens", type=int, default=300, help="tokens per response")
+    parser.add_argument("--logged", type=int, default=10_000, help="responses in the log")
+    parser.add_argument("--full", action="store_true", help="100,000 responses in the log")
+    parser.add_argument("--side", nargs=4, metavar=("SIDE", "TRACES", "FEATURES", "REPETITIONS"), help="one side only")
+    parser.add_argument("--log", nargs=2, metavar=("SIDE", "LOG"), help="one side of the log only")
     arguments = parser.parse_args()
     if arguments.side:
-        print(json.dumps(measure_side(*arguments.side, arguments.repetitions)))
+        *side, repetitions = arguments.side
+        print(json.dumps(measure_side(*side, int(repetitions))))
+    elif arguments.log:
+        print(json.dumps(measure_log(*arguments.log)))
     else:
-        print(json.dumps(compare(arguments.responses, arguments.tokens, arguments.repetitions)))
+        with tempfile.TemporaryDirectory() as folder:
+            logged = stream(100_000 if arguments.full else arguments.logged, arguments.tokens, Path(folder))
+            found = compare(arguments.responses, arguments.tokens, 5, Path(folder))
+            print(json.dumps({"benchmark": "features", **found, "log": logged}))
 
 
 if __name__ == "__main__":

@@ -251,7 +251,7 @@ def test_tables_as_lines_and_as_parquet_say_the_same(tmp_path: Path) -> None:
     ]
     assert summary.repeated_ids == 1
     plain = frame.select(
-        *("item_id", "text", "finish_reason", "model", "route", "token_logprobs"),
+        *("item_id", "text", "finish_reason", "model", "route", "tokens", "token_logprobs"),
         top_logprobs=pl.col("top_logprobs").cast(pl.List(pl.List(pl.Float64))),
     )
     plain.write_parquet(tmp_path / "table.parquet")

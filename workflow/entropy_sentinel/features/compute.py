@@ -91,18 +91,18 @@ def _facts() -> dict[str, pl.Expr]:
         "trace_tokens": pl.col("nll").list.len().cast(pl.UInt32),
         "clamped_tokens": pl.col("clamped").list.sum().cast(pl.UInt32),
         "nan": H(X.is_nan().any()) | NLL(X.is_nan().any()),
-        "largest": pl.col("largest").list.max(),
+        "positive": pl.col("positive").list.any(),
         "likelihoods": pl.col("likelihoods").list.all(),
         "impossible": pl.col("impossible").list.any(),
         "most_captured": pl.col("captured").list.max(),
-        "above_top": pl.col("above_top").list.max(),
+        "above_top": pl.col("above_top").list.any(),
         "equal": pl.col("equal").list.all(),
     }
 
 
 def _reason() -> pl.Expr:
     """Why a response has no features: the first that holds; null where it has them."""
-    k, positive = pl.col("k"), pl.col("largest") > ROUNDING
+    k, positive = pl.col("k"), pl.col("positive")
     reasons = {
         "empty response": pl.col("n_tokens") == 0,
         "no token after the thinking": pl.col("trace_tokens") == 0,
@@ -111,7 +111,7 @@ def _reason() -> pl.Expr:
         "positive log-probability: raw logits?": positive,
         "a step has no token of its top {} with a probability above 0": pl.col("impossible"),
         "probabilities of a step's top {} add up to more than 1": pl.col("most_captured") > 1 + ROUNDING,
-        "sampled token more likely than the first of its top {}": pl.col("above_top") > ROUNDING,
+        "sampled token more likely than the first of its top {}": pl.col("above_top"),
         "the top {} of every step are equally likely": (k > 1) & pl.col("equal"),
         f"mean log-probability below -{LARGEST_MEAN_NLL:.0f}: no sampler draws such tokens": pl.col("nll_avg")
         > LARGEST_MEAN_NLL,

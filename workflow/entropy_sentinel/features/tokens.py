@@ -72,15 +72,19 @@ def _columns_of(
     sampled, (log_p, p) = sampled.astype(np.float64), scratch[:, : len(top)]
     log_p[:] = top
     # Steps are sorted as a rule, and their first and last entries are cheaper than their extremes.
-    largest, smallest = (log_p[:, 0], log_p[:, -1]) if _falling(top) else (log_p.max(axis=1), log_p.min(axis=1))
+    ends = (log_p[:, 0].copy(), log_p[:, -1].copy()) if _falling(top) else (log_p.max(axis=1), log_p.min(axis=1))
+    largest, smallest = ends
     equal = largest == (smallest if absent is None else np.where(absent, np.inf, log_p).min(axis=1))
     if not (smallest > ZERO_PROBABILITY).all():
         smallest = np.where(log_p > ZERO_PROBABILITY, log_p, np.inf).min(axis=1)
         # The exponential is 0, and its product with this is, too.
-        largest = largest.copy()
         np.maximum(log_p, ZERO_PROBABILITY, out=log_p)
     clamped = sampled <= ZERO_PROBABILITY
     highest = np.maximum(sampled, largest)
+    positive = highest > ROUNDING
+    likelihoods = np.zeros(len(top), dtype=bool)
+    if positive.any():
+        likelihoods = (smallest >= 0) & (sampled >= 0) & (highest <= 1 + ROUNDING)
     with np.errstate(over="ignore", invalid="ignore"):  # raw logits; a token of probability 0 among others
         np.exp(log_p, out=p)
         return {
@@ -90,9 +94,9 @@ def _columns_of(
             "clamped": clamped,
             "impossible": largest <= ZERO_PROBABILITY,
             "equal": equal,
-            "likelihoods": (smallest >= 0) & (sampled >= 0) & (highest <= 1 + ROUNDING),
-            "largest": highest,
-            "above_top": sampled - largest,
+            "likelihoods": likelihoods,
+            "positive": positive,
+            "above_top": sampled - largest > ROUNDING,
         }
 
 
