@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 from entropy_sentinel.features import compute
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
@@ -313,6 +313,14 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
+def test_scipy_gives_the_same_on_the_same_arrays(trace):
+    found = row(trace["token_logprobs"], trace["top_logprobs"])
+    expected = trace["scipy"]
+    assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_entropies_of_uqlm_are_another_quantity():
     """uqlm's mean_token_negentropy is the mean of 1 - H / ln k, H of the top k renormalised to sum to 1."""
     for trace in PEERS["traces"]:
@@ -336,3 +344,47 @@ def test_thinking_without_an_end_leaves_no_trace():
     found = compute_features(traces).row(0, named=True)
     assert found["reason"] == "no token after the thinking"
     assert all(found[name] is None for name in FEATURES)
+
+
+def test_error_bound_is_the_published_one_in_nats():
+    """By hand, eps = 0.1 and 0.5 of two steps: (0.1 ln(80 / 0.1) + 0.5 ln(80 / 0.5)) / 2 for a vocabulary of 100."""
+    steps = [step(math.log(0.6), math.log(0.3)), step(math.log(0.3), math.log(0.2))]
+    found = compute_features(frame(([-1.5, -1.5], steps)), vocabulary=100).row(0, named=True)
+    assert found["entropy_error_bound"] == pytest.approx((0.1 * math.log(800) + 0.5 * math.log(160)) / 2, rel=1e-6)
+    assert found["captured_mass"] == pytest.approx(0.7, rel=1e-6)
+    assert found["open_steps"] == 1
+    assert row([-1.5, -1.5], steps)["entropy_error_bound"] is None
+
+
+def test_error_bound_holds_and_is_reached_where_all_others_are_equally_likely():
+    """100 tokens: two of 0.3, the other 98 of 0.4 / 98 each; the full entropy is the truncated one and the bound."""
+    rest = math.log(0.4 / 98)
+    full = -2 * 0.3 * math.log(0.3) - 0.4 * rest
+    # Entries that are exactly equal in every step are placeholders.
+    two = pl.Series([[[math.log(0.3), math.log(0.3) - 1e-6]]], dtype=pl.List(pl.Array(pl.Float32, 2)))
+    traces = frame(([math.log(0.3)], [CERTAIN])).with_columns(top_logprobs=two, top_k_returned=2)
+    found = compute_features(traces, vocabulary=100).row(0, named=True)
+    assert found["mean"] + found["entropy_error_bound"] == pytest.approx(full, rel=1e-5)
+
+
+def test_nothing_is_missing_where_the_top_k_are_the_whole_vocabulary():
+    found = compute_features(frame(([0.0], [CERTAIN]), ([-LN2], [HALVES])), vocabulary=20)
+    assert found["entropy_error_bound"].to_list() == [0, 0]
+    assert found["captured_mass"].to_list() == pytest.approx([1, 1])
+    assert found["open_steps"].to_list() == [0, 0]
+
+
+def test_columns_beside_the_features():
+    """Twelve steps: certain but for toss-ups at 1 and 11; the last ten hold one of them."""
+    top = [HALVES if number in (1, 11) else CERTAIN for number in range(12)]
+    cut = frame(([step[0] for step in top], top)).with_columns(finish_reason=pl.lit("length"))
+    found = compute_features(cut).row(0, named=True)
+    assert (found["max_position"], found["trace_tokens"], found["cut_off"]) == (1, 12, True)
+    assert found["last_entropy"] == pytest.approx(LN2 / 10, rel=1e-6)
+    assert row([0.0], [CERTAIN])["cut_off"] is False
+
+
+def test_without_features_the_columns_beside_are_null():
+    found = row(*WITH_NAN)
+    assert [found[name] for name in EXTRAS] == [None] * len(EXTRAS)
+    assert (found["trace_tokens"], row(*EMPTY)["trace_tokens"]) == (3, 0)

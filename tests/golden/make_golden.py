@@ -1,4 +1,4 @@
-"""Write peers.json: what the packages of peers compute from a few random traces, for tests/test_features.py.
+"""Write peers.json: what the packages of peers compute from a few random traces, for tests/features/test_compute.py.
 
 Runs in an environment of its own, requirements.txt beside this file (Python 3.11, CPU only):
 
@@ -16,12 +16,13 @@ from lm_polygraph.estimators.max_probability import MaximumSequenceProbability
 from lm_polygraph.estimators.perplexity import Perplexity
 from lm_polygraph.estimators.token_entropy import MeanTokenEntropy
 from lm_polygraph.stat_calculators.entropy import EntropyCalculator
+from scipy import special, stats
 from uqlm.white_box.single_logprobs import SingleLogprobsScorer
 from uqlm.white_box.top_logprobs import TopLogprobsScorer
 
 TOP_K, VOCABULARY, SEED = 20, 200, 42
 LENGTHS = (1, 2, 9, 60)
-PACKAGES = ("uqlm", "lm-polygraph", "numpy", "torch", "transformers")
+PACKAGES = ("uqlm", "lm-polygraph", "scipy", "numpy", "torch", "transformers")
 
 
 def random_trace(rng: np.random.Generator, n_tokens: int) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +57,26 @@ def lm_polygraph_scores(sampled: np.ndarray, top: np.ndarray) -> dict[str, float
     }
 
 
+def scipy_scores(sampled: np.ndarray, top: np.ndarray) -> dict[str, float]:
+    """Moments and quantiles of the entropies, and the geometric mean and minimum of the sampled probabilities.
+
+    `special.entr` is -p log p, as it is; `stats.entropy` would renormalise. Kurtosis of one value is undefined.
+    """
+    entropy = special.entr(np.exp(top)).sum(axis=1)
+    levels = (0.1, 0.25, 0.5, 0.75, 0.9)
+    quantiles = stats.mstats.mquantiles(entropy, levels, alphap=1, betap=1)
+    moments = {"skewness": stats.skew, "kurtosis": lambda values: stats.kurtosis(values, fisher=False)}
+    return {
+        "se_sum": float(entropy.sum()),
+        "std": float(stats.moment(entropy, 2) ** 0.5),
+        **{f"q{100 * level:.0f}": float(value) for level, value in zip(levels, quantiles, strict=True)},
+        **{name: float(moment(entropy)) for name, moment in moments.items() if len(entropy) > 1},
+        "lntp": float(stats.gmean(np.exp(sampled))),
+        "mtp": float(np.exp(sampled).min()),
+        "captured_mass": float(np.exp(special.logsumexp(top, axis=1)).mean()),
+    }
+
+
 def main() -> None:
     rng = np.random.default_rng(SEED)
     traces = []
@@ -67,7 +88,14 @@ def main() -> None:
             "top_logprobs": [[float(str(entry)) for entry in step] for step in top],
         }
         arrays = [entries.astype(np.float64) for entries in (sampled, top)]
-        traces.append({**stored, "uqlm": uqlm_scores(*arrays), "lm-polygraph": lm_polygraph_scores(*arrays)})
+        traces.append(
+            {
+                **stored,
+                "uqlm": uqlm_scores(*arrays),
+                "lm-polygraph": lm_polygraph_scores(*arrays),
+                "scipy": scipy_scores(*arrays),
+            }
+        )
     versions = {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}}
     target = Path(__file__).with_name("peers.json")
     target.write_text(json.dumps({"versions": versions, "seed": SEED, "traces": traces}, indent=None) + "\n")

@@ -31,6 +31,10 @@ After = Annotated[
     str | None, typer.Option("--trace-after", metavar="TOKEN", help="The token that ends the thinking, as </think>.")
 ]
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, where the log does not say it.")]
+Vocabulary = Annotated[
+    int | None,
+    typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
+]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")]
 
@@ -44,6 +48,7 @@ def command(
     top_k: TopK = None,
     trace_after: After = None,
     model: Model = None,
+    vocabulary: Vocabulary = None,
     split: Split = False,
     strict: Strict = False,
 ) -> None:
@@ -64,7 +69,7 @@ def command(
         model=model,
         strict=strict,
     )
-    found = features_of(logs)
+    found = features_of(logs, vocabulary)
     _show(logs.summary)
     written = write_features(found, output, {"log": dict(logs.summary.rows())}, split)
     without = found["reason"].is_not_null().sum()

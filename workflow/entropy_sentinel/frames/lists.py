@@ -16,12 +16,16 @@ def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
     return split(pl.Series(np.concatenate(given), dtype=dtype), lengths)
 
 
-def split(values: pl.Series, lengths: Sequence[int | None]) -> pl.Series:
+def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
     """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
     import pyarrow as pa
 
-    ends = np.cumsum([0, *(length or 0 for length in lengths)], dtype=np.int64)
-    nulls = pa.array([length is None for length in lengths], pa.bool_())
+    nulls = None
+    if not isinstance(lengths, np.ndarray):
+        nulls = pa.array([length is None for length in lengths], pa.bool_())
+        lengths = np.array([length or 0 for length in lengths], dtype=np.int64)
+    ends = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=ends[1:])
     lists = pa.LargeListArray.from_arrays(pa.array(ends), values.to_arrow(), mask=nulls)
     return pl.Series("value", lists, dtype=pl.List(values.dtype))
 

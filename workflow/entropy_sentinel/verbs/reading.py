@@ -113,9 +113,12 @@ def read_features(paths: Paths, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
-def features_of(logs: Logs) -> pl.DataFrame:
-    """The features of logs, computed batch by batch; InputError where they hold no response."""
-    return combined(_some([compute_features(frame) for frame in logs], logs.summary))
+def features_of(logs: Logs, vocabulary: int | None = None) -> pl.DataFrame:
+    """The features of logs, computed batch by batch; InputError where they hold no response.
+
+    `vocabulary` is the number of tokens that the model chooses from, where it is known.
+    """
+    return combined(_some([compute_features(frame, vocabulary) for frame in logs], logs.summary))
 
 
 def write_features(

@@ -82,8 +82,8 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
         n_short = int((there.sum(axis=1) < k[of_row]).sum())
     frame = rows.with_columns(
         n_tokens=pl.Series(lengths, dtype=pl.UInt32),
-        token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths.tolist()),
-        top_logprobs=split(_array(matrix[:, :width], there, width), lengths.tolist()),
+        token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths),
+        top_logprobs=split(_array(matrix[:, :width], there, width), lengths),
         displaced_steps=pl.Series(np.bincount(of_row[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
