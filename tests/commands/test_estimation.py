@@ -1,5 +1,6 @@
 """The subcommands features, fit and estimate, one after the other as a user would."""
 
+import math
 from pathlib import Path
 
 import polars as pl
@@ -103,3 +104,18 @@ def test_errors_are_one_line_and_status_1(
     assert said in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    features = tmp_path / "features.parquet"
+    run(capsys, "features", EXAMPLE.traces, "-o", features)
+    mass = read_provenance(features)["missing_mass"]
+    rows = pl.read_parquet(features)
+    by_token = (rows["captured_mass"] * rows["trace_tokens"]).sum() / rows["trace_tokens"].sum()
+    assert mass["captured_mass"] == pytest.approx(by_token)
+    assert 0.9 < by_token <= 1 + 1e-6
+    assert (mass["trace_tokens"], mass["entropy_error_bound"]) == (rows["n_tokens"].sum(), None)
+    run(capsys, "features", EXAMPLE.traces, "-o", features, "--vocabulary", 100)
+    known = read_provenance(features)["missing_mass"]
+    # Concave in eps: the mean of the steps' bounds is at most the bound at their mean.
+    assert 0 < known["entropy_error_bound"] <= (1 - by_token) * math.log(80 / (1 - by_token))

@@ -11,7 +11,7 @@ import yaml
 from entropy_sentinel.chat.servers import announced_server
 from entropy_sentinel.config import study, weights
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import benchmark_settings, generation_settings, training_groups
+from entropy_sentinel.config.study import benchmark_settings, feature_settings, generation_settings, training_groups
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
@@ -414,3 +414,12 @@ def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None
 )
 def test_a_tolerance_that_means_nothing_is_refused(tolerance: dict, expected: str) -> None:
     assert expected in refusal(changed("benchmarks.scibench.tolerance", tolerance))
+
+
+def test_the_end_of_thinking_and_the_vocabulary_are_matters_of_features() -> None:
+    before = load_config(PAPER)
+    model = PAPER["models"]["qwen3-8b"] | {"trace_after": "</think>", "vocabulary": 151936}
+    after = load_config(changed("models.qwen3-8b", model))
+    assert generation_settings(after, "qwen3-8b", "gsm8k") == generation_settings(before, "qwen3-8b", "gsm8k")
+    assert feature_settings(before, "qwen3-8b") == {"trace_after": None, "vocabulary": None}
+    assert feature_settings(after, "qwen3-8b") == {"trace_after": "</think>", "vocabulary": 151936}

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from entropy_sentinel.jobs import content
-from entropy_sentinel.jobs.content import with_content
+from entropy_sentinel.jobs.content import as_recorded, with_content
 
 SETTINGS = {"version": 1, "limit": None}
 
@@ -32,3 +32,14 @@ def test_without_a_file_and_of_a_large_one_settings_stay_as_they_are(tmp_path: P
         file.truncate(content.LARGEST_BYTES + 1)
     for path in (None, str(tmp_path / "absent.jsonl"), str(large)):
         assert with_content(SETTINGS, path, None, None) == SETTINGS
+
+
+def test_traces_that_were_generated_with_trace_after_are_not_generated_again() -> None:
+    now = {"version": 1, "trace_after": None, "samples": 1}
+    then = now | {"trace_after": "</think>"}
+    assert as_recorded(now, [repr(then)]) == then
+    assert as_recorded(now, [repr(now)]) == now
+    assert as_recorded(now, None) == now
+    assert as_recorded(now, ["<lambda>", "5", repr(then | {"samples": 2})]) == now
+    other = {"version": 1, "samples": 1}  # of a job that has no such key
+    assert as_recorded(other, [repr(other | {"trace_after": "x"})]) == other
