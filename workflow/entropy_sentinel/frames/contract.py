@@ -167,4 +167,5 @@ def count_rows(path: str | Path) -> int:
 
 
 def _provenance(path: str | Path) -> dict[str, Any]:
-    return json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
+    said = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
+    return said if isinstance(said, dict) else {}
