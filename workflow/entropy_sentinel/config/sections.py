@@ -11,7 +11,7 @@ from entropy_sentinel.config.settings import Rates, Run
 from entropy_sentinel.engines.settings import AnyModel, Generation
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
-from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.judges.settings import AnyJudge, asked
 from entropy_sentinel.sources.settings import Benchmark
 
 Analyses = create_model(
@@ -55,8 +55,12 @@ class Config(Settings):
 
         Those with references, or all where every judge that is run brings labels made elsewhere.
         """
-        brought = all(self.judges[name].kind == "file" for name in self.run.judges)
+        brought = all(self._brings_labels(name) for name in self.run.judges)
         return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+
+    def _brings_labels(self, name: str) -> bool:
+        """Whether a judge needs no reference: its labels were made elsewhere, or those of all that it is made of."""
+        return all(self.judges[one].kind == "file" for one in asked(name, self.judges))
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
@@ -68,6 +72,7 @@ class Config(Settings):
                 raise ValueError(
                     f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
                 )
+            asked(name, self.judges)
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

@@ -18,6 +18,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
+from entropy_sentinel.judges.settings import asked, members
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -146,15 +147,21 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
-    """The file of labels made elsewhere; None where the judge is run."""
-    settings = config.judges[judge]
-    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on."""
-    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump(exclude_none=True)}
+    """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
+    return {"version": LABEL_VERSION, "judge": judge, **_own_settings(config, judge)}
+
+
+def _own_settings(config: Config, judge: str) -> dict[str, Any]:
+    own = config.judges[judge]
+    parts = {name: _own_settings(config, name) for name in members(own)}
+    return own.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
 
 
 def estimation_seed(config: Config) -> int:
