@@ -61,9 +61,7 @@ class Contract:
                 raise ContractError(
                     f"{prefix}column '{column.name}' must not be null; {nulls} rows are (first: row {row})"
                 )
-        if frame.select(self.key).is_duplicated().any():
-            twice = frame.filter(frame.select(self.key).is_duplicated()).select(self.key).row(0, named=True)
-            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
+        self._check_key(frame, prefix)
         return frame
 
     def write(self, frame: pl.DataFrame, path: str | Path, provenance: Mapping[str, Any]) -> None:
@@ -78,10 +76,13 @@ class Contract:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)
 
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
-        """Read a file of this stage whole, all columns or some; raises DamagedFileError and ContractError."""
+        """Read all rows of a file of this stage, all columns or some; raises DamagedFileError and ContractError."""
         lazy = self.scan(path)
         with readable(path, self.stage):
-            return lazy.select(columns or list(self.schema)).collect()
+            frame = lazy.select(columns or list(self.schema)).collect()
+        if set(self.key) <= set(frame.columns):
+            self._check_key(frame, f"{path}: ")
+        return frame
 
     def scan(self, path: str | Path) -> pl.LazyFrame:
         """Open a file of this stage lazily; raises DamagedFileError, and ContractError for one of another stage.
@@ -97,6 +98,12 @@ class Contract:
         lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
         self._check_schema(lazy.collect_schema(), f"{path}: ")
         return lazy
+
+    def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:
+        repeated = frame.select(self.key).is_duplicated()
+        if repeated.any():
+            twice = frame.filter(repeated).select(self.key).row(0, named=True)
+            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
         if missing := [name for name in self.schema if name not in found]:
