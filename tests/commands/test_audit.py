@@ -1,5 +1,6 @@
 """The human audit: the sample, labelling in the terminal and on the page, and what the answers tell."""
 
+import base64
 import json
 import re
 import shutil
@@ -24,6 +25,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.statistics.agreement import wilson
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '</script><script>alert("x")</script> <b>& "quoted" \x1b[31m ${place}'
@@ -52,14 +54,12 @@ def people(n: int) -> pl.DataFrame:
 def test_the_draw_is_stratified_and_the_same_for_the_same_seed() -> None:
     rows, strata = draw(people(600), 60, 1)
     assert len(rows) == 60
-    counts = dict(rows.group_by("model", "verdict").len().select(pl.struct("model", "verdict"), "len").iter_rows())
     assert len(strata) == len({(one["model"], one["verdict"]) for one in strata}) == 5
     for one in strata:
         of_population = people(600).filter(model=one["model"], verdict=one["verdict"])
         assert one["n"] == len(of_population)
         found = rows.filter(model=one["model"], verdict=one["verdict"])
         assert len(found) == one["drawn"] == pytest.approx(one["n"] / 10, abs=1)
-    assert sum(counts.values()) == 60
     assert rows.equals(draw(people(600).reverse(), 60, 1)[0])
     assert not rows.equals(draw(people(600), 60, 2)[0])
     assert rows.select("item_id").is_unique().all()
@@ -237,7 +237,8 @@ addEventListener("load", () => {
   const saved = csv(), kept = localStorage.getItem(data.store);
   answers.fill(null); show();
   load(saved);
-  const result = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent, text: at("response").textContent,
+  const result = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent,
+                  text: at("response").textContent,
                   alerts: document.querySelectorAll("#question script, #response script, #response b").length};
   document.title = "done";
   document.body.innerHTML = "<pre id='result'></pre>";
@@ -250,8 +251,6 @@ addEventListener("load", () => {
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium to run the page")
 def test_the_page_in_a_browser(study: Path) -> None:
-    import base64
-
     _, shown = drawn(study, "--size", "6")
     html = (study / "page.html").read_text()
     (study / "played.html").write_text(html.replace("</body>", f"{PLAY}</body>"))
@@ -351,8 +350,6 @@ def test_strata_count_by_their_size() -> None:
     found = audit(*sample_of(strata))
     (in_all,) = found.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["n_same"], in_all["n_answers"]) == (pytest.approx(0.86), 14, 20)
-    from entropy_sentinel.statistics.agreement import wilson
-
     n = 1000**2 / (10 * 90**2 + 10 * 10**2)
     assert (in_all["lower"], in_all["upper"]) == pytest.approx(wilson(0.86 * n, n)[1:3])
     assert found.sensitivity.estimate == pytest.approx(810 / 860)
@@ -386,7 +383,7 @@ def test_perfect_agreement() -> None:
     found = audit(*sample_of({"correct": (30, "ccc"), "incorrect": (10, "ii")}))
     (in_all,) = found.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["upper"], found.kappa.estimate) == (1, 1, 1)
-    assert 0 < found.kappa.lower < 1
+    assert found.kappa.lower < 0.5  # from so few answers next to nothing follows
     assert found.domains["corrected"].to_list() == [pytest.approx(0.75)]
 
 

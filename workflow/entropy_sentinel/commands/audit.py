@@ -59,12 +59,11 @@ def command(
         write_page(sample, shown, known, html)
         typer.echo(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
         return
-    from click import getchar
     from rich.console import Console
 
     from entropy_sentinel.commands.auditing.terminal import label_in_terminal
 
-    known = label_in_terminal(shown, known, kept, getchar, Console())
+    known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
     typer.echo(f"{kept}: {done} of {len(shown)} answered")
 

@@ -1,7 +1,7 @@
 """The command `entropy-sentinel`: one module of this folder per subcommand.
 
-Adding one is a module with a Typer function `command`, or an `app`, and its name in `COMMANDS`. Such a module imports what computes
-inside its function, so that `--help` answers at once and no subcommand needs another's packages.
+Adding one is a module with a Typer function `command`, or an `app`, and its name in `COMMANDS`. Such a module imports
+what computes inside its function, so that `--help` answers at once and no subcommand needs another's packages.
 """
 
 import sys

@@ -168,16 +168,14 @@ def parts(found: Audit) -> list[Part]:
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in found.counts.items())
     in_all, *others = found.agreement.filter(pl.col("by") != "stratum").rows(named=True)
     rates = [[text, *_cells(getattr(found, name))] for name, text in _RATES.items()]
-    reasons = [
-        f"{text}: {getattr(found, name).reason}." for name, text in _RATES.items() if getattr(found, name).reason
-    ]
+    undefined = {text: getattr(found, name).reason for name, text in _RATES.items()}
     unknown = found.domains.filter(pl.col("reason").is_not_null())["reason"].unique().sort()
     return [
         f"Audit of judge '{found.about['judge']}' in study '{found.about['study']}': {counts}.",
         f"Shares are over the strata that have an answer, {found.covered:.1%} of the judge's labels; weighted, with "
         "intervals at 95 %.",
         table(("share of responses", "estimate", "from", "to"), [["agreement with the judge", *_row(in_all)], *rates]),
-        *reasons,
+        *(f"{text}: {reason}." for text, reason in undefined.items() if reason),
         table(
             ("agreement by", "answers", "the same", "estimate", "from", "to"),
             [

@@ -27,14 +27,9 @@ def label_in_terminal(
     responses = [tuple(row[name] for name in KEY) for row in rows]
     place = _next(responses, answers, 0)
     while place is not None:
-        _show(
-            console,
-            rows[place],
-            place,
-            len(rows),
-            answers.get(responses[place]),
-            sum(map(answers.__contains__, responses)),
-        )
+        done = sum(response in answers for response in responses)
+        console.rule(f"{place + 1} of {len(rows)}, {done} answered")
+        _show(console, rows[place], answers.get(responses[place]))
         pressed = _pressed(key)
         if pressed == "q":
             break
@@ -62,15 +57,10 @@ def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | 
     return next((place for place in order if responses[place] not in answers), None)
 
 
-def _show(console: Console, row: dict[str, Any], place: int, n: int, answer: str | None, done: int) -> None:
-    console.rule(f"{place + 1} of {n}, {done} answered")
-    cut_off = " (cut off)" if row["finish_reason"] != "stop" else ""
+def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
+    response = "Response (cut off)" if row["finish_reason"] == "length" else "Response"
     reference = "none" if row["reference"] is None else row["reference"]
-    for title, text in (
-        ("Question", row["question"]),
-        (f"Response{cut_off}", row["response"]),
-        ("Reference", reference),
-    ):
+    for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(printable(text)), title=title, title_align="left"))
     if answer is not None:
         console.print(f"your answer so far: {answer}", highlight=False)
