@@ -155,13 +155,10 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
-    return {"version": LABEL_VERSION, "judge": judge, **_own_settings(config, judge)}
-
-
-def _own_settings(config: Config, judge: str) -> dict[str, Any]:
-    own = config.judges[judge]
-    parts = {name: _own_settings(config, name) for name in members(own)}
-    return own.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
+    settings = config.judges[judge]
+    job = {"version": LABEL_VERSION, "judge": judge, **settings.model_dump(exclude_none=True)}
+    parts = {name: judge_settings(config, name) for name in members(settings)}
+    return job | {"members": parts} if parts else job
 
 
 def estimation_seed(config: Config) -> int:
