@@ -18,7 +18,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import asked, members
+from entropy_sentinel.judges.settings import AnyJudge, asked, members
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -72,7 +72,7 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
     }
 
 
@@ -153,12 +153,21 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
     return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
-def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+
+    Of a judge made of others, under `members`, also what theirs depend on.
+    """
     settings = config.judges[judge]
-    job = {"version": LABEL_VERSION, "judge": judge, **settings.model_dump(exclude_none=True)}
-    parts = {name: judge_settings(config, name) for name in members(settings)}
+    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
     return job | {"members": parts} if parts else job
+
+
+def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
+    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
 
 
 def estimation_seed(config: Config) -> int:
