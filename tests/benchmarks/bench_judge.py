@@ -31,9 +31,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20_000, help="pairs of a row with another row's answer")
     parser.add_argument("--share", type=float, default=1.0, help="share of the rows that is rewritten")
     parser.add_argument("--show", type=int, default=0, help="cases to print where the verdict is not the wanted one")
-    parser.add_argument(
-        "--parts", nargs="*", default=["boxed", "unboxed", "other rows", "rounded", "wrong text", "speed"]
-    )
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     arguments = parser.parse_args()
     folder = os.environ.get("ENTROPY_SENTINEL_ROWS")
     if not folder:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropy_sentinel.judges.answers import boxed as last_boxed
+from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 

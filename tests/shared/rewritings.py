@@ -274,8 +274,8 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "number alone": _of_measured(lambda digits, unit: digits),
     "plain unit": _of_measured(_plain_measured),
     "tight unit": _of_measured(_tight_measured),
-    "thin space before the unit": _of_measured(lambda digits, unit: f"{digits}\\, {unit.strip().strip('$')}"),
-    "~ before the unit": _of_measured(lambda digits, unit: f"{digits}~{unit.strip().strip('$')}"),
+    "thin space before the unit": _of_measured(lambda digits, unit: f"{digits}\\, {_inner(unit)}"),
+    "~ before the unit": _of_measured(lambda digits, unit: f"{digits}~{_inner(unit)}"),
     "J/mol": _of_measured(_over_measured),
     "another prefix": _of_measured(_prefixed_measured),
     "power of ten with \\times": _substituted(

@@ -1,6 +1,6 @@
 r"""Where the final answer of a response stands: in its last box, or else in its last statement.
 
-`boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else the
+`last_boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else the
 last sentence, and `expression` the formula or number with its unit in it.
 """
 
@@ -44,7 +44,7 @@ _PROSE = re.compile(r"[A-Za-z]{3,}")
 _FORMULA_WORDS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|max|min|pi)\b")
 
 
-def boxed(response: str) -> str | None:
+def last_boxed(response: str) -> str | None:
     r"""What stands in the last `\boxed{...}`; of several with only `and` or a comma between them, all, with commas.
 
     None if there is none, or if the last one never ends.

@@ -32,7 +32,7 @@ def make(settings: Mapping[str, Any]) -> ExactJudge:
 
 def final_answer(case: Case) -> str | None:
     """The answer that a response ends in; None if there is none, and if it is cut off before a boxed one."""
-    if (boxed := answers.boxed(case.response)) is not None:
+    if (boxed := answers.last_boxed(case.response)) is not None:
         return boxed
     if case.truncated:
         return None

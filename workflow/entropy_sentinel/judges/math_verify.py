@@ -31,7 +31,7 @@ class MathVerifyJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
-        answer = answers.boxed(case.response)
+        answer = answers.last_boxed(case.response)
         try:
             if not case.response.strip():
                 raise Unclear("empty response")
