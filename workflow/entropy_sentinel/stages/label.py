@@ -1,5 +1,6 @@
 """Stage `labels`: a judge says of every response whether it is correct."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -11,6 +12,7 @@ import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.composite import COMBINATIONS
@@ -31,16 +33,21 @@ def write_labels(
     """
     origin = read_provenance(generations)
     whose = {name: origin[name] for name in ("model", "benchmark") if name in origin}
-    ask = _Asking(benchmark, generations, sources)
+    ask = _Asking(benchmark, generations, sources, whose)
     frame, facts = ask(settings, ask.responses)
+    write_exchanges(ask.exchanges, output)
     LABELS.write(frame, output, {**settings, **whose, **facts})
 
 
 class _Asking:
-    """Asks judges of any kind about responses of one file, to the items of another."""
+    """Asks judges of any kind about responses of one file, to the items of another; `whose` are model and benchmark.
 
-    def __init__(self, benchmark: str, generations: str, sources: Sequence[str]) -> None:
-        self.benchmark, self.sources = benchmark, sources
+    `exchanges` are those with judges that gave no label, so far.
+    """
+
+    def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
+        self.benchmark, self.sources, self.whose = benchmark, sources, whose
+        self.exchanges: list[dict[str, Any]] = []
         self.responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
 
     @cached_property
@@ -55,7 +62,9 @@ class _Asking:
             return self._imported(settings, responses)
         referenced = responses.join(self.items.drop_nulls("reference"), on="item_id", how="semi")
         judge = None if referenced.is_empty() else make_judge(settings)
-        return label(self.items, responses, judge), {"judge_version": judge and judge.version}
+        frame, exchanges = label(self.items, responses, judge, self.whose)
+        self.exchanges += exchanges
+        return frame, {"judge_version": judge and judge.version}
 
     def _imported(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file lies in the judge's folder, below the model's: see judges/settings.py.
@@ -79,26 +88,38 @@ class _Asking:
         return frame, {"counts": {name: count | facts.get(name, {}) for name, count in counts.items()}}
 
 
+def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
+    """Keep what was said to a judge and replied where no label could be read, a line each, beside its labels."""
+    path = Path(output).with_suffix(".unreadable.jsonl")
+    path.unlink(missing_ok=True)
+    if exchanges:
+        with whole_file(path) as partial:
+            partial.write_text("".join(json.dumps(exchange) + "\n" for exchange in exchanges))
+
+
 def make_judge(settings: Mapping[str, Any]) -> Judge:
     """The judge that the settings name; the config has checked that its kind is known."""
     return import_module(KINDS[settings["kind"]].MODULE).make(settings)
 
 
-def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> pl.DataFrame:
+def label(
+    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
+) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
     """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS.
 
-    The judge is asked about those to items with a reference. Without any, it may be None.
+    With it come the exchanges with the judge that gave no label, each with its item_id and sample. The judge is asked
+    about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
     """
     joined = responses.join(items, on="item_id", how="left", maintain_order="left")
     asked = joined["reference"].is_not_null()
     cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop")
+        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop", **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason="no reference")] * len(joined)
     for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
         verdicts[position] = verdict
-    return LABELS.frame(
+    frame = LABELS.frame(
         {
             "item_id": joined["item_id"],
             "sample": joined["sample"],
@@ -107,3 +128,9 @@ def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> 
             "answer": [verdict.answer for verdict in verdicts],
         }
     )
+    exchanges = [
+        {"item_id": item_id, "sample": sample, "reason": verdict.reason, **verdict.exchange}
+        for (item_id, sample), verdict in zip(joined.select("item_id", "sample").rows(), verdicts, strict=True)
+        if verdict.exchange
+    ]
+    return frame, exchanges
