@@ -7,6 +7,9 @@ from entropy_sentinel.frames.contract import Column, Contract
 # Raised by hand when verdicts move, for the reason given at GENERATION_VERSION: a judge may cost money.
 LABEL_VERSION = 1
 
+# The reason of a response to an item without a reference: no judge is shown it.
+NO_REFERENCE = "no reference"
+
 LABELS = Contract(
     stage="labels",
     key=("item_id", "sample"),
