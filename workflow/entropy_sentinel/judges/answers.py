@@ -1,7 +1,7 @@
 r"""Where the final answer of a response stands: in its last box, or else in its last statement.
 
-`last_boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else the
-last sentence, and `expression` the formula or number with its unit in it.
+`last_boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else
+the last sentence, and `expression` the formula or number with its unit in it.
 """
 
 import re
