@@ -28,7 +28,7 @@ def test_every_response_that_did_not_stop_by_itself_is_truncated() -> None:
     items = pl.DataFrame({"item_id": ["a-00000"], "question": ["2 + 2?"], "reference": ["4"]})
     responses = pl.DataFrame({"item_id": "a-00000", "sample": range(4), "text": "four", "finish_reason": reasons})
     judge = Recorder()
-    frame = label(items, responses, judge)
+    frame, _ = label(items, responses, judge)
     assert [case.truncated for case in judge.cases] == [False, True, True, True]
     assert frame["reason"].to_list() == ["no opinion"] * 4
 
@@ -38,7 +38,8 @@ def test_a_judge_is_shown_what_has_a_reference() -> None:
     items = pl.DataFrame({"item_id": ["a", "b", "c"], "question": ["1?", "2?", "3?"], "reference": [None, "2", "3"]})
     responses = pl.DataFrame({"item_id": ["b", "a", "c", "c"], "sample": [0, 0, 0, 1], "text": ["B", "A", "C", "D"]})
     judge = Recorder()
-    frame = LABELS.check(label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge))
+    frame, exchanges = label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge)
+    assert (LABELS.check(frame) is frame, exchanges) == (True, [])
     assert [(case.response, case.reference) for case in judge.cases] == [("B", "2"), ("C", "3"), ("D", "3")]
     assert frame.select("item_id", "sample", "label", "reason").rows() == [
         ("b", 0, None, "no opinion"),

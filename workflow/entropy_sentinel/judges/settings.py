@@ -5,7 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from entropy_sentinel.frames.sections import Settings, Text
+from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
 
 class MathVerify(Settings):
@@ -25,7 +26,28 @@ class LabelsFile(Settings):
     path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
 
 
-KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "file": LabelsFile}
+class Llm(Server):
+    """A chat model that is shown question, response and reference, called through LiteLLM."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
+    # What labels depend on; the other keys say where and how fast they are made.
+    ASKED: ClassVar[frozenset[str]] = frozenset(
+        ("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
+    )
+
+    kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
+    model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
+    revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
+    prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
+    shown: Literal["response", "answer"] = Field(
+        "response", description="llm: what is judged, the whole response or its final answer: last box or last line"
+    )
+    structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
+    temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
+    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
+
+
+KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
 
 
 def _given(judge: Any) -> Any:
