@@ -187,7 +187,6 @@ def card(name: str, parameters: int, results: dict[str, tuple[float, float]], se
     """The README of a model: what it is, what it can do, how to make it again."""
     settings = MODELS[name]
     rows = [f"| {domain} | {accuracy:.3f} | {length:.0f} |" for domain, (accuracy, length) in results.items()]
-    packages = ("torch", "transformers", "tokenizers", "numpy")
     return CARD.substitute(
         name=name,
         parameters=f"{parameters:,}",
@@ -199,8 +198,13 @@ def card(name: str, parameters: int, results: dict[str, tuple[float, float]], se
         n_rows=settings.rows,
         minutes=f"{seconds / 60:.1f}",
         threads=torch.get_num_threads(),
-        versions=", ".join(f"{package} {version(package)}" for package in packages),
+        versions=versions(),
     )
+
+
+def versions() -> str:
+    """The packages that a training depends on."""
+    return ", ".join(f"{package} {version(package)}" for package in ("torch", "transformers", "tokenizers", "numpy"))
 
 
 def main() -> None:

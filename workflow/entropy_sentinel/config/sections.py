@@ -82,11 +82,23 @@ class Config(Settings):
         check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question"])
         for judge, settings in self.judges.items():
             if settings.kind == "llm":
+                self._can_be_served(f"judges.{judge}.served", settings.served)
                 key, name = f"judges.{judge}.prompt", settings.prompt
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
+
+    def _can_be_served(self, key: str, name: str | None) -> None:
+        """A judge's model must be one whose weights, and so whose labels, are the same tomorrow."""
+        if name is None:
+            return
+        check_names(f"model in {key}:", [name], self.models)
+        model = self.models[name]
+        if model.kind not in ("id", "path"):
+            raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
+        if model.kind == "id" and model.revision is None:
+            raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":

@@ -167,7 +167,32 @@ def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     prompt = config.judge_prompts[settings.prompt]
     # Below a key of its own: the file of labels has the name of the model that answered as `model`.
     asked = settings.model_dump(include=settings.ASKED)
-    return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+    asked |= {"prompt_version": prompt.version, "messages": prompt.chat}
+    if settings.served is None:
+        return job | {"kind": "llm", "llm": asked}
+    server = _server(config, settings.served)
+    asked |= {"model": f"hosted_vllm/{settings.served}", "revision": server["revision"]}
+    return job | {"kind": "llm", "llm": asked, "server": server}
+
+
+def _server(config: Config, model: str) -> dict[str, Any]:
+    """What `engines.server.running_server` needs of a model that serves as a judge."""
+    settings = generation_settings(config, model, "")
+    keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
+    # Without them a weak model fills its reply with white space.
+    judging = {"structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}}
+    variables = settings["chat_template_kwargs"]
+    return {key: settings[key] for key in keys} | {
+        "engine_args": judging
+        | ({"default_chat_template_kwargs": variables} if variables else {})
+        | settings["engine_args"]
+    }
+
+
+def served_judges(config: Config) -> list[str]:
+    """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    judges = {name: config.judges[name] for name in config.run.judges}
+    return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:
@@ -181,7 +206,7 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
         if model.kind == "api"
     }
     judges = {
-        f"judges.{name}": judge.model_dump(exclude={"kind", *judge.ASKED})
+        f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
         for name, judge in config.judges.items()
         if judge.kind == "llm"
     }

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.frames.sections import Name, Number, Settings, Text, Whole
 
 
 class MathVerify(Settings):
@@ -36,6 +36,9 @@ class Llm(Server):
     )
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
+    served: Name | None = Field(
+        None, description="llm: name of a model of `models` with weights, which its jobs serve; in place of `model`"
+    )
     model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
     revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
     prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
@@ -45,6 +48,13 @@ class Llm(Server):
     structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
     temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
     max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
+
+    @model_validator(mode="after")
+    def _one_server(self) -> "Llm":
+        given = self.model_fields_set & {"model", "base_url", "revision"}
+        if self.served and given:
+            raise ValueError(f"'served' starts a server of its own: it does not go together with '{min(given)}'")
+        return self
 
 
 KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
