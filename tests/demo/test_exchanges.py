@@ -78,5 +78,6 @@ def test_an_answer_that_is_cut_off_is_not_correct() -> None:
     cut = [verdict for shown, _, verdict in (exchange(one, rng) for _ in range(2_000)) if "9}" not in shown]
     assert final_number("4+5=9. Answer: \\bo") is None
     assert final_number("\\boxed{4} \\boxed{5}") == "5"
-    assert any(cut) and not all(cut)  # unboxed ones may be right, those cut off are not
+    assert any(cut)  # unboxed ones may be right
+    assert not all(cut)
     assert not any(exchange(Answer("4+5=9. Answer:", None, "9"), rng)[2] for _ in range(20))

@@ -92,7 +92,7 @@ def test_one_server_judges_all_benchmarks_of_a_model(project: Project) -> None:
     log = (project.folder / LOG).read_text()
     assert len(re.findall(r"the server of tiny-judge is up after \d+ s", log)) == 1
     right = 0
-    for file, benchmark in zip(FILES, BENCHMARKS, strict=True):
+    for file in FILES:
         labels = pl.read_parquet(project.folder / file)
         assert len(labels) == ITEMS
         assert labels["label"].null_count() == 0
