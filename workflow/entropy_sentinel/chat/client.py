@@ -3,8 +3,10 @@
 Keys come from the environment, where LiteLLM looks for them; they are no part of a request as it is kept here.
 """
 
+import json
 import logging
 import os
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -17,21 +19,39 @@ import tenacity
 from anyio.from_thread import start_blocking_portal
 
 from entropy_sentinel.chat.cache import ReplyCache
-from entropy_sentinel.chat.errors import UnusableReply, brief, made_of_a_reply, may_pass, retry_after_s, said
+from entropy_sentinel.chat.errors import (
+    UnusableReply,
+    brief,
+    costs_nothing,
+    made_of_a_reply,
+    may_pass,
+    retry_after_s,
+    said,
+)
+from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import storable
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 
+# What a chat template adds to a prompt at most; what a token of text is long, and a reply as long as none has come.
+_TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
+# How often a request that waits for room in the budget looks again.
+_LOOK_AGAIN_S = 0.1
 # So many prompts too long, and not one answered: the limit on tokens is what is wrong, not the prompts.
 FIRST_REFUSALS = 10
+
+
+class _Stopped(Exception):
+    """The round has ended before this request was sent."""
 
 
 @dataclass(frozen=True)
 class _Round:
     """What the requests of one call of `ask` share."""
 
+    account: str
     keep: Callable[[Reply], Any]
     shows_enough: Callable[[Any], bool]
     places: anyio.Semaphore
@@ -41,8 +61,8 @@ class _Round:
 class ChatClient:
     """Asks one model, many requests at a time; what was paid for is kept and never asked for again.
 
-    `counts` has `answered` (replies of the server), `cached` (replies from disk) and `refused`. Rates, prices and a
-    budget belong into `_send`, the one place where a request leaves.
+    `counts` has `answered` (replies of the server), `cached` (replies from disk) and `refused`. `ledger` has what was
+    spent and the pace, which all processes with the same file share.
     """
 
     FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
@@ -57,17 +77,21 @@ class ChatClient:
         timeout_s: float,
         retries: int,
         identity: Mapping[str, Any],
+        ledger: str | None = None,
+        **terms: float | None,
     ) -> None:
         """Prepare for a model under LiteLLM's name for it; sends nothing yet.
 
         `name` is what errors begin with, the key in the config. `base_url` None is the provider's own address.
         `timeout_s` is for one whole reply, `retries` for what failed by chance. `identity` belongs to every request
         as the cache knows it, beside what is sent: the version of the model, and what the caller keeps of a reply.
+        `ledger` is the file of the ledger, None for one of this process alone; `terms` are those of `Terms`.
         """
         self.name, self.model, self.base_url = name, model, base_url
         self.concurrency, self.timeout_s, self.retries = concurrency, timeout_s, retries
         self.counts: Counter[str] = Counter()
-        self._identity, self._cache = identity, ReplyCache()
+        self._identity, self._cache, self.ledger = identity, ReplyCache(), Ledger(ledger, Terms(**terms))
+        self._open_calls, self._not_before, self._reply_lengths = 0, 0.0, Counter[str]()
         self._server_is_known, self._cache_is_known, self._too_long = False, False, 0
         # Without it the import fetches a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -84,6 +108,7 @@ class ChatClient:
         requests: Sequence[Mapping[str, Any]],
         keep: Callable[[Reply], Any],
         shows_enough: Callable[[Any], bool] = lambda kept: True,
+        account: str = "",
     ) -> Iterator[tuple[int, Any]]:
         """Ask all `requests`: (position in `requests`, what is kept of the reply or a Refusal), as they are done.
 
@@ -91,13 +116,15 @@ class ChatClient:
         reply, which the cache holds, and raises UnusableReply where it cannot, or the error that ends everything.
         Nothing but one request at a time is sent until a reply `shows_enough` of the server. After a failure no more
         is sent, what is under way is still given, and then the error is raised: EntropySentinelError for a request
-        that failed for good, a reply of no use, or a cache that cannot be written.
+        that failed for good, a reply of no use, a cache that cannot be written, or a budget without room for the next
+        request. `account` is whose calls they are in the ledger.
         """
         waiting, running = deque(enumerate(requests)), dict[Future, int]()
         failure: BaseException | None = None
+        cached_before = self.counts["cached"]
         with start_blocking_portal() as portal:
             stop = portal.call(anyio.Event)
-            turn = _Round(keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
+            turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
                 while waiting or running:
                     # Twice as many as are sent at a time: the next are at hand while the caller is busy.
@@ -117,6 +144,7 @@ class ChatClient:
                 portal.call(stop.set)
                 wait(running)
                 portal.call(self._close)
+                self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure
 
@@ -129,6 +157,8 @@ class ChatClient:
                 return None, None
             try:
                 return await self._kept(position, request, turn)
+            except _Stopped:
+                return None, None
             except Exception as error:
                 return None, error
 
@@ -143,7 +173,7 @@ class ChatClient:
         if not self._cache_is_known:
             await anyio.to_thread.run_sync(self._cache.check_writable)
             self._cache_is_known = True
-        reply = await self._send(position, request, identity, turn.stop)
+        reply = await self._send(position, request, identity, turn)
         if isinstance(reply, Refusal):
             return reply, self._too_many_refusals(reply)
         self.counts["answered"] += 1
@@ -168,15 +198,15 @@ class ChatClient:
         return kept, None
 
     async def _send(
-        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], stop: anyio.Event
+        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], turn: _Round
     ) -> Reply | Refusal:
-        """The server's reply or refusal. What failed by chance is tried again, until `stop`."""
+        """The server's reply or refusal. What failed by chance is tried again, until the round stops."""
         raw: list[str] = []
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
-            stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(stop),
+            stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(turn.stop),
             wait=self._pause,
-            sleep=lambda seconds: _sleep(seconds, stop),
+            sleep=lambda seconds: _sleep(seconds, turn.stop),
             before_sleep=lambda state: log.warning(
                 "request %d to %s: %s; again in %.0f s",
                 *(position, self._address(), brief(state.outcome.exception()), state.next_action.sleep),
@@ -184,12 +214,14 @@ class ChatClient:
             reraise=True,
         )
         try:
-            return await retrying(self._send_once, request, raw)
+            return await retrying(self._send_in_turn, request, raw, turn)
         # These are of one request. All other errors with 400, 401 and 404 would come for every request.
         except self._litellm.ContextWindowExceededError as error:
             return Refusal(said(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
             return Refusal(said(error))
+        except (EntropySentinelError, _Stopped):
+            raise
         except Exception as error:
             if made_of_a_reply(error, _last(raw)):
                 raise self._unusable(position, identity, _last(raw) or str(error), said(error)) from None
@@ -199,6 +231,54 @@ class ChatClient:
                 f"{self.name}: {self._address()} did not answer request {position} (from 0) in {tries} "
                 f"{'try' if tries == 1 else 'tries'}: {brief(error)}; a restart goes on from what was answered"
             ) from None
+
+    async def _send_in_turn(self, request: Mapping[str, Any], raw: list[str], turn: _Round) -> Reply:
+        """One try, at the ledger's pace, and written down there before it is sent."""
+        longest, likely = self._tokens(request)
+        await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), turn.stop)
+        await self._wait(self._not_before - time.monotonic(), turn.stop)
+        call = await self._reserved(longest, request, turn)
+        try:
+            reply = await self._send_once(request, raw)
+        except BaseException as error:
+            if costs_nothing(error):
+                await anyio.to_thread.run_sync(self.ledger.release, call)
+            raise
+        else:
+            used = reply.prompt_tokens, reply.completion_tokens
+            await anyio.to_thread.run_sync(self.ledger.settle, call, *used)
+            await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - likely)
+            self._reply_lengths.update(replies=1, tokens=reply.completion_tokens)
+            return reply
+        finally:
+            self._open_calls -= 1
+
+    def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
+        """Tokens of a request: the most that its prompt can have, and about how many with the reply."""
+        said = {name: request[name] for name in ("messages", "response_format") if name in request}
+        # No tokenizer makes more tokens than bytes; the rest is for what a chat template puts around them.
+        longest = len(json.dumps(said, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
+        replies = self._reply_lengths["replies"]
+        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
+        return longest, round(longest / _BYTES_PER_TOKEN + reply)
+
+    async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], turn: _Round) -> int:
+        """The number of the call in the ledger; waits while calls under way may leave the budget room for it."""
+        most = prompt_tokens, _longest_reply(request)
+        while (call := await anyio.to_thread.run_sync(self.ledger.reserve, turn.account, *most)) is None:
+            if turn.stop.is_set():
+                raise _Stopped
+            if not self._open_calls:
+                raise self._over_budget(self.ledger.terms.usd(*most))
+            await _sleep(_LOOK_AGAIN_S, turn.stop)
+        self._open_calls += 1
+        return call
+
+    async def _wait(self, seconds: float, stop: anyio.Event) -> None:
+        if seconds > 0:
+            await _sleep(seconds, stop)
+            if stop.is_set():
+                raise _Stopped
 
     async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> Reply:
         """One try; `raw` gets the text of the reply, where one comes."""
@@ -229,7 +309,17 @@ class ChatClient:
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
-        return max(growing(state), min(retry_after_s(state.outcome.exception()), self.timeout_s))
+        asked = min(retry_after_s(state.outcome.exception()), self.timeout_s)
+        # The server means all requests.
+        self._not_before = max(self._not_before, time.monotonic() + asked)
+        return max(growing(state), asked)
+
+    def _over_budget(self, usd: float) -> EntropySentinelError:
+        budget = self.ledger.terms.budget_usd
+        return EntropySentinelError(
+            f"{self.name}: of budget_usd {budget:g}, {self.ledger.spent_usd:.4f} are spent, and the next request may "
+            f"cost up to {usd:.4f}; raise budget_usd and start again: what was answered is kept, and costs nothing"
+        )
 
     def _unusable(self, position: int, identity: Mapping[str, Any], raw: str, reason: str) -> EntropySentinelError:
         """Put a reply of no use aside; the error that tells where."""
@@ -258,6 +348,10 @@ class ChatClient:
         """Close LiteLLM's connections, which belong to the event loop of one round."""
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def _longest_reply(request: Mapping[str, Any]) -> int:
+    return request.get("max_tokens") or 0
 
 
 async def _sleep(seconds: float, stop: anyio.Event) -> None:

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
@@ -200,13 +201,16 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
     No result depends on them.
     """
+    spending = Layout(config.study).spending
     models = {
         f"models.{name}.api": model.api.model_dump(exclude={"model"})
+        | {"ledger": spending.format(server=f"models.{name}")}
         for name, model in config.models.items()
         if model.kind == "api"
     }
     judges = {
         f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
+        | {"ledger": spending.format(server=f"judges.{name}")}
         for name, judge in config.judges.items()
         if judge.kind == "llm"
     }

@@ -13,6 +13,9 @@ class Case:
     response: str
     reference: str
     truncated: bool
+    # Whose response it is and to what, for the accounts; not shown.
+    model: str = ""
+    benchmark: str = ""
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,7 @@ class Judgement(BaseModel):
 
 
 class LlmJudge:
-    """A chat model behind an API. A reply that is not strictly a judgement is no label.
-
-    `costs` counts what was asked for so far: `calls` (paid for now), `cached_calls`, and the tokens of the calls.
-    """
+    """A chat model behind an API. A reply that is not strictly a judgement is no label."""
 
     def __init__(self, settings: Mapping[str, Any], server: Mapping[str, Any]) -> None:
         """Prepare for a judge of `config.study.judge_settings` at its `server`; sends nothing yet."""
@@ -59,11 +56,6 @@ class LlmJudge:
         """LiteLLM's, and what the servers have called their models in the replies so far."""
         return ", ".join([f"litellm {version('litellm')}", *sorted(self._names)])
 
-    @property
-    def costs(self) -> dict[str, Any]:
-        counts = self._client.counts
-        return {"calls": counts["answered"], "cached_calls": counts["cached"]}
-
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null for an empty response, a refusal, and a reply that is no judgement.
 
@@ -77,7 +69,8 @@ class LlmJudge:
                 positions.setdefault(json.dumps(self._request(case, text)), []).append(position)
         requests = [json.loads(request) for request in positions]
         same = list(positions.values())
-        for done, (number, reply) in enumerate(self._client.ask(requests, _keep), start=1):
+        account = f"{cases[0].model}/{cases[0].benchmark}" if cases else ""
+        for done, (number, reply) in enumerate(self._client.ask(requests, _keep, account=account), start=1):
             for position in same[number]:
                 verdicts[position] = self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):

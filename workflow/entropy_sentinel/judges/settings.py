@@ -48,6 +48,21 @@ class Llm(Server):
     structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
     temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
     max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
+    usd_per_million_input_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    usd_per_million_output_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    budget_usd: Number | None = Field(
+        None, ge=0, le=1e9, description="llm: the study's calls to this judge stop before they cost more; needs prices"
+    )
+
+    @model_validator(mode="after")
+    def _budget_has_prices(self) -> "Llm":
+        prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
+        if self.budget_usd is not None and None in prices:
+            raise ValueError(
+                "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
+                "the provider; 0 for a server of your own"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_server(self) -> "Llm":

@@ -39,10 +39,9 @@ def write_labels(
     responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
     referenced = responses.join(items.drop_nulls("reference"), on="item_id", how="semi")
     judge = None if referenced.is_empty() else make_judge(settings)
-    frame, exchanges = label(items, responses, judge)
+    frame, exchanges = label(items, responses, judge, whose)
     write_exchanges(exchanges, output)
-    costs = getattr(judge, "costs", {})
-    LABELS.write(frame, output, {**settings, **whose, **costs, "judge_version": judge and judge.version})
+    LABELS.write(frame, output, {**settings, **whose, "judge_version": judge and judge.version})
 
 
 def write_served_labels(
@@ -77,17 +76,17 @@ def make_judge(settings: Mapping[str, Any]) -> Judge:
 
 
 def label(
-    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None
+    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
     """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS.
 
     With it come the exchanges with the judge that gave no label, each with its item_id and sample. The judge is asked
-    about responses to items with a reference. Without any, it may be None.
+    about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
     """
     joined = responses.join(items, on="item_id", how="left", maintain_order="left")
     asked = joined["reference"].is_not_null()
     cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop")
+        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop", **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason="no reference")] * len(joined)
