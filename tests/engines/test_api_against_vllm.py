@@ -28,13 +28,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-<<<<<<< HEAD
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.jobs.servers import announce_servers
-=======
 from entropy_sentinel.frames.generation import scan_traces
-from entropy_sentinel.jobs.servers import announce_servers, announced_server
->>>>>>> main
+from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40

@@ -59,17 +59,12 @@ class LitellmEngine:
         Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An
         empty reply does not show whether it returns any.
         """
-<<<<<<< HEAD
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
-        for position, reply in self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account):
-            yield position, self._response(chats[position], reply)
-=======
-        requests = [self._request(message, seed) for message, seed in zip(messages, seeds, strict=True)]
-        with closing(self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]))) as replies:
+        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account)
+        with closing(asked) as replies:
             for position, reply in replies:
-                yield position, self._response(messages[position], reply)
->>>>>>> main
+                yield position, self._response(chats[position], reply)
 
     def _request(self, chat: Chat, seed: int) -> dict[str, Any]:
         request = {
