@@ -66,7 +66,7 @@ def test_calls_cost_what_they_took_and_at_most_what_was_reserved_where_no_reply_
     again = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
     nothing = {"calls": 0, "unanswered_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "usd": 0}
     assert again.accounts() == [
-        {"account": "m/a", "calls": 1, "unanswered_calls": 1, "prompt_tokens": 1500, "completion_tokens": 120}
+        {"account": "m/a", "calls": 1, "unanswered_calls": 1, "prompt_tokens": 500, "completion_tokens": 20}
         | {"usd": pytest.approx(0.0027), "cached_calls": 0},
         {"account": "m/c", **nothing, "cached_calls": 9},
     ]

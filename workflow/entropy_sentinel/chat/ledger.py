@@ -137,11 +137,12 @@ class Ledger:
     def accounts(self) -> list[dict[str, Any]]:
         """Per account, in order: calls, unanswered_calls, cached_calls, prompt_tokens, completion_tokens, usd.
 
-        Tokens and dollars of calls without a reply are at their most.
+        Dollars are those of calls without a reply as well, at their most; tokens are not.
         """
         with self._turn() as file:
             rows = file.execute(
-                "SELECT account, sum(answered), sum(1 - answered), sum(prompt_tokens), sum(completion_tokens), sum(usd)"
+                "SELECT account, sum(answered), sum(1 - answered), sum(answered * prompt_tokens), "
+                "sum(answered * completion_tokens), sum(usd)"
                 " FROM calls GROUP BY account"
             ).fetchall()
             cached: Mapping[str, int] = dict(file.execute("SELECT account, calls FROM cached").fetchall())

@@ -201,20 +201,28 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
     No result depends on them.
     """
-    spending = Layout(config.study).spending
     models = {
-        f"models.{name}.api": model.api.model_dump(exclude={"model"})
-        | {"ledger": spending.format(server=f"models.{name}")}
+        f"models.{name}.api": model.api.model_dump(exclude={"model"}) | {"ledger": ledger(config, f"models.{name}")}
         for name, model in config.models.items()
         if model.kind == "api"
     }
     judges = {
         f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
-        | {"ledger": spending.format(server=f"judges.{name}")}
+        | {"ledger": ledger(config, f"judges.{name}")}
         for name, judge in config.judges.items()
         if judge.kind == "llm"
     }
     return models | judges
+
+
+def paid_judges(config: Config) -> list[str]:
+    """The judges that are run and are servers: what they cost is told."""
+    return [name for name in config.run.judges if config.judges[name].kind == "llm"]
+
+
+def ledger(config: Config, server: str) -> str:
+    """The file of what the study's calls to a server have cost; `server` is `models.NAME` or `judges.NAME`."""
+    return Layout(config.study).spending.format(server=server)
 
 
 def estimation_seed(config: Config) -> int:

@@ -16,6 +16,7 @@ from entropy_sentinel.chat.settings import filled
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.settings import account
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +70,14 @@ class LlmJudge:
                 positions.setdefault(json.dumps(self._request(case, text)), []).append(position)
         requests = [json.loads(request) for request in positions]
         same = list(positions.values())
-        account = f"{cases[0].model}/{cases[0].benchmark}" if cases else ""
-        for done, (number, reply) in enumerate(self._client.ask(requests, _keep, account=account), start=1):
+        whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
+        for done, (number, reply) in enumerate(self._client.ask(requests, _keep, account=whose), start=1):
             for position in same[number]:
                 verdicts[position] = self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
                 log.info("%d of %d judged", done, len(requests))
+        counts = self._client.counts
+        log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
         return verdicts
 
     def _shown(self, case: Case) -> str:

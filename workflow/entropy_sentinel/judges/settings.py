@@ -1,5 +1,7 @@
 """Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `KINDS`."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Union
 
@@ -57,6 +59,8 @@ class Llm(Server):
     @model_validator(mode="after")
     def _budget_has_prices(self) -> "Llm":
         prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
+        if (prices[0] is None) != (prices[1] is None):
+            raise ValueError("usd_per_million_input_tokens and usd_per_million_output_tokens go together")
         if self.budget_usd is not None and None in prices:
             raise ValueError(
                 "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
@@ -73,6 +77,12 @@ class Llm(Server):
 
 
 KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
+
+
+def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
+    """Whose calls they are in a judge's ledger, `model/benchmark/hash`: of `Llm.ASKED` and the prompt, the hash."""
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    return f"{model}/{benchmark}/{digest[:12]}"
 
 
 def _given(judge: Any) -> Any:
