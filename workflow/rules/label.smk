@@ -1,4 +1,4 @@
-# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their file.
+# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their files.
 # Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
 #
 # A judge that names a model with weights (`served`) starts a vLLM server for its labels: one job for all benchmarks of
@@ -14,7 +14,7 @@ rule label:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        labels=lambda wildcards: study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark) or [],
+        labels=lambda wildcards: study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
     output:
         LABELS,
     log:
@@ -30,7 +30,7 @@ rule label:
     params:
         settings=lambda wildcards: of_content(
             study.judge_settings(CONFIG, wildcards.judge),
-            study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
     script:

@@ -19,6 +19,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
+from entropy_sentinel.judges.settings import Llm, asked, members
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -154,26 +155,35 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
-    """The file of labels made elsewhere; None where the judge is run."""
-    settings = config.judges[judge]
-    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on."""
-    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
-    if settings.kind != "llm":
-        return job | settings.model_dump(exclude_none=True)
-    prompt = config.judge_prompts[settings.prompt]
+    """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
+    return {"version": LABEL_VERSION, "judge": judge, **_own_settings(config, judge)}
+
+
+def _own_settings(config: Config, judge: str) -> dict[str, Any]:
+    own = config.judges[judge]
+    if own.kind == "llm":
+        return {"kind": "llm", **_llm_settings(config, own)}
+    parts = {name: _own_settings(config, name) for name in members(own)}
+    return own.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
+
+
+def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
+    """What is asked of an LLM as judge, under `llm`; and where its jobs serve it, under `server`, the model."""
+    prompt = config.judge_prompts[judge.prompt]
     # Below a key of its own: the file of labels has the name of the model that answered as `model`.
-    asked = settings.model_dump(include=settings.ASKED)
-    asked |= {"prompt_version": prompt.version, "messages": prompt.chat}
-    if settings.served is None:
-        return job | {"kind": "llm", "llm": asked}
-    server = _server(config, settings.served)
-    asked |= {"model": f"hosted_vllm/{settings.served}", "revision": server["revision"]}
-    return job | {"kind": "llm", "llm": asked, "server": server}
+    said = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+    if judge.served is None:
+        return {"llm": said}
+    server = _server(config, judge.served)
+    said |= {"model": f"hosted_vllm/{judge.served}", "revision": server["revision"]}
+    return {"llm": said, "server": server}
 
 
 def _server(config: Config, model: str) -> dict[str, Any]:

@@ -21,5 +21,12 @@ LABELS = Contract(
         ),
         Column("reason", pl.String, "why the label is null; null where there is a label", nullable=True),
         Column("answer", pl.String, "the final answer that the judge compared", nullable=True),
+        Column(
+            "decided_by",
+            pl.String,
+            "of a judge made of others: those whose label this is; null for other judges and where there is no label",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

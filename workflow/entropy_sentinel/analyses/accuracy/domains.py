@@ -12,6 +12,9 @@ from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.statistics.auroc import auroc
 
+# Cut off at the token limit. Such responses keep their labels.
+CUT_OFF = pl.col("finish_reason") == "length"
+
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
     """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files, one a model."""
@@ -41,6 +44,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     """The row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
+    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
     reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
     return {
         **_domain(observations),
@@ -49,9 +53,12 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "n_incorrect": (~label).sum(),
         "n_unlabelled": label.null_count(),
         "n_featureless": featureless.sum(),
-        "n_truncated": (observations["finish_reason"] == "length").sum(),
+        "n_truncated": len(cut_off),
+        "n_truncated_correct": cut_off["label"].sum(),
+        "n_truncated_incorrect": (~cut_off["label"]).sum(),
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
+        "accuracy_whole": whole["label"].mean(),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
     }
 
