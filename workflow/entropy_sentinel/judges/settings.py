@@ -43,10 +43,10 @@ class Llm(Server):
     )
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
+    model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
     served: Name | None = Field(
         None, description="llm: name of a model of `models` with weights, which its jobs serve; in place of `model`"
     )
-    model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
     revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
     prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
     shown: Literal["response", "answer"] = Field(
