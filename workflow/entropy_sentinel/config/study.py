@@ -53,6 +53,17 @@ def group_files(config: Config) -> dict[str, str]:
     return {group_file(group): group for group in training_groups(config)}
 
 
+def groups_of_judge(config: Config, judge: str) -> list[str]:
+    """The files' names of the training groups that are estimated under a judge's labels.
+
+    All where the judge has a report of accuracies; else those that the comparison of judges shows.
+    """
+    if judge in (config.analyses.accuracy.judges or config.run.judges):
+        return list(group_files(config))
+    compared = "agreement" in config.run.analyses
+    return [group_file(group.group_id) for group in shown_groups(config).values()] if compared else []
+
+
 def first_group(config: Config) -> str:
     """The id of the first training group: of the first named one, or the first of the first size."""
     return next(iter(training_groups(config)))
