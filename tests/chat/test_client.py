@@ -18,6 +18,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.errors import UnusableReply
 from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = quiet_litellm
@@ -37,7 +38,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def client(api: FakeApi, model: str = "hosted_vllm/tiny", **changes: Any) -> ChatClient:

@@ -14,6 +14,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
@@ -26,13 +27,14 @@ PRICES = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 
 def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "a-key-of-no-provider")
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 # Asks 40 questions, of 0.001011 dollars each and 0.0102 at most, until the budget is used up.
 SPENDER = """
 import sys
 from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
 _, base_url, ledger, name = sys.argv
 prices = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 10.0, "budget_usd": 0.03}
 client = ChatClient("judges.x", "hosted_vllm/tiny", base_url, concurrency=4, timeout_s=20, retries=3, identity={},

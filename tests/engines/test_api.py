@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
 
-from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -29,7 +29,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache per test, short pauses, and a key as a user would set it."""
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def engine(

@@ -1,5 +1,6 @@
 """The LLM as a judge, against a server on loopback."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
-from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.judges.catalogue import PROMPTS
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.llm import LlmJudge
@@ -28,7 +31,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache per test, short pauses, and a key as a user would set it."""
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -165,3 +168,64 @@ def test_a_server_without_structured_output_is_asked_without_a_schema() -> None:
         assert judge(api, structured_output=False, temperature=0.0).judge([case(0)]) == [Verdict(True)]
     assert "response_format" not in api.requests[0]
     assert api.requests[0]["temperature"] == 0
+
+
+def test_a_server_that_fails_now_and_then_gives_every_verdict_and_is_paid_for_each_once(tmp_path: Path) -> None:
+    """The first try of every request fails, each in another way; what was answered is on disk afterwards."""
+    ledger = str(tmp_path / "spending.sqlite")
+    tries: dict[str, int] = {}
+
+    def reply(body: dict, _: int) -> Any:
+        number = int(body["messages"][1]["content"].split()[3])
+        text = body["messages"][1]["content"]
+        tries[text] = tries.get(text, 0) + 1
+        if tries[text] > 1 or number == 0:
+            return ok(completion(f'{{"success": {"true" if number % 3 == 0 else "false"}}}', [], 5))
+        failures = [
+            (429, {"Retry-After": "0.2"}, {"error": {"message": "slow down"}}, 0),
+            (500, {}, {"error": {"message": "oops"}}, 0),
+            (503, {}, b"<html>busy</html>", 0),
+            (200, {"Content-Length": "1000"}, b'{"id": "1", "choi', 0),
+            ok(completion("late", [], 5), 2.0),
+        ]
+        return failures[number % len(failures)]
+
+    cases = [case(number) for number in range(16)]
+    with fake_api(reply) as api:
+        server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 1.5, "retries": 3, "ledger": ledger}
+        verdicts = LlmJudge(settings(), server).judge(cases)
+        assert [verdict.label for verdict in verdicts] == [number % 3 == 0 for number in range(16)]
+        assert len(api.requests) == 1 + 2 * 15
+        # Of the fifteen that failed first, six were cut off or late: no one knows whether they cost anything.
+        (account,) = Ledger(ledger, Terms()).accounts()
+        assert (account["calls"], account["unanswered_calls"]) == (16, 6)
+        assert LlmJudge(settings(), server).judge(cases) == verdicts
+        assert len(api.requests) == 31
+    assert Ledger(ledger, Terms()).accounts()[0]["cached_calls"] == 16
+
+
+def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A server that repeats the key wherever it can: as its name, in replies, in errors."""
+
+    def reply(body: dict, number: int) -> Any:
+        if number == 3:
+            return 401, {}, {"error": {"message": f"wrong key {KEY}"}}, 0
+        return ok(completion(f"Your key is {KEY}", [], 5) | {"model": KEY})
+
+    with fake_api(reply) as api:
+        server = {"base_url": api.base_url, "concurrency": 1, "timeout_s": 9, "retries": 0}
+        asked = LlmJudge(settings(), server | {"ledger": str(tmp_path / "spending.sqlite")})
+        verdicts = asked.judge([case(number) for number in range(3)])
+        assert {verdict.reason for verdict in verdicts} == {"the judge's reply is no judgement: 'Your key is ***'"}
+        with pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
+            asked.judge([case(4)])
+    assert api.keys == [f"Bearer {KEY}"] * 4
+    told = f"{error.value} {verdicts} {asked.version} {caplog.text}"
+    assert KEY not in told
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) >= 4
+    assert not [
+        path
+        for path in written
+        if KEY.encode() in (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
+    ]

@@ -18,6 +18,7 @@ from entropy_sentinel.frames.generation import TOP_K
 
 pytestmark = pytest.mark.slow
 
+PRICES = {"usd_per_million_input_tokens": 1, "usd_per_million_output_tokens": 10}
 BENCHMARKS = ("one-digit-addition", "percentages")
 ITEMS = 60
 # The copy of the project that is run has this file, too: so no fixed text.
@@ -75,13 +76,15 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
     project = Project(tmp_path / "project", ["demo/config.yaml", "judged.yaml"])
     write_traces(project.folder / "given")
     files = [f"results/judged/labels/llm/theirs/{benchmark}.parquet" for benchmark in BENCHMARKS]
+    costs = "results/judged/llm/costs.csv"
     with fake_api(verdict) as api:
-        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api)))
+        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES)))
         project.kill_when(lambda: len(api.requests) >= 30, *files)
         before = len(api.requests)
         assert before < ITEMS * len(BENCHMARKS)
         project.run("--unlock")
-        project.run(*files)
+        assert KEY not in project.run(*files, costs)
+        assert set(api.keys) == {f"Bearer {KEY}"}
         # What was under way at the kill is asked again: at most the judge's concurrency, in each of two jobs.
         assert ITEMS * len(BENCHMARKS) <= len(api.requests) <= ITEMS * len(BENCHMARKS) + 32
         assert {asked(body) for body in api.requests[:before]} <= {asked(body) for body in api.requests}
@@ -91,11 +94,24 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
         assert labels["label"].to_list() == (numbers % 3 == 0).to_list()
         said = read_provenance(project.folder / file)
         assert (said["model"], said["benchmark"], said["llm"]["model"]) == ("theirs", benchmark, "hosted_vllm/judge")
+    table = pl.read_csv(project.folder / costs)
+    assert table["model"].to_list() == ["theirs", "theirs", "total"]
+    # 11 tokens in and 9 out of every call that was answered; of one that the kill cut off, what it may cost at most.
+    total = table.row(2, named=True)
+    assert (total["responses"], total["unlabelled"]) == (2 * ITEMS, 0)
+    # A reply that was kept and not yet written down at the kill is unanswered too; so is a request not yet sent.
+    assert total["calls"] <= 2 * ITEMS
+    assert total["calls"] + total["unanswered_calls"] >= len(api.requests)
+    assert (total["prompt_tokens"], total["completion_tokens"]) == (11 * total["calls"], 9 * total["calls"])
+    answered = total["calls"] * (11 * 1 + 9 * 10) / 1e6
+    # 4,096 tokens out, and as many in as the request has bytes: a few hundred.
+    most = total["unanswered_calls"] * 4096 * 10 / 1e6
+    assert most <= total["usd"] - answered <= most * 1.03
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
-def test_a_prompt_that_changes_judges_again_and_an_address_does_not(
+def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_judges_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
@@ -103,6 +119,14 @@ def test_a_prompt_that_changes_judges_again_and_an_address_does_not(
     write_traces(project.folder / "given")
     file = f"results/judged/labels/llm/theirs/{BENCHMARKS[0]}.parquet"
     with fake_api(verdict) as api:
+        # 0.000101 dollars a call, 0.0415 at most: room for some, and not for all.
+        (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES, budget_usd=0.0445)))
+        process = project.start(file)
+        output, _ = process.communicate(timeout=300)
+        assert "judges.llm: of budget_usd 0.0445, 0.00" in output
+        assert "raise budget_usd and start again" in output
+        assert process.returncode != 0
+        assert 20 < len(api.requests) < 40
         raw = study(api)
         (project.folder / "judged.yaml").write_text(yaml.safe_dump(raw))
         project.run(file)

@@ -16,7 +16,11 @@ _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
 
 
 class UnusableReply(Exception):
-    """A reply came, was paid for, and cannot be used; the message says what is wrong with it."""
+    """A reply came, was paid for, and cannot be used; the message says what is wrong with it, `raw` is its text."""
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
 
 
 def may_pass(error: BaseException) -> bool:
