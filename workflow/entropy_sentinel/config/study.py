@@ -3,6 +3,8 @@
 A job carries its stage's settings as one dict, so that Snakemake reruns it when one of them changes, and only then.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable
 from itertools import combinations
@@ -193,7 +195,9 @@ def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
     if judge.served is None:
         return {"llm": said}
     server = _server(config, judge.served)
-    said |= {"model": f"hosted_vllm/{judge.served}", "revision": server["revision"]}
+    # A reply that is kept is of use as long as the server is the same.
+    version = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
+    said |= {"model": f"hosted_vllm/{judge.served}", "revision": version}
     return {"llm": said, "server": server}
 
 
@@ -201,13 +205,9 @@ def _server(config: Config, model: str) -> dict[str, Any]:
     """What `engines.server.running_server` needs of a model that serves as a judge."""
     settings = generation_settings(config, model, "")
     keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
-    # Without them a weak model fills its reply with white space.
-    judging = {"structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}}
     variables = settings["chat_template_kwargs"]
     return {key: settings[key] for key in keys} | {
-        "engine_args": judging
-        | ({"default_chat_template_kwargs": variables} if variables else {})
-        | settings["engine_args"]
+        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {})
     }
 
 
