@@ -110,7 +110,7 @@ def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, A
     [
         (
             {"x": {"kind": "first_of", "judges": ["math-verify", "llm"]}},
-            "unknown judge in judges.x.judges: 'llm'; known: math-verify, grok, x",
+            "unknown judge in judges.x.judges: 'llm'; known: math-verify",
         ),
         (
             {"x": {"kind": "majority", "judges": ["math-verify", "x"]}},
@@ -185,7 +185,7 @@ def test_exact_judge_first_then_people_through_the_stage(tmp_path: Path) -> None
         "judge": "cascade",
         "kind": "first_of",
         "judges": ["math-verify", "people"],
-        "members": {"math-verify": {"kind": "math-verify"}, "people": judges["people"]},
+        "members": {name: judge_settings(config, name) for name in ("math-verify", "people")},
     }
     sources = labels_files(config, "cascade", "m", "gsm8k")
     assert sources == [str(tmp_path / "people" / "m" / "gsm8k.parquet")]

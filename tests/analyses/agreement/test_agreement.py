@@ -139,6 +139,9 @@ def test_accuracies_stand_side_by_side() -> None:
 def test_the_table_of_pairs_begins_with_all() -> None:
     table = table_agreement(pairs(labels(), ["exact", "llm"]))
     assert table.frame.select("Model", "Domain").rows()[:3] == [("all", "all"), ("m", "all"), ("n", "all")]
+    more = pl.concat([labels(), labels().filter(judge="llm").with_columns(judge=pl.lit("a"))])
+    three = table_agreement(pairs(more, ["exact", "llm", "a"])).frame.select("Judge", "and judge")
+    assert three.unique(maintain_order=True).rows() == [("exact", "llm"), ("exact", "a"), ("llm", "a")]
     assert "null in 1 rows: no pair." in " ".join(table.notes)
 
 

@@ -176,15 +176,11 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
-    return {"version": LABEL_VERSION, "judge": judge, **_own_settings(config, judge)}
-
-
-def _own_settings(config: Config, judge: str) -> dict[str, Any]:
-    own = config.judges[judge]
-    if own.kind == "llm":
-        return {"kind": "llm", **_llm_settings(config, own)}
-    parts = {name: _own_settings(config, name) for name in members(own)}
-    return own.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
+    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
+    if settings.kind == "llm":
+        return job | {"kind": "llm", **_llm_settings(config, settings)}
+    parts = {name: judge_settings(config, name) for name in members(settings)}
+    return job | settings.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
 
 
 def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:

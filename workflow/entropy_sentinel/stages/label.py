@@ -77,7 +77,7 @@ class _Asking:
         facts: dict[str, Any] = {}
 
         def member(name: str, about: pl.DataFrame) -> pl.DataFrame:
-            frame, facts[name] = self({"judge": name, **settings["members"][name]}, about)
+            frame, facts[name] = self(settings["members"][name], about)
             return frame
 
         members = {name: partial(member, name) for name in settings["judges"]}

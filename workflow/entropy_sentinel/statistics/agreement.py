@@ -64,12 +64,13 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     share = table / n
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     agreed, by_chance = float(np.trace(share)), float(rows @ columns)
-    if (rows > 0).sum() == 1 and (columns > 0).sum() == 1 and agreed == 1:
+    differs, constant = bool((table - np.diag(np.diag(table))).any()), 1 in ((rows > 0).sum(), (columns > 0).sum())
+    if constant and not differs:
         return _undefined("both judges give one and the same verdict throughout")
     value = float((agreed - by_chance) / (1 - by_chance))
-    if (rows > 0).sum() == 1 or (columns > 0).sum() == 1:
+    if constant:
         return Interval(0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
-    if np.trace(table) == n:
+    if not differs:
         lowest = wilson(n, n, level).lower
         return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)
     half = _z(level) * _kappa_error(share, value, by_chance) / float(np.sqrt(n))

@@ -55,9 +55,9 @@ def write_tables(files: Mapping[str, str], settings: Mapping[str, Any], titles: 
 
 def table_agreement(pairs: pl.DataFrame) -> Table:
     """Every two judges in all, then by model, then by model and domain."""
-    rows = pairs.sort(
-        "first", "second", pl.col("model").is_not_null(), pl.col("benchmark").is_not_null(), maintain_order=True
-    )
+    general_first = [pl.col("model").is_not_null(), pl.col("benchmark").is_not_null()]
+    parts = pairs.partition_by("first", "second", maintain_order=True)
+    rows = pl.concat(part.sort(general_first, maintain_order=True) for part in parts)
     reasons = rows.filter(pl.col("reason").is_not_null()).group_by("reason", maintain_order=True).len()
     return Table(
         "How often two judges give a response the same label, among those that both label.",
