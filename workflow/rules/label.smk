@@ -5,7 +5,8 @@
 # a model, for the start takes longer than the labels of one. What it was told is kept in the cache, so the job made
 # again asks for what is new only.
 #
-# Like generations, labels may cost money: LABEL_VERSION in frames/label.py stands in for the code.
+# Like generations, labels may cost money: LABEL_VERSION in frames/label.py, or the VERSION of a judge's kind in
+# judges/settings.py, stands in for the code.
 
 SERVED = study.served_judges(CONFIG)
 
@@ -29,7 +30,7 @@ rule label:
         runtime=60,
     params:
         settings=lambda wildcards: of_content(
-            study.judge_settings(CONFIG, wildcards.judge),
+            study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
             study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),

@@ -21,7 +21,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import Llm, asked, members
+from entropy_sentinel.judges.settings import AnyJudge, Llm, asked, members
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -86,7 +86,7 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
     }
 
 
@@ -174,13 +174,18 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
     return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
-def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on; of one made of others, under `members`, also what theirs depend on."""
-    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+
+    Of one made of others, under `members`, also what theirs depend on.
+    """
+    settings = config.judges[judge]
+    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
     if settings.kind == "llm":
         return job | {"kind": "llm", **_llm_settings(config, settings)}
-    parts = {name: judge_settings(config, name) for name in members(settings)}
-    return job | settings.model_dump(exclude_none=True) | ({"members": parts} if parts else {})
+    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    return job | {"members": parts} if parts else job
 
 
 def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
@@ -211,6 +216,11 @@ def served_judges(config: Config) -> list[str]:
     """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
     judges = {name: config.judges[name] for name in config.run.judges}
     return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
+
+
+def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
+    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:

@@ -9,11 +9,9 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.statistics.auroc import auroc
-
-# Cut off at the token limit. Such responses keep their labels.
-CUT_OFF = pl.col("finish_reason") == "length"
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
