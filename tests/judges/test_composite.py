@@ -1,5 +1,6 @@
 """Judges made of others: who decides, what is null and why, and who is asked about what."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.composite import first_of, majority
+from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.stages import label as stages_label
 from entropy_sentinel.stages.label import write_labels
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
@@ -197,7 +200,7 @@ def test_exact_judge_first_then_people_through_the_stage(tmp_path: Path) -> None
         (True, "people"),
     ]
     counts = read_provenance(output)["counts"]
-    assert (counts["math-verify"]["asked"], counts["math-verify"]["decided"]) == (4, 2)
+    assert (counts["math-verify"]["asked"], counts["math-verify"]["decided"]) == (3, 2)
     assert counts["math-verify"]["judge_version"].startswith("math-verify ")
     assert (counts["people"]["asked"], counts["people"]["decided"]) == (2, 2)
 
@@ -229,3 +232,42 @@ def test_labels_written_before_are_read(tmp_path: Path) -> None:
     pl.read_parquet(tmp_path / "new.parquet").drop("decided_by").write_parquet(tmp_path / "old.parquet")
     assert LABELS.read(tmp_path / "old.parquet").equals(frame)
     assert LABELS.read(tmp_path / "old.parquet", ["label"]).rows() == [(True,)]
+
+
+class Model:
+    """Stands in for a server: says correct, and nothing of the second response that it is shown."""
+
+    version = "model 1"
+
+    def judge(self, cases: list[Case]) -> list[Verdict]:
+        self.cases = cases
+        silent = Verdict(None, reason="no judgement", exchange={"messages": [], "reply": "perhaps"})
+        return [silent if number == 1 else Verdict(True) for number, _ in enumerate(cases)]
+
+
+def test_a_server_is_asked_only_where_the_exact_judge_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = write_study(tmp_path, ["\\boxed{4}", "", "", "\\boxed{4}"], ["4", "4", "4", None])
+    judges = {"server": {"kind": "llm"}, "cascade": {"kind": "first_of", "judges": ["math-verify", "server"]}}
+    settings = judge_settings(load_config(study(judges, ["cascade"])), "cascade")
+    assert settings["members"]["server"]["llm"]["model"] == "xai/grok-4-1-fast-reasoning"
+    assert settings["members"]["server"]["judge"] == "server"
+    server, make = Model(), stages_label.make_judge
+    monkeypatch.setattr(stages_label, "make_judge", lambda one: server if one["kind"] == "llm" else make(one))
+    output = tmp_path / "labels.parquet"
+    write_labels(*files, settings, str(output))
+    assert [(case.response, case.model) for case in server.cases] == [("", "m"), ("", "m")]
+    assert LABELS.read(output, ["label", "decided_by"]).rows() == [
+        (True, "math-verify"),
+        (True, "server"),
+        (None, None),
+        (None, None),
+    ]
+    reasons = LABELS.read(output)["reason"].to_list()
+    assert reasons == [None, None, "math-verify: empty response; server: no judgement", "no reference"]
+    counts = read_provenance(output)["counts"]
+    assert (counts["math-verify"]["asked"], counts["server"]["asked"]) == (3, 2)
+    # The exchange that gave no label is kept, with the item that it was about.
+    (kept,) = [json.loads(line) for line in (tmp_path / "labels.unreadable.jsonl").read_text().splitlines()]
+    assert (kept["item_id"], kept["reply"]) == ("gsm8k-00002", "perhaps")

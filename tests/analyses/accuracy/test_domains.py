@@ -47,7 +47,7 @@ def test_domain_counts() -> None:
     assert row["accuracy"] == pytest.approx(2 / 3)
     # Cut off are the second, which is correct, the third, which is not, and the fourth, which has no label.
     assert (row["n_truncated_correct"], row["n_truncated_incorrect"]) == (1, 1)
-    assert row["accuracy_whole"] == pytest.approx(1 / 2)
+    assert row["accuracy_whole"] == 1
     assert row["reasons"] == '{"empty response": 2, "no final answer": 1}'
 
 

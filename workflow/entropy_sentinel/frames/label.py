@@ -8,6 +8,9 @@ from entropy_sentinel.frames.contract import Column, Contract
 # Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
 LABEL_VERSION = 1
 
+# The reason of a response to an item without a reference: no judge is shown it.
+NO_REFERENCE = "no reference"
+
 LABELS = Contract(
     stage="labels",
     key=("item_id", "sample"),

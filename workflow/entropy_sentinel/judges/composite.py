@@ -4,12 +4,12 @@ A member is asked about responses (a frame with at least item_id and sample) and
 of the same rows in the same order, whatever its own kind is. A combination returns such a frame too, and the counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Of each member: the responses that it was asked about, that it labelled, and whose final label is (also) its own.
@@ -33,7 +33,7 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
             else:
                 final[place] = verdict | {"decided_by": name}
         labelled = sum(verdict["label"] is not None for verdict in said)
-        counts[name] = {"asked": len(left), "labelled": labelled, "decided": labelled}
+        counts[name] = {"asked": _shown(said), "labelled": labelled, "decided": labelled}
         left = [place for place in left if final[place] is None]
     rows = [verdict or _null(said) for verdict, said in zip(final, nulls, strict=True)]
     return _frame(responses, rows), counts
@@ -45,7 +45,7 @@ def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
     rows = [_elected(dict(zip(said, verdicts, strict=True))) for verdicts in zip(*said.values(), strict=True)]
     counts = {
         name: {
-            "asked": len(rows),
+            "asked": _shown(verdicts),
             "labelled": sum(verdict["label"] is not None for verdict in verdicts),
             "decided": sum(
                 row["label"] is not None and row["label"] is verdict["label"]
@@ -55,6 +55,10 @@ def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
         for name, verdicts in said.items()
     }
     return _frame(responses, rows), counts
+
+
+def _shown(said: Sequence[Verdict]) -> int:
+    return sum(verdict["reason"] != NO_REFERENCE for verdict in said)
 
 
 def _elected(votes: Mapping[str, Verdict]) -> Verdict:

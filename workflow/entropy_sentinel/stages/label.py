@@ -16,7 +16,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS
@@ -42,11 +42,14 @@ def write_labels(
 
 
 class _Asking:
-    """Asks judges of any kind about responses of one file, to the items of another."""
+    """Asks judges of any kind about responses of one file, to the items of another; `whose` are model and benchmark.
 
-    def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, Any]) -> None:
+    `exchanges` are those with judges that gave no label, so far.
+    """
+
+    def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
         self.benchmark, self.sources, self.whose = benchmark, sources, whose
-        self.exchanges: list[dict[str, Any]] = []  # those that gave no label
+        self.exchanges: list[dict[str, Any]] = []
         self.responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
 
     @cached_property
@@ -132,7 +135,7 @@ def label(
         Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
-    verdicts = [Verdict(None, reason="no reference")] * len(joined)
+    verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
     for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
         verdicts[position] = verdict
     frame = LABELS.frame(

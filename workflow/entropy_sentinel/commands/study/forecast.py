@@ -84,8 +84,8 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for judge in config.run.judges
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
-        and not _has_prices(config, judge)
         and any(config.judges[name].kind != "file" for name in asked(judge, config.judges))
+        and not _has_prices(config, judge)
         and config.benchmarks[benchmark].reference
     )
 
