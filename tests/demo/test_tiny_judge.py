@@ -100,7 +100,6 @@ def test_one_server_judges_all_benchmarks_of_a_model(project: Project) -> None:
         right += int((labels["label"] == (rows % 3 != 0)).sum())
         said = read_provenance(project.folder / file)
         assert (said["llm"]["model"], said["server"]["weights"]) == ("hosted_vllm/tiny-judge", "demo/models/tiny-judge")
-        assert said["calls"] + said["cached_calls"] == ITEMS
     assert right / (ITEMS * len(BENCHMARKS)) > 0.95
     assert not processes_in(project.folder)
     assert project.planned(*FILES) == {}
