@@ -186,7 +186,7 @@ def test_labelling_in_the_terminal(study: Path) -> None:
     assert "3 of 5, 2 answered" in screen
     labels, _ = label(shown, "ic", path)
     assert labels == ["correct", "correct", "unsure", "incorrect", "correct"]
-    assert "Response (cut off)" in label(shown, "", study / "new.csv")[1] or shown["finish_reason"][0] == "stop"
+    assert "Response (cut off)" in label(shown, "", study / "new.csv")[1] or not shown["cut_off"][0]
 
 
 class Parsed(HTMLParser):

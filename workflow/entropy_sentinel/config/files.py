@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import source_file
 from entropy_sentinel.judges.settings import asked
 
 
@@ -30,8 +31,8 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
             yield Path(model.lora) / "adapter_config.json", folder
         if model.kind == "source":
             for benchmark in config.run.benchmarks:
-                file = f"{benchmark}.parquet"
-                yield Path(model.source) / file, f"{key}.source: must hold {file}; '{model.source}' does not"
+                file = source_file(config, name, benchmark)
+                yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:

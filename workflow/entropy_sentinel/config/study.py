@@ -22,6 +22,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
 from entropy_sentinel.judges.settings import AnyJudge, Llm, asked, members
+from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -154,9 +155,12 @@ def _origin(model: AnyModel) -> dict[str, Any]:
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
-    """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
+    """The file of traces made elsewhere that stands in for an engine, Parquet or a log; None where the model is run."""
     settings = config.models[model]
-    return str(Path(settings.source) / f"{benchmark}.parquet") if settings.kind == "source" else None
+    if settings.kind != "source":
+        return None
+    files = [Path(settings.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
+    return str(next((file for file in files if file.is_file()), files[0]))
 
 
 def gpus(config: Config, model: str) -> int:

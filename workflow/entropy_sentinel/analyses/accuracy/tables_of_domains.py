@@ -68,7 +68,7 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
         (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
     )
     return Table(
-        "Responses that were cut off at the token limit keep their labels and count everywhere else. This is what the "
+        "Responses that were cut off keep their labels and count everywhere else. This is what the "
         "domains' accuracy is without them.",
         rows,
         (

@@ -17,7 +17,7 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 
 STRATUM = ("model", "benchmark", "verdict")
@@ -124,9 +124,10 @@ def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
 
 
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
-    """What a person is shown: columns item_id, sample, question, reference (or null), response, finish_reason."""
+    """What a person is shown: columns item_id, sample, question, reference (or null), response, cut_off."""
     layout, names = Layout(config.study), {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
+    responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
     items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
     return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
 

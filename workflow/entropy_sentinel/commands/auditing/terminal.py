@@ -58,7 +58,7 @@ def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | 
 
 
 def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
-    response = "Response (cut off)" if row["finish_reason"] == "length" else "Response"
+    response = "Response (cut off)" if row["cut_off"] else "Response"
     reference = "none" if row["reference"] is None else row["reference"]
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(printable(text)), title=title, title_align="left"))
