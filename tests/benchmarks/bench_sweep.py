@@ -13,10 +13,9 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+from entropy_sentinel.estimators.forest_search import search_forest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-
-from entropy_sentinel.estimators.forest_search import search_forest
 
 DEPTHS, SPLITS = [3, 5, 10], [2, 5, 10]
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=42)
