@@ -1,4 +1,4 @@
-"""Our forests against scikit-learn's: the same trees where no two splits are equally good, else another seed of them."""
+"""Our forests against scikit-learn's: the same trees, but where two splits are equally good."""
 
 from functools import partial
 

@@ -19,7 +19,7 @@ Setting = dict[str, Any]
 class Forest:
     """A random forest, of trees one after another.
 
-    nodes: (n_nodes,) of dtype NODE, values: (n_nodes,) P(correct) in each, roots: (n_trees,), depth: of the deepest leaf.
+    nodes: (n_nodes,) of dtype NODE, values: (n_nodes,) P(correct) in each, roots: (n_trees,), depth: no leaf is deeper.
     """
 
     nodes: np.ndarray

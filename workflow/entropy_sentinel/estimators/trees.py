@@ -11,8 +11,8 @@ from numba import boolean, float32, float64, int32, int64, uint32
 
 from entropy_sentinel.estimators.machine_code import compiled
 
-# A node of a tree, in 12 bytes: scoring waits for memory. Values up to the threshold go to the left child, the others to
-# the one after it. A leaf is its own left child, and no value is above its threshold.
+# A node of a tree, in 12 bytes, since scoring waits for memory. Values up to the threshold go to the left child, the
+# others to the node after it. A leaf is its own left child, and no value is above its threshold.
 NODE = np.dtype([("threshold", np.float32), ("left", np.uint32), ("feature", np.uint32)])
 _Nodes = numba.from_dtype(NODE)[::1]
 # Values no further apart are equal, as in scikit-learn.
