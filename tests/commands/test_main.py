@@ -1,6 +1,7 @@
 """The command as a person meets it: help, exit codes, errors of one line, nothing imported before it is needed."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,8 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_version(capsys: pytest.CaptureFixture) -> None:
     ends_with(0, "--version")
-    assert capsys.readouterr().out == "entropy-sentinel 0.1.0\n"
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert capsys.readouterr().out == f"entropy-sentinel {newest[1]}\n"
 
 
 @pytest.mark.parametrize("arguments", [["plan", "--colour"], ["serve"], ["fly"], ["progress", "--watch", "often"]])

@@ -27,7 +27,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.jobs.servers import announce_servers, announced_server
 
 ROOT = Path(__file__).parents[2]
@@ -126,7 +126,7 @@ def generate(folder: Path, name: str, *configs: Path) -> pl.DataFrame:
         stderr=subprocess.STDOUT,
     )
     print(f"{name}: {ITEMS} responses in {time.monotonic() - start:.1f} s, start included")
-    return GENERATIONS.read(output)
+    return scan_traces(output).collect()
 
 
 def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None:

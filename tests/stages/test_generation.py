@@ -99,6 +99,31 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     assert (found["engine"], found["seed"], found["resumed_responses"]) == ("counting", 42, 0)
 
 
+def test_engine_is_closed_where_its_answers_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests may be under way: their thread would keep the process from ending, and the job from failing."""
+    monkeypatch.setattr(generation, "PART_RESPONSES", 1)
+    closed = []
+
+    class Server(CountingEngine):
+        def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+            try:
+                yield from super().answer(messages, seeds)
+            finally:
+                closed.append("server")
+
+    class FullDisk:
+        run = 0
+
+        def append(self, *_: object) -> None:
+            raise OSError("no room")
+
+    keys = [(f"a-{number:05d}", 0) for number in range(3)]
+    with pytest.raises(OSError, match="no room") as failure:
+        generation.generate(items(3), keys, SETTINGS, Server(), FullDisk())
+    assert failure.tb is not None, "which holds all frames"
+    assert closed == ["server"]
+
+
 def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
     responses = [response(0), response(2, token_ids=None), response(3)]
     keys = [("a", 0), ("b", 0), ("c", 0)]

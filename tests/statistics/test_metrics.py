@@ -119,7 +119,7 @@ def test_published_table_3_follows_from_the_rows_of_table_8():
 
 
 def test_all_at_once_are_as_one_by_one():
-    """Groups of 0 to 8 domains; accuracies are few, so that there are ties and constants, or differ in the last bits."""
+    """Groups of few domains with ties, constants, gaps, and accuracies that differ in their last bits."""
     rng = np.random.default_rng(0)
     n = 3000
     frame = pl.DataFrame({"group": rng.integers(600, size=n), "of": rng.integers(2, size=n)}).with_columns(

@@ -30,9 +30,10 @@ class ReplyCache:
         self.folder, self.unusable = root / "replies", root / "unusable"
 
     def get(self, request: Mapping[str, Any]) -> Any:
-        """The reply to a request, None where there is none. A file that cannot be read counts as none."""
+        """The reply to a request, None where there is none. A file of another shape or request counts as none."""
         try:
-            return json.loads(gzip.decompress(self._path(request).read_bytes()))["reply"]
+            kept = json.loads(gzip.decompress(self._path(request).read_bytes()))
+            return kept["reply"] if kept["request"] == json.loads(json.dumps(request)) else None
         except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError):
             return None
 

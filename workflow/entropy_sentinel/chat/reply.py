@@ -7,6 +7,9 @@ from typing import Any
 from entropy_sentinel.chat.errors import UnusableReply
 from entropy_sentinel.frames.generation import OTHER_STOPS
 
+# A count beyond is no count: 0 says that it is not known.
+MOST_TOKENS = 2**32
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -63,4 +66,5 @@ class Reply:
             return False
 
     def _usage(self, name: str) -> int:
-        return max(0, getattr(getattr(self.parsed, "usage", None), name, None) or 0)
+        count = getattr(getattr(self.parsed, "usage", None), name, None) or 0
+        return count if 0 < count < MOST_TOKENS else 0

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
@@ -59,8 +60,9 @@ class LitellmEngine:
         empty reply does not show whether it returns any.
         """
         requests = [self._request(message, seed) for message, seed in zip(messages, seeds, strict=True)]
-        for position, reply in self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"])):
-            yield position, self._response(messages[position], reply)
+        with closing(self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]))) as replies:
+            for position, reply in replies:
+                yield position, self._response(messages[position], reply)
 
     def _request(self, message: str, seed: int) -> dict[str, Any]:
         request = {

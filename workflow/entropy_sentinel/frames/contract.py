@@ -57,9 +57,7 @@ class Contract:
                 raise ContractError(
                     f"{prefix}column '{column.name}' must not be null; {nulls} rows are (first: row {row})"
                 )
-        if frame.select(self.key).is_duplicated().any():
-            twice = frame.filter(frame.select(self.key).is_duplicated()).select(self.key).row(0, named=True)
-            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
+        self._check_key(frame, prefix)
         return frame
 
     def write(self, frame: pl.DataFrame, path: str | Path, provenance: Mapping[str, Any]) -> None:
@@ -74,10 +72,13 @@ class Contract:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)
 
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
-        """Read a file of this stage whole, all columns or some; raises DamagedFileError and ContractError."""
+        """Read all rows of a file of this stage, all columns or some; raises DamagedFileError and ContractError."""
         lazy = self.scan(path)
         with readable(path, self.stage):
-            return lazy.select(columns or list(self.schema)).collect()
+            frame = lazy.select(columns or list(self.schema)).collect()
+        if set(self.key) <= set(frame.columns):
+            self._check_key(frame, f"{path}: ")
+        return frame
 
     def scan(self, path: str | Path) -> pl.LazyFrame:
         """Open a file of this stage lazily; raises DamagedFileError, and ContractError for one of another stage.
@@ -91,6 +92,12 @@ class Contract:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
         self._check_schema(schema, f"{path}: ")
         return lazy
+
+    def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:
+        repeated = frame.select(self.key).is_duplicated()
+        if repeated.any():
+            twice = frame.filter(repeated).select(self.key).row(0, named=True)
+            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
         if missing := [name for name in self.schema if name not in found]:
@@ -167,4 +174,5 @@ def count_rows(path: str | Path) -> int:
 
 
 def _provenance(path: str | Path) -> dict[str, Any]:
-    return json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
+    said = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
+    return said if isinstance(said, dict) else {}

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
 import huggingface_hub
@@ -28,10 +28,10 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
 
     `folder` is `results/<study>/revisions`; the record is one JSON file per id. A branch that has moved since changes
     nothing: to accept what it is now, set `revision` to another value, such as the new commit, or delete the record.
-    Raises InputError as `resolve` does.
+    Raises InputError as `resolve` does, and for a record that cannot be read: what it held is not known.
     """
     record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
-    recorded = json.loads(record.read_text()) if record.exists() else None
+    recorded = _read_record(record) if record.exists() else None
     if recorded is not None and recorded["revision"] == revision:
         return recorded["commit"]
     commit = resolve(kind, repo_id, revision)
@@ -39,6 +39,18 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
         log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
     write_json(record, {"id": repo_id, "revision": revision, "commit": commit})
     return commit
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """The record of `pinned_commit`; InputError where it is damaged."""
+    try:
+        recorded = json.loads(path.read_text())
+        return {key: recorded[key] for key in ("revision", "commit")}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise InputError(
+            f"{path}: must be the record of the commit that this study uses, cannot be read; write the commit there "
+            'again ({"revision": null, "commit": "..."}), or delete it: then the newest is used'
+        ) from None
 
 
 def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:

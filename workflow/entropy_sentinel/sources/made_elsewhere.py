@@ -149,17 +149,16 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-# Words for `stop`, in any case, and no word: a response that ends so is not to be taken for one that was cut off.
-_STOPS = ("", "stop", *(word.lower() for word in OTHER_STOPS))
+# Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
+_OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
 
 
 def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
     """Per column: which rows of a file of traces cannot be used, and what they must be."""
-    steps = pl.col("token_logprobs").list.len()
+    steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     return {
         "finish_reason": (
-            pl.col("finish_reason").str.strip_chars().str.to_lowercase().is_in(_STOPS)
-            & (pl.col("finish_reason") != "stop"),
+            reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
             "must be 'stop', 'length' or the reason why the response is not whole",
         ),
         "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
@@ -216,15 +215,23 @@ def _cast(column: pl.Series, dtype: pl.DataType, source: str) -> pl.Series:
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
         raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
     try:
-        return column.cast(dtype)
+        return _whole_numbers(column, dtype)
     except pl.exceptions.PolarsError:
         row = next(row for row in range(len(column)) if not _fits(column[row : row + 1], dtype))
         raise _unusable(source, row, column.name, f"must be {dtype}", column[row]) from None
 
 
+def _whole_numbers(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The column in another dtype; PolarsError where it has no such value. Half a sample is no sample."""
+    cast = column.cast(dtype)
+    if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
+        raise pl.exceptions.InvalidOperationError("not a whole number")
+    return cast
+
+
 def _fits(value: pl.Series, dtype: pl.DataType) -> bool:
     try:
-        value.cast(dtype)
+        _whole_numbers(value, dtype)
     except pl.exceptions.PolarsError:
         return False
     return True

@@ -9,8 +9,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import feature_statistics, save_estimator
 from entropy_sentinel.frames.estimator import SCORES
-from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.stages.estimate import require_raw, training_rows
+from entropy_sentinel.stages.estimate import read_raw, training_rows
 
 
 def write_estimators(
@@ -20,8 +19,7 @@ def write_estimators(
 
     `settings` is `config.study.estimation_settings`. P(correct) of all responses with features goes to `scores`.
     """
-    signal = require_raw(observations)
-    rows = OBSERVATIONS.read(observations)
+    rows, signal = read_raw(observations)
     training = training_rows(rows, group, settings)
     model = rows["model"][0]
     about = {

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -113,17 +114,19 @@ def generate(
     prompt = PROMPTS[settings["prompt"]]
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
     answers = engine.answer([prompt.render(questions[item_id]) for item_id, _ in keys], seeds)
-    for positions, responses in _batches(answers, len(keys)):
-        rows = to_frame(
-            [keys[position] for position in positions],
-            [seeds[position] for position in positions],
-            responses,
-            parts.run,
-        )
-        for item_id, sample, reason in rows.select("item_id", "sample", "finish_reason").iter_rows():
-            if reason.startswith(REFUSED):
-                log.warning("item '%s', sample %d: %s", item_id, sample, reason)
-        parts.append(rows, engine.provenance)  # a server says what it is in its replies only
+    # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
+    with closing(answers):
+        for positions, responses in _batches(answers, len(keys)):
+            rows = to_frame(
+                [keys[position] for position in positions],
+                [seeds[position] for position in positions],
+                responses,
+                parts.run,
+            )
+            for item_id, sample, reason in rows.select("item_id", "sample", "finish_reason").iter_rows():
+                if reason.startswith(REFUSED):
+                    log.warning("item '%s', sample %d: %s", item_id, sample, reason)
+            parts.append(rows, engine.provenance)  # a server says what it is in its replies only
 
 
 def _batches(

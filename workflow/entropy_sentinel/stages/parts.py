@@ -6,6 +6,7 @@ was not there to see the job end. So the folder outlives the job: it goes when S
 
 import logging
 import os
+import shutil
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +48,7 @@ class Parts:
         self._ownership.__enter__()
         for path in [*self._files(), self.folder / _WHOLE]:
             if path.exists() and self._metadata(path).get("identity") != self.identity:
-                path.unlink()
+                _delete(path)
         self.run = max((int(path.name.split("-")[1]) + 1 for path in self._files()), default=0)
         return self
 
@@ -96,7 +97,7 @@ class Parts:
     def drop(self) -> None:
         """Delete the parts."""
         for path in self._files():
-            path.unlink()
+            _delete(path)
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("part-[0-9][0-9][0-9]-*.parquet"))
@@ -116,3 +117,11 @@ class Parts:
         except _UNREADABLE as error:
             log.warning("%s cannot be read, and counts as absent: %s", path, error)
             return {}
+
+
+def _delete(path: Path) -> None:
+    """Delete a file, or a folder that has come in its place."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

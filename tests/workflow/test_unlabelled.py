@@ -1,0 +1,69 @@
+"""The demo's benchmark without references: its estimate against the truth that is kept aside for this test alone."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from workflow_runs import ROOT, Project
+
+from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.math_verify import make
+
+STUDY = {
+    "study": "unlabelled",
+    "limit": 100,
+    "run": {
+        "models": ["tiny-1m"],
+        "benchmarks": [
+            "averages",
+            "multiply-then-add",
+            "one-digit-addition",
+            "percentages",
+            "two-digit-multiplication",
+            "mixed",
+        ],
+        "groups": ["extremes"],
+        "sizes": [],
+    },
+    "analyses": {"accuracy": {"tables": ["estimates"], "figures": [], "auroc_models": None}},
+}
+
+
+@pytest.mark.slow
+def test_the_estimate_is_as_near_to_the_truth_as_the_report_says(tmp_path: Path) -> None:
+    (tmp_path / "unlabelled.yaml").write_text(yaml.safe_dump(STUDY))
+    project = Project(tmp_path, ["demo/config.yaml", "unlabelled.yaml"])
+    project.run()
+    results = tmp_path / "results" / "unlabelled"
+    true = true_accuracy(results / "generations" / "tiny-1m" / "mixed.parquet")
+    row = pl.read_csv(results / "math-verify" / "tables" / "table_estimates.csv").row(
+        by_predicate=pl.col("Domain") == "mixed", named=True
+    )
+    assert (row["Responses"], row["True"], row["Error"]) == (100, None, None)
+    sweep = pl.read_parquet(results / "math-verify" / "sweep.parquet")
+    stated = sweep.row(
+        by_predicate=(pl.col("estimator") == row["Estimator"]) & (pl.col("scope") == "held_out"), named=True
+    )["aee"]
+    assert abs(row["Estimated"] - true) < stated < 0.3
+    unlabelled, labelled = (
+        (results / "math-verify" / "summary.txt").read_text().split("Accuracy estimated from entropy")
+    )
+    line = f"{row['Estimated']:.2f} {stated:.2f}"
+    assert line.split() == unlabelled.split("mixed")[1].split()[1:3]
+    assert "mixed" not in labelled
+
+
+def true_accuracy(generations: Path) -> float:
+    """Of the responses in a file, by the answers that the demo keeps aside."""
+    known = [json.loads(line) for line in (ROOT / "demo" / "truth" / "mixed.jsonl").read_text().splitlines()]
+    answers = {f"mixed-{row:05d}": one for row, one in enumerate(known)}
+    responses = pl.read_parquet(generations, columns=["item_id", "text", "finish_reason"]).rows()
+    cases = [
+        Case(answers[item]["question"], text, answers[item]["answer"], finish_reason != "stop")
+        for item, text, finish_reason in responses
+    ]
+    verdicts = [verdict.label for verdict in make({}).judge(cases)]
+    assert len(verdicts) == 100
+    return sum(label is True for label in verdicts) / sum(label is not None for label in verdicts)
