@@ -56,5 +56,5 @@ class Rates(Settings):
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(0, ge=0, le=1e9, description="price of one label")
     estimate_cpu_s: Number = Field(
-        100, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
+        5, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
     )
