@@ -7,20 +7,22 @@ sorts its features once: a node owns a stretch of all sorted features, which its
 
 import numba
 import numpy as np
-from numba import boolean, float32, float64, int32, int64, uint32
+from numba import boolean, float32, float64, int32, int64, uint32, void
+from numba.types import Tuple, UniTuple
 
 from entropy_sentinel.estimators.machine_code import compiled
 
 # A node of a tree, in 12 bytes, since scoring waits for memory. Values up to the threshold go to the left child, the
 # others to the node after it. A leaf is its own left child, and no value is above its threshold.
 NODE = np.dtype([("threshold", np.float32), ("left", np.uint32), ("feature", np.uint32)])
-_Nodes = numba.from_dtype(NODE)[::1]
+_Nodes, _Floats, _Whole, _Places = numba.from_dtype(NODE)[::1], float64[::1], int64[::1], int32[::1]
+_Columns, _Order, _Weights = float32[:, ::1], int32[:, ::1], float64[:, ::1]
 # Values no further apart are equal, as in scikit-learn.
 _GAP = np.float32(1e-7)
 _BLOCK = 256  # rows that walk down a tree together
 
 
-@compiled(int64(int64[::1], int64, int64))
+@compiled(int64(_Whole, int64, int64))
 def _draw(state, low, high):
     """A whole number from low to high - 1, as scikit-learn draws it (xorshift on 32 bits)."""
     x = max(state[0], 1)
@@ -38,7 +40,7 @@ def _rounded_down(threshold):
     return rounded if rounded <= threshold else np.nextafter(rounded, np.float32(-np.inf))
 
 
-@compiled(numba.types.UniTuple(float64, 2)(int32[::1], float64[:, ::1]))
+@compiled(UniTuple(float64, 2)(_Places, _Weights))
 def _class_weights(rows, weights):
     """The weight of the incorrect and of the correct rows."""
     incorrect = correct = 0.0
@@ -48,7 +50,7 @@ def _class_weights(rows, weights):
     return incorrect, correct
 
 
-@compiled(numba.types.Tuple((float64, int64, float64))(float32[::1], int32[::1], float64[:, ::1], float64, float64))
+@compiled(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
 def _best_place(values, rows, weights, incorrect, correct):
     """The best split of sorted rows: (weighted impurity, negative; rows on the left; threshold)."""
     best, place, threshold = -np.inf, 0, 0.0
@@ -70,19 +72,8 @@ def _best_place(values, rows, weights, incorrect, correct):
 
 
 @compiled(
-    numba.types.Tuple((int64, int64, float64, int64))(
-        float32[:, ::1],
-        int32[:, ::1],
-        int64,
-        int64,
-        float64[:, ::1],
-        float64,
-        float64,
-        int64[::1],
-        int64[::1],
-        int64,
-        int64,
-        int64[::1],
+    Tuple((int64, int64, float64, int64))(
+        _Columns, _Order, int64, int64, _Weights, float64, float64, _Whole, _Whole, int64, int64, _Whole
     )
 )
 def _best_split(columns, order, begin, end, weights, incorrect, correct, features, constant, n_known, n_tried, state):
@@ -118,7 +109,7 @@ def _best_split(columns, order, begin, end, weights, incorrect, correct, feature
     return feature, place, threshold, n_known + n_found
 
 
-@compiled(numba.void(int32[::1], boolean[::1], int32[::1]))
+@compiled(void(_Places, boolean[::1], _Places))
 def _divide(rows, is_left, spare):
     """Put the rows of the left child first; both stay in order."""
     n_left = n_right = 0
@@ -129,22 +120,7 @@ def _divide(rows, is_left, spare):
     rows[n_left:] = spare[:n_right]
 
 
-@compiled(
-    int64(
-        float32[:, ::1],
-        int32[:, ::1],
-        float64[:, ::1],
-        int64,
-        int64,
-        int64,
-        int64,
-        _Nodes,
-        float64[::1],
-        int32[::1],
-        int32[::1],
-        int64,
-    )
-)
+@compiled(int64(_Columns, _Order, _Weights, int64, int64, int64, int64, _Nodes, _Floats, _Places, _Places, int64))
 def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nodes, values, levels, sizes, first):
     """Grow a tree on the rows `order` into nodes[first:]; the place after its last node."""
     n_features, n_rows = order.shape
@@ -187,20 +163,8 @@ def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nod
 
 @compiled(
     int64(
-        float32[:, ::1],
-        int32[:, ::1],
-        boolean[::1],
-        int32[:, ::1],
-        boolean,
-        int64,
-        int64,
-        int64,
-        int64[::1],
-        _Nodes,
-        float64[::1],
-        int32[::1],
-        int32[::1],
-        uint32[::1],
+        *(_Columns, _Order, boolean[::1], int32[:, ::1], boolean, int64, int64, int64, _Whole),
+        *(_Nodes, _Floats, _Places, _Places, uint32[::1]),
     )
 )
 def grow(
@@ -221,7 +185,8 @@ def grow(
         weights = np.zeros((n_rows, 2))
         for row in range(n_rows):
             of_class = n_correct if y[row] else n_drawn - n_correct
-            weights[row, int(y[row])] = count[row] * (n_drawn / (2.0 * of_class) if balanced and of_class else 1.0)
+            of_row = n_drawn / (2.0 * of_class) if balanced and of_class else 1.0
+            weights[row, int(y[row])] = count[row] * of_row
         drawn = np.empty((n_features, (count > 0).sum()), np.int32)
         for feature in range(n_features):
             rows = order[feature]
@@ -233,7 +198,7 @@ def grow(
     return n_nodes
 
 
-@compiled(float64[:, ::1](_Nodes, float64[::1], int32[::1], int32[::1], int64[::1], int64[::1]))
+@compiled(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
 def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
     """The value of the node at which a row would have stopped under narrower limits, (n_nodes, n_limits)."""
     stopped = np.empty((len(nodes), len(max_depths)))
@@ -251,7 +216,7 @@ def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
     return stopped
 
 
-@compiled(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], float32[:, ::1]))
+@compiled(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], _Columns))
 def mean_values(nodes, roots, depth, values, x):
     """The mean over trees of the values at each row's leaf, (n_rows, n_values).
 
