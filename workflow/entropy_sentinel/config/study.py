@@ -19,6 +19,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
+from entropy_sentinel.judges.settings import AnyJudge
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -72,7 +73,7 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
     }
 
 
@@ -160,15 +161,21 @@ def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str |
     return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
 
 
-def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on."""
-    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it."""
+    settings = config.judges[judge]
+    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
     if settings.kind != "llm":
-        return job | settings.model_dump(exclude_none=True)
+        return job | settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
     prompt = config.judge_prompts[settings.prompt]
     # Below a key of its own: the file of labels has the name of the model that answered as `model`.
     asked = settings.model_dump(include=settings.ASKED)
     return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+
+
+def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
+    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:

@@ -12,13 +12,33 @@ from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
 
 class MathVerify(Settings):
-    """Symbolic comparison of the final answer."""
+    """Comparison of the final answer by algebra, units and the benchmark's tolerance."""
 
     # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
+    # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
+    VERSION: ClassVar[int] = 2
+    # Whether a benchmark's tolerance is one of the judge's settings.
+    TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+
+
+class Exact(Settings):
+    """The final answer and the reference as text, without differences of case and space."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
+
+    kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
+
+
+class Choice(Settings):
+    """The letter of an option of a multiple-choice question, or its text."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
+
+    kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 
 
 class LabelsFile(Settings):
@@ -66,7 +86,13 @@ class Llm(Server):
         return self
 
 
-KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
+KINDS: dict[str, type[Settings]] = {
+    "math-verify": MathVerify,
+    "llm": Llm,
+    "exact": Exact,
+    "choice": Choice,
+    "file": LabelsFile,
+}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS
@@ -64,10 +64,10 @@ def label(
     With it come the exchanges with the judge that gave no label, each with its item_id and sample. The judge is asked
     about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
     """
-    joined = responses.join(items, on="item_id", how="left", maintain_order="left")
+    joined = responses.with_columns(cut_off=CUT_OFF).join(items, on="item_id", how="left", maintain_order="left")
     asked = joined["reference"].is_not_null()
     cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop", **(whose or {}))
+        Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason="no reference")] * len(joined)
