@@ -46,14 +46,18 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
     ]
 
 
-def absent_notes(measures: pl.DataFrame, group: TrainingGroup, wanted: Mapping[str, Sequence[str]]) -> list[str]:
-    """One line for each model with what of `wanted`, assessors by group (`a+b`), has no scores for its responses."""
-    lines: dict[str, list[str]] = {}
-    for (model,), part in measures.filter(pl.col("group") == group.group).group_by("model", maintain_order=True):
-        absent = [assessor_title(name) for name in wanted[group.group] if name not in set(part["assessor"])]
-        if absent:
-            lines.setdefault("; ".join(absent), []).append(model)
+def absent_notes(
+    measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for group in groups:
+        for model in measures["model"].unique(maintain_order=True):
+            there = set(measures.filter(model=model, group=group.group)["assessor"])
+            absent = tuple(assessor_title(name) for name in wanted[group.group] if name not in there)
+            found.setdefault(absent, []).append(f"{model} by {group.title}")
     return [
-        f"{group.title}, left out, since without P(correct) of a response or not fitted: {names} ({', '.join(models)})."
-        for names, models in lines.items()
+        f"Left out, since without P(correct) of a response or not fitted: {'; '.join(absent)} ({', '.join(whose)})."
+        for absent, whose in found.items()
+        if absent
     ]

@@ -51,7 +51,7 @@ def render_report(
         accuracies={coverage_measure(accuracy): f"{accuracy:g}" for accuracy in accuracies},
         assessor_title=assessor_title,
         span=span,
-        notes=[*absent_notes(own, group, settings["assessors"]), *domain_notes(own)],
+        notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],
         tables=[read_fragment(path) for path in tables],
         figures=[read_fragment(path) for path in figures],
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, TrainingGroup, training_group
+from entropy_sentinel.analyses.accuracy.headings import Groups, training_group
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverage_measure
 from entropy_sentinel.analyses.rejection.headings import (
     DISTRIBUTION_NOTE,
@@ -35,9 +35,8 @@ def table_best_pairs(
     """The pairs of a model and an assessor of largest coverage at each accuracy, in and out of distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "AUARC", "Accuracy of all"]
-    rows, notes = [], []
-    for group in _named(groups):
-        notes += absent_notes(measures, group, assessors)
+    rows, named = [], [training_group(groups, name) for name in groups]
+    for group in named:
         for role, title in DISTRIBUTIONS.items():
             pairs = measures.filter(group=group.group, role=role, benchmark=EVERY)
             for accuracy in accuracies:
@@ -53,7 +52,7 @@ def table_best_pairs(
             DISTRIBUTION_NOTE,
             INTERVAL_NOTE,
             "Equal coverages are ranked by AUARC. Coverage 0: no part of the responses reaches the accuracy.",
-            *notes,
+            *absent_notes(measures, named, assessors),
             *domain_notes(measures),
         ),
     )
@@ -71,34 +70,28 @@ def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
     """AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
     gain = ["Trace adds", "from", "to"]
-    keys, titles, rows, notes = ["Training group", "Model", "Questions", "Domain"], {}, [], []
-    for group in _named(groups):
+    rows, named, titles = [], [training_group(groups, name) for name in groups], {}
+    for group in named:
         own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
-        notes += [
-            f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}.",
-            *absent_notes(own, group, assessors),
-        ]
         for of, found in _by_domain(own):
-            row = {"Training group": group.title} | of
-            for (assessor, measure), one in found.items():
-                if measure == "auarc":
-                    titles[short_title(assessor, group)] = None
-                    row[short_title(assessor, group)] = one["value"]
-                if measure == "gain" and assessor == group.estimator:
-                    row |= dict(zip(gain, (one["value"], one["lower"], one["upper"]), strict=True))
-            rows.append(row)
-    last = assessor_title(QUESTION_ONLY)
-    numbers = ["Responses", "Accuracy", *(name for name in titles if name != last), *([last] if last in titles else [])]
+            areas = {short_title(name, group): one["value"] for (name, what), one in found.items() if what == "auarc"}
+            titles |= dict.fromkeys(areas)
+            added = found.get((group.estimator, "gain"), {})
+            adds = dict(zip(gain, map(added.get, ("value", "lower", "upper")), strict=True))
+            rows.append({"Training group": group.title} | of | areas | adds)
+    keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
+    numbers = ["Responses", "Accuracy", *sorted(titles, key=lambda title: title == last), *gain]
     return Table(
         "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
         "An order at random has the accuracy of all responses.",
-        number_frame([dict.fromkeys([*keys, *numbers, *gain]) | row for row in rows], keys, [*numbers, *gain]),
+        number_frame([dict.fromkeys(numbers) | row for row in rows], keys, numbers),
         (
             "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
             "question alone (a logistic regression on its words, fitted on the same responses).",
             DISTRIBUTION_NOTE,
             INTERVAL_NOTE,
-            *notes,
+            *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
+            *absent_notes(measures, named, assessors),
             *domain_notes(measures),
         ),
     )
@@ -136,7 +129,7 @@ def table_coverage(
             "few responses can be luck: see the intervals.",
             DISTRIBUTION_NOTE,
             INTERVAL_NOTE,
-            *absent_notes(own, group, assessors),
+            *absent_notes(measures, [group], assessors),
             *(
                 f"{row['model']}, {domain_title(row['benchmark'])}: no PRR, {row['reason']}."
                 for row in undefined.unique(["model", "role", "benchmark"], maintain_order=True).iter_rows(named=True)
@@ -144,10 +137,6 @@ def table_coverage(
             *domain_notes(measures),
         ),
     )
-
-
-def _named(groups: Groups) -> list[TrainingGroup]:
-    return [training_group(groups, name) for name in groups]
 
 
 def _by_domain(
