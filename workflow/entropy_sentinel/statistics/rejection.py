@@ -3,7 +3,9 @@
 The responses of largest score are kept, the others rejected. Tied scores say nothing of their order: the accuracy at a
 coverage is its mean over all orders of tied responses, which is exact and needs no draw, for in a block of ties the
 expected number of correct ones grows by the block's share of correct ones with each response. All else is read off
-that curve. A constant score therefore has a flat curve, at the accuracy of all responses.
+that curve. A constant score therefore has a flat curve, at the accuracy of all responses. Others differ at the edges:
+PredictaBoard's code reads the curve at 100 quantiles of the score, where a constant one keeps nothing; LM-Polygraph's
+takes tied responses in any order, and labels of one class for 0.5.
 
 Scores are (n_responses,), larger for what is more likely correct; `correct` is (n_responses,) of bool.
 """

@@ -33,7 +33,7 @@ class Rejection(Analysis):
     def _known(self) -> "Rejection":
         check_names("table", self.tables or [], TABLES)
         check_names("figure", self.figures or [], FIGURES)
-        check_names("estimator", self.estimators or [], [OWN, *ESTIMATORS])
+        check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
@@ -45,7 +45,7 @@ class Rejection(Analysis):
         )
         groups = [name for name in named if name in [*(groups or named), *headline]]
         kept, not_kept = studied.run("kept", "analyses.rejection.estimators", self.estimators or [])
-        if not groups:
+        if not groups and self.groups != []:  # a fitted section says nothing again
             more.append("analyses.rejection: nothing to show, since no group of run.groups is run")
         chosen = {
             "groups": groups,
