@@ -77,7 +77,7 @@ def test_it_makes_its_files_and_needs_no_other_analysis(project: Project) -> Non
     assert set(scored["benchmark"]) == {*KNOWN, "traffic"}
     summary = (folder / "summary.txt").read_text()
     assert "traffic takes no part for given: no response with a label and features." in summary
-    assert "ATC, SE max (given by Extremes)" in (folder / "tables" / "table_best_pairs.md").read_text()
+    assert "ATC, SE max (all models, Extremes)" in (folder / "tables" / "table_best_pairs.md").read_text()
 
 
 def test_second_run_has_nothing_to_do(project: Project) -> None:

@@ -91,7 +91,9 @@ def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) 
     best = measures.filter(group=EXTREMES, role="held_out", benchmark="*", measure="coverage_0.8")["value"].max()
     assert table.frame["Coverage"][0] == best > 0
     assert NO_LABELS in table.notes
-    assert any("ATC, SE max (tiny-a by Extremes, tiny-b by Extremes)" in note for note in table.notes)
+    assert any(note.endswith(": ATC, SE max (tiny-a by Extremes, tiny-b by Extremes).") for note in table.notes)
+    alone = [training_group(GROUPS, "extremes")]
+    assert absent_notes(measures, alone, ASSESSORS)[0].endswith(": ATC, SE max (all models, Extremes).")
 
 
 def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
@@ -115,16 +117,15 @@ def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
     table = table_coverage(measures, GROUPS, "extremes", ASSESSORS, [0.8, 0.95])
     assert len(table.frame) == 2 * 5 * 3
     assert table.frame["Assessor"].unique(maintain_order=True).to_list() == [
-        "Random forest, 10D, balanced, isotonic",
+        "Own",
         "MTP",
         "Question only",
     ]
+    assert "Own: Random forest, 10D, balanced, isotonic." in table.notes
     wanted = measures.filter(
         model="tiny-a", group=EXTREMES, role="training", benchmark="words", assessor=FOREST, measure="coverage_0.95"
     )
-    shown = table.frame.filter(
-        **{"Model": "tiny-a", "Domain": "words", "Assessor": "Random forest, 10D, balanced, isotonic"}
-    )
+    shown = table.frame.filter(**{"Model": "tiny-a", "Domain": "words", "Assessor": "Own"})
     columns = ["Coverage at 0.95", "Coverage at 0.95, from", "Coverage at 0.95, to"]
     assert shown.select(columns).row(0) == wanted.select("value", "lower", "upper").row(0)
 
@@ -135,7 +136,7 @@ def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> N
     group = training_group(GROUPS, "extremes")
     assert absent_notes(found, [group], ASSESSORS) == [
         "Left out, since without P(correct) of a response or not fitted: Random forest, 10D, balanced, isotonic; "
-        "ATC, SE max; MTP; Question only (tiny-a by Extremes)."
+        "ATC, SE max; MTP; Question only (all models, Extremes)."
     ]
     assert table_coverage(found, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
     page, summary = render_report(found, [], [], SHOWN)

@@ -14,8 +14,9 @@ from entropy_sentinel.estimators.catalogue import title
 DISTRIBUTIONS: dict[str, str] = {"held_out": "out of distribution", "training": "in distribution"}
 DISTRIBUTION_NOTE = (
     "In distribution: the test split of the benchmarks that the assessor was trained on. Out of distribution: all "
-    "responses of domains that it has not seen. all: these domains together, each response counting alike."
+    "responses of domains that it has not seen."
 )
+EVERY_NOTE = "Domain all: these domains together, each response counting alike."
 INTERVAL_NOTE = (
     "From and to: 95 % bootstrap interval (percentiles over samples of the items, all responses to an item together)."
 )
@@ -50,14 +51,16 @@ def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    models, found = measures["model"].unique(maintain_order=True), {}
     for group in groups:
-        for model in measures["model"].unique(maintain_order=True):
+        for model in models:
             there = set(measures.filter(model=model, group=group.group)["assessor"])
-            absent = tuple(assessor_title(name) for name in wanted[group.group] if name not in there)
+            absent = "; ".join(assessor_title(name) for name in wanted[group.group] if name not in there)
             found.setdefault(absent, []).append(f"{model} by {group.title}")
+    everyone = ", ".join(["all models", *(group.title for group in groups)])
     return [
-        f"Left out, since without P(correct) of a response or not fitted: {'; '.join(absent)} ({', '.join(whose)})."
+        f"Left out, since without P(correct) of a response or not fitted: {absent} "
+        f"({', '.join(whose) if len(whose) < len(models) * len(groups) else everyone})."
         for absent, whose in found.items()
         if absent
     ]

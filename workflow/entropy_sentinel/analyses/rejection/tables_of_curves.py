@@ -10,6 +10,7 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverag
 from entropy_sentinel.analyses.rejection.headings import (
     DISTRIBUTION_NOTE,
     DISTRIBUTIONS,
+    EVERY_NOTE,
     INTERVAL_NOTE,
     OWN_TITLE,
     absent_notes,
@@ -89,6 +90,7 @@ def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, 
             "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
             "question alone (a logistic regression on its words, fitted on the same responses).",
             DISTRIBUTION_NOTE,
+            EVERY_NOTE,
             INTERVAL_NOTE,
             *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
             *absent_notes(measures, named, assessors),
@@ -111,7 +113,7 @@ def table_coverage(
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     for of, found in _by_domain(own):
         for assessor in dict.fromkeys(assessor for assessor, _ in found):
-            row = of | {"Assessor": assessor_title(assessor)}
+            row = of | {"Assessor": short_title(assessor, group)}
             for measure, title in shown.items():
                 one = found[assessor, measure]
                 row |= {title: one["value"]}
@@ -128,7 +130,9 @@ def table_coverage(
             "PRR: how far the AUARC is on the way from an order at random (0) to a perfect one (1). A coverage of a "
             "few responses can be luck: see the intervals.",
             DISTRIBUTION_NOTE,
+            EVERY_NOTE,
             INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
             *absent_notes(measures, [group], assessors),
             *(
                 f"{row['model']}, {domain_title(row['benchmark'])}: no PRR, {row['reason']}."
