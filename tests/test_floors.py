@@ -31,8 +31,8 @@ OWNERS = {
     "vllm": "engines/vllm.py",
     "datasets": "sources/rows.py",
     "huggingface_hub": "sources/hub.py",
-    "litellm": "chat/client.py",
-    "math_verify": "judges/math_verify.py",
+    "litellm": "chat/sending.py",
+    "math_verify": "judges/expressions.py",
 }
 LIGHT = {"numpy", "polars", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from entropy_sentinel.chat.servers import announced_server
 from entropy_sentinel.config import study, weights
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import benchmark_settings, generation_settings, training_groups
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.servers import announce_servers, announced_server
+from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -69,11 +70,11 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("estimation.default", "forest-11d", "unknown configuration 'forest-11d'; known: logistic-17d"),
         ("estimation.beside", ["entropy"], "unknown estimator in beside: 'entropy'; known: logistic-17d"),
         ("estimation.folds", 1, "estimation.folds: Input should be greater than or equal to 2; it was 1"),
-        ("generation.prompt", "solve", "unknown prompt 'solve'; known: solve-step-by-step"),
+        ("generation.prompt", "solve", "unknown prompt in generation.prompt: 'solve'; known: solve-step-by-step"),
         ("generation.environment", {"HF_TOKEN": "x"}, "'HF_TOKEN' looks like a secret"),
         ("models.qwen3-4b.sampling", {"temprature": 0.7}, "models.qwen3-4b.sampling: unknown key 'temprature'; known"),
         ("limit", 0, "limit: Input should be greater than or equal to 1; it was 0"),
-        ("judges.math-verify.kind", "math", "judges.math-verify: must be a section with 'kind': math-verify or file"),
+        ("judges.math-verify.kind", "math", "judges.math-verify: must be a section with 'kind': math-verify or llm"),
         ("models.qwen3-8b.path", "somewhere", "models.qwen3-8b: needs exactly one of 'id'"),
         ("benchmarks.gsm8k.dataset", None, "benchmarks.gsm8k: needs exactly one of 'dataset'"),
         ("study", "a/b", "study: String should match pattern"),
@@ -309,7 +310,11 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
     config = load_config(PAPER)
     assert repr(generation_settings(config, "qwen3-8b", "gsm8k")) == repr(QWEN3_8B)
     assert generation_settings(config, "gpt-oss-20b", "gsm8k")["template_date"] == "2025-11-01"
-    assert study.judge_settings(config, "math-verify") == {"version": 1, "judge": "math-verify", "kind": "math-verify"}
+    people = load_config(
+        changed("judges", {"math-verify": {"kind": "math-verify"}, "people": {"kind": "file", "path": "x"}})
+    )
+    expected_of_people = {"version": 1, "judge": "people", "kind": "file", "path": "x"}
+    assert study.judge_settings(people, "people", "scibench") == expected_of_people
     served = load_config(changed("models.qwen3-8b", {"api": {"model": "openai/x"}}))
     of_server = {"engine": "api", "api": {"model": "openai/x"}, "revision": None, "chat_template_kwargs": {}}
     expected = {key: value for key, value in QWEN3_8B.items() if key not in ("weights", "local")} | of_server
@@ -366,9 +371,9 @@ def test_address_of_a_server_is_no_reason_to_ask_again(monkeypatch: pytest.Monke
     other = load_config(changed("models.qwen3-4b", {"api": api | {"base_url": "http://two:9000/v1", "retries": 1}}))
     assert generation_settings(one, "qwen3-4b", "gsm8k") == generation_settings(other, "qwen3-4b", "gsm8k")
     announce_servers(other)
-    assert announced_server("qwen3-4b")["base_url"] == "http://two:9000/v1"
+    assert announced_server("models.qwen3-4b.api")["base_url"] == "http://two:9000/v1"
     with pytest.raises(ConfigError, match=r"models.phi-3.5-mini.api: the server's address has not reached this job"):
-        announced_server("phi-3.5-mini")
+        announced_server("models.phi-3.5-mini.api")
     newer = load_config(changed("models.qwen3-4b", {"api": api, "revision": "b"}))
     assert generation_settings(newer, "qwen3-4b", "gsm8k") != generation_settings(one, "qwen3-4b", "gsm8k")
 
@@ -378,3 +383,34 @@ def test_gpus_of_a_job_follow_its_parallelism() -> None:
     assert study.gpus(load_config(changed("models.qwen3-4b.engine_args", arguments)), "qwen3-4b") == 6
     assert study.gpus(load_config(changed("models.qwen3-4b", {"api": {"model": "openai/x"}})), "qwen3-4b") == 0
     assert study.gpus(load_config(PAPER), "qwen3-4b") == 1
+
+
+def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None:
+    """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
+    config = load_config(PAPER)
+    made_with = {"version": 2, "judge": "math-verify", "kind": "math-verify"}
+    found = {name: study.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
+    tolerances = {
+        "scibench": {"relative": 0.05},
+        "theoremqa": {"relative": 0.04, "whole_numbers": False},
+        "matscibench": {"relative": 0.05},
+    }
+    assert found == {
+        name: made_with | ({"tolerance": tolerances[name]} if name in tolerances else {})
+        for name in config.run.benchmarks
+    }
+    assert "tolerance" not in benchmark_settings(config, "scibench")
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "expected"),
+    [
+        ({"relative": 0.05, "significant_digits": 3}, "needs exactly one of 'relative'"),
+        ({}, "needs exactly one of 'relative'"),
+        ({"relative": 5}, "tolerance.relative"),
+        ({"significant_digits": "three"}, "tolerance.significant_digits"),
+        ({"absolute": 0.1}, "unknown key 'absolute'; known keys: relative, significant_digits, whole_numbers"),
+    ],
+)
+def test_a_tolerance_that_means_nothing_is_refused(tolerance: dict, expected: str) -> None:
+    assert expected in refusal(changed("benchmarks.scibench.tolerance", tolerance))

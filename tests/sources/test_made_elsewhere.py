@@ -280,7 +280,7 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
 
 def test_settings_of_other_judges_do_not_know_of_files() -> None:
     assert judge_settings(load_config(PAPER), "math-verify") == {
-        "version": 1,
+        "version": 2,
         "judge": "math-verify",
         "kind": "math-verify",
     }

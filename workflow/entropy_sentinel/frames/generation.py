@@ -21,6 +21,10 @@ OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequenc
 # How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
 REFUSED = "refused: "
 
+# Whether a response is cut off: it was begun and ended before its end, at the token limit or for a provider's other
+# reason. The one meaning of these words for judges, counts and reports.
+CUT_OFF = (pl.col("finish_reason") != "stop") & ~pl.col("finish_reason").str.starts_with(REFUSED)
+
 GENERATIONS = Contract(
     stage="generations",
     key=("item_id", "sample"),

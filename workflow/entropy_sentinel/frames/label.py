@@ -4,7 +4,8 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 
-# Raised by hand when verdicts move, for the reason given at GENERATION_VERSION: a judge may cost money.
+# Raised by hand when verdicts of all judges move, for the reason given at GENERATION_VERSION: a judge may cost money.
+# Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
 LABEL_VERSION = 1
 
 LABELS = Contract(

@@ -9,6 +9,7 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.statistics.auroc import auroc
 
@@ -49,7 +50,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "n_incorrect": (~label).sum(),
         "n_unlabelled": label.null_count(),
         "n_featureless": featureless.sum(),
-        "n_truncated": (observations["finish_reason"] == "length").sum(),
+        "n_truncated": observations.filter(CUT_OFF).height,
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),

@@ -116,7 +116,7 @@ def comparison(found: Sequence[Headline]) -> str:
 
 
 def _counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of DOMAINS with `cut_off` (share of responses at the token limit), reasons as text, and `unlabelled`.
+    """The rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
 
     `unlabelled` says in words, in the place of counts, that a domain has no label at all; null where it has some.
     """
