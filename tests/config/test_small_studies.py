@@ -17,7 +17,9 @@ from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
-NO_SCORES = "analyses.rejection: nothing to show, since no group of run.groups is run"
+NO_SCORES = (
+    "run.analyses: rejection left out, since no named group is run, and only theirs are the estimators that are kept"
+)
 PAPERS_BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["benchmarks"]
 
 
@@ -157,9 +159,12 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
         ),
         ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
-        ({"analyses": {"accuracy": {"tables": ["2"]}}}, "analyses.accuracy: unknown table '2'; known: estimates, 1_"),
-        ({"analyses": {"monitor": {}}}, "my.yaml: analyses: unknown key 'monitor'; known keys: accuracy, rejection"),
-        ({"run": {"analyses": ["monitor"]}}, "unknown name in run.analyses: 'monitor'; known: accuracy, rejection"),
+        (
+            {"analyses": {"accuracy": {"tables": ["2"]}}},
+            "analyses.accuracy: unknown table '2'; known: estimates, cut",
+        ),
+        ({"analyses": {"monitor": {}}}, "my.yaml: analyses: unknown key 'monitor'; known keys: accuracy, agreement, "),
+        ({"run": {"analyses": ["monitor"]}}, "unknown name in run.analyses: 'monitor'; known: accuracy, agreement, "),
         # Where what moved is now.
         (
             {"presentation": {"label": "a"}},

@@ -1,4 +1,4 @@
-# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their file.
+# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their files.
 # Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
 #
 # Like generations, labels may cost money: LABEL_VERSION in frames/label.py, or the VERSION of a judge's kind in
@@ -9,7 +9,7 @@ rule label:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        labels=lambda wildcards: study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark) or [],
+        labels=lambda wildcards: study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
     output:
         LABELS,
     log:
@@ -23,7 +23,7 @@ rule label:
     params:
         settings=lambda wildcards: of_content(
             study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
-            study.labels_file(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
     script:

@@ -19,7 +19,8 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.judges.settings import AnyJudge, asked, members
+from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -142,9 +143,12 @@ def _origin(model: AnyModel) -> dict[str, Any]:
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
-    """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
+    """The file of traces made elsewhere that stands in for an engine, Parquet or a log; None where the model is run."""
     settings = config.models[model]
-    return str(Path(settings.source) / f"{benchmark}.parquet") if settings.kind == "source" else None
+    if settings.kind != "source":
+        return None
+    files = [Path(settings.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
+    return str(next((file for file in files if file.is_file()), files[0]))
 
 
 def gpus(config: Config, model: str) -> int:
@@ -156,22 +160,27 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
-    """The file of labels made elsewhere; None where the judge is run."""
-    settings = config.judges[judge]
-    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
-    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it."""
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+
+    Of a judge made of others, under `members`, also what theirs depend on.
+    """
     settings = config.judges[judge]
     job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
-    if settings.kind != "llm":
-        return job | settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
-    prompt = config.judge_prompts[settings.prompt]
-    # Below a key of its own: the file of labels has the name of the model that answered as `model`.
-    asked = settings.model_dump(include=settings.ASKED)
-    return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+    if settings.kind == "llm":
+        prompt = config.judge_prompts[settings.prompt]
+        # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+        shown = settings.model_dump(include=settings.ASKED)
+        return job | {"kind": "llm", "llm": shown | {"prompt_version": prompt.version, "messages": prompt.chat}}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    return job | {"members": parts} if parts else job
 
 
 def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:

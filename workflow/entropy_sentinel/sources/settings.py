@@ -9,6 +9,9 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from entropy_sentinel.frames.sections import DISTINCT, Number, Positive, Revision, Settings, Text
 
+# Ends of the names of files with traces made elsewhere, the first that is there.
+SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
 # Ends of the names of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
 

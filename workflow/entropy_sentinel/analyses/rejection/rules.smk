@@ -1,7 +1,7 @@
 # Needs: of all models the observations and the scores of named groups, P(correct) of every response; items.
 # Makes: results/<study>/{judge}/rejection/: questions/{model}.parquet, P(correct) by the question alone;
 #        measures/{model}.parquet, what is read off the accuracy-rejection curves; tables/, figures/, report.html,
-#        summary.txt. Where no named group is run there are no scores, and nothing is made.
+#        summary.txt.
 
 from entropy_sentinel.analyses.rejection.catalogue import (
     FIGURES as REJECTION_FIGURE_TITLES,
@@ -128,7 +128,7 @@ rule rejection_tables:
 rule rejection_figures:
     input:
         observations=expand(OBSERVATIONS, model=MODELS, allow_missing=True),
-        scores=expand(SCORES, model=MODELS, name=REJECTION.groups and REJECTION.headline_group, allow_missing=True),
+        scores=expand(SCORES, model=MODELS, name=REJECTION.headline_group, allow_missing=True),
         questions=expand(REJECTION_QUESTIONS, model=MODELS, allow_missing=True),
     output:
         expand("{figure}.{kind}", figure=REJECTION_FIGURES, kind=["pdf", "png", "html"]),
@@ -173,5 +173,4 @@ rule rejection_report:
         "scripts/report.py"
 
 
-if REJECTION.groups:
-    TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=JUDGES)
+TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=JUDGES)

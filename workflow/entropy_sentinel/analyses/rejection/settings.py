@@ -36,22 +36,28 @@ class Rejection(Analysis):
         check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        if self._named(studied):
+            return None
+        return "no named group is run, and only theirs are the estimators that are kept"
+
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
-        """See `Analysis.fitted`. Where no named group is run there are no scores of responses, and nothing to show."""
-        named = [name for name in studied.groups if name in studied.known["groups"]]
+        """See `Analysis.fitted`."""
+        named = self._named(studied)
         groups, lines = studied.run("groups", "analyses.rejection.groups", self.groups or [])
-        headline, more = studied.run(
-            "groups", "analyses.rejection.headline_group", [self.headline_group] if self.headline_group else []
-        )
+        asked = [] if self.headline_group is None else [self.headline_group]
+        headline, more = studied.run("groups", "analyses.rejection.headline_group", asked)
         groups = [name for name in named if name in [*(groups or named), *headline]]
         kept, not_kept = studied.run("kept", "analyses.rejection.estimators", self.estimators or [])
-        if not groups and self.groups != []:  # a fitted section says nothing again
-            more.append("analyses.rejection: nothing to show, since no group of run.groups is run")
         chosen = {
             "groups": groups,
-            "headline_group": (headline or groups or [None])[0],
+            "headline_group": (headline or groups)[0],
             "estimators": kept or list(studied.kept),
             "tables": list(TABLES) if self.tables is None else self.tables,
             "figures": list(FIGURES) if self.figures is None else self.figures,
         }
         return self.model_copy(update=chosen), [*lines, *more, *not_kept]
+
+    def _named(self, studied: Studied) -> list[str]:
+        return [name for name in studied.groups if name in studied.known["groups"]]

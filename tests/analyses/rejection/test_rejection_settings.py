@@ -53,10 +53,11 @@ def test_the_headline_group_is_shown() -> None:
     assert (shown.groups, shown.headline_group) == (["extremes", "sci-math"], "sci-math")
 
 
-def test_without_named_groups_there_is_nothing_to_show() -> None:
+def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
-    assert config.analyses.rejection.groups == []
-    assert "analyses.rejection: nothing to show, since no group of run.groups is run" in config.left_out
+    assert config.run.analyses == ["accuracy"]
+    said = "no named group is run, and only theirs are the estimators that are kept"
+    assert config.left_out == [f"run.analyses: rejection left out, since {said}"]
 
 
 @pytest.mark.parametrize(
