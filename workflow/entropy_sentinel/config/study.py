@@ -207,9 +207,17 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     return models | judges
 
 
-def paid_judges(config: Config) -> list[str]:
-    """The judges that are run and are servers: what they cost is told."""
-    return [name for name in config.run.judges if config.judges[name].kind == "llm"]
+def paid_judges(config: Config) -> dict[str, list[str]]:
+    """The judges behind servers that the study asks: what they cost is told.
+
+    For each, the judges that are run and ask it: itself, and those that it is a part of.
+    """
+    asking: dict[str, list[str]] = {}
+    for run in config.run.judges:
+        for name in asked(run, config.judges):
+            if config.judges[name].kind == "llm":
+                asking.setdefault(name, []).append(run)
+    return asking
 
 
 def ledger(config: Config, server: str) -> str:
