@@ -16,6 +16,7 @@ STUDY = {
     "study": "kept",
     "run": {
         "models": ["given"],
+        "judges": ["math-verify"],
         "benchmarks": [*KNOWN, "traffic"],
         "groups": ["extremes"],
         "sizes": [],

@@ -27,6 +27,7 @@ def test_all_named_groups_and_kept_estimators_are_shown() -> None:
     assert shown.groups == config.run.groups
     assert (shown.headline_group, shown.accuracies) == ("extremes", [0.8, 0.9, 0.95])
     assert shown.estimators == config.estimation.keep
+    assert shown.judges == config.run.judges == ["math-verify"]
     assert config.left_out == []
 
 
@@ -63,6 +64,7 @@ def test_without_named_groups_it_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
+        ("judges", ["people"], "unknown judge in analyses.rejection.judges: 'people'; known: math-verify"),
         ("groups", ["extreme"], "unknown group in analyses.rejection.groups: 'extreme'; known: extremes, "),
         ("estimators", ["forest"], "analyses.rejection: unknown estimator in estimators: 'forest'; known: own, "),
         ("tables", ["pairs"], "analyses.rejection: unknown table 'pairs'; known: best_pairs, auarc, coverage"),

@@ -33,10 +33,11 @@ class Studied:
     def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
         """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled, groups or kept; `where` the key that the lines begin with.
+        `axis` is models, benchmarks, labelled, judges, groups or kept; `where` the key that the lines begin with.
         """
         ran = getattr(self, axis)
-        one = {"models": "model", "groups": "group", "kept": "estimator"}.get(axis, "benchmark")
+        named = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
+        one = named.get(axis, "benchmark")
         check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
         absent = [name for name in asked if name not in ran]
         reasons = {"labelled": "not run, or without references", "kept": "not in estimation.keep"}

@@ -173,4 +173,4 @@ rule rejection_report:
         "scripts/report.py"
 
 
-TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=JUDGES)
+TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=REJECTION.judges)

@@ -16,6 +16,7 @@ _Accuracy = Annotated[Number, Field(gt=0, le=1)]
 class Rejection(Analysis):
     """Which responses can be kept at a wanted accuracy; null is filled in from what is run."""
 
+    judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     groups: Names | None = Field(None, description="named training groups to show; null for all that are run")
     headline_group: str | None = Field(
         None, description="named group of the figures, of the table of coverages and of the summary; null for the first"
@@ -44,20 +45,28 @@ class Rejection(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named = self._named(studied)
-        groups, lines = studied.run("groups", "analyses.rejection.groups", self.groups or [])
-        asked = [] if self.headline_group is None else [self.headline_group]
-        headline, more = studied.run("groups", "analyses.rejection.headline_group", asked)
-        groups = [name for name in named if name in [*(groups or named), *headline]]
-        kept, not_kept = studied.run("kept", "analyses.rejection.estimators", self.estimators or [])
+        found, lines = {}, []
+        for key, axis in {
+            "judges": "judges",
+            "groups": "groups",
+            "headline_group": "groups",
+            "estimators": "kept",
+        }.items():
+            value = getattr(self, key)
+            asked = [value] if isinstance(value, str) else value or []
+            found[key], left_out = studied.run(axis, f"analyses.rejection.{key}", asked)
+            lines += left_out
+        named, headline = self._named(studied), found["headline_group"]
+        groups = [name for name in named if name in [*(found["groups"] or named), *headline]]
         chosen = {
+            "judges": found["judges"] or studied.judges,
             "groups": groups,
             "headline_group": (headline or groups)[0],
-            "estimators": kept or list(studied.kept),
+            "estimators": found["estimators"] or studied.kept,
             "tables": list(TABLES) if self.tables is None else self.tables,
             "figures": list(FIGURES) if self.figures is None else self.figures,
         }
-        return self.model_copy(update=chosen), [*lines, *more, *not_kept]
+        return self.model_copy(update=chosen), lines
 
     def _named(self, studied: Studied) -> list[str]:
         return [name for name in studied.groups if name in studied.known["groups"]]
