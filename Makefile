@@ -16,7 +16,7 @@ demo: $(INSTALLED)
 	@echo 'The whole report: results/demo/math-verify/report.html'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Less than a minute: without the tests marked `slow`.
 test-fast: $(INSTALLED)
