@@ -87,7 +87,7 @@ def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
     training, unseen = figure.axes[0].collections
     assert training.get_offsets().tolist() == [[0.8, 0.7]]
     assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
-    assert figure.axes[0].get_title() == "a\nAEE 0.200, rho - on unseen domains"
+    assert figure.axes[0].get_title() == "a\nAEE 0.200 on unseen domains"
     assert sorted(names(figure)) == ["logic", "words"]
 
 

@@ -23,6 +23,7 @@ from entropy_sentinel.analyses.accuracy import (
     tables_by_model,
     tables_of_domains,
     tables_of_medians,
+    tables_of_methods,
 )
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.tables import make_table
@@ -110,10 +111,9 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
         ["b", "0.200", "0.500", "-", "-", "-", "-", "-", "-"],
     ]
     assert "b has no results for Intermediate." in table.notes
-    undefined = [note for note in table.notes if note.startswith("rho is undefined")]
-    assert undefined == [
-        "rho is undefined, shown as - and left out of medians, in 1 of 3 results (a 1): "
-        "estimated accuracies are all equal."
+    left_out = [note for note in table.notes if note.startswith("rho is shown")]
+    assert left_out == [
+        "rho is shown as - and left out of medians in 1 of 3 results (a 1): estimated accuracies are all equal."
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
     for kind, modules, names in (
-        ("table", (tables_by_model, tables_of_domains, tables_of_medians), TABLES),
+        ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods), TABLES),
         ("figure", (figures_of_accuracies, figures_of_distributions), FIGURES),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]

@@ -48,5 +48,5 @@ class Estimator(ABC):
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """The setting that a grid search chose; None where there was none."""
+        """What was chosen on the training rows, JSON-serialisable: a grid search's setting, a method; or None."""
         return None

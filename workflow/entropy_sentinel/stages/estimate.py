@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.about import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows
@@ -65,6 +66,7 @@ def estimate(
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
         n_training_rows=pl.lit(len(training), pl.UInt32),
+        caution=pl.lit(caution(training), pl.String),
     )
     return frame.select(ESTIMATES.schema.names())
 
@@ -78,7 +80,11 @@ def training_rows(
     )
     features, labels = rows.select(FEATURES), rows["label"].to_numpy()
     return TrainingRows(
-        features, labels, settings, Choices(searches, features.to_numpy(), labels, settings) if searches else None
+        features,
+        labels,
+        settings,
+        Choices(searches, features.to_numpy(), labels, settings) if searches else None,
+        domains=rows["benchmark"],
     )
 
 

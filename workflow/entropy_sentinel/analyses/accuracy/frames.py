@@ -25,8 +25,15 @@ SWEEP = Contract(
             "1",
             nullable=True,
         ),
-        Column("rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True),
+        Column(
+            "rho",
+            pl.Float64,
+            "Spearman correlation of estimated and true over domains, of accuracies rounded to 12 decimals",
+            "1",
+            nullable=True,
+        ),
         Column("reason", pl.String, "why AEE or rho is null", nullable=True),
+        Column("method", pl.String, "the estimator that a recommendation took", nullable=True),
     ),
 )
 

@@ -1,5 +1,6 @@
 """Stage `sweep`: AEE and rho of every estimator, from the estimates of all models and training groups."""
 
+import json
 from collections.abc import Sequence
 
 import polars as pl
@@ -24,11 +25,13 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
     """
     rows = []
     for (model, group, estimator), frame in estimates.group_by("model", "group", "estimator", maintain_order=True):
+        method = json.loads(frame["hyperparameters"][0] or "{}").get("method")
         for scope in SCOPES:
             domains = frame if scope == "all" else frame.filter(pl.col("role") == "held_out")
             errors = evaluate(domains["estimated_on_labelled"].to_numpy(), domains["true_accuracy"].to_numpy())
             row = {"model": model, "group": group, "k": group.count("+") + 1, "estimator": estimator, "scope": scope}
-            rows.append(row | errors._asdict() | {"reason": _reason(errors.n_domains, errors.reason, domains)})
+            said = {"reason": _reason(errors.n_domains, errors.reason, domains), "method": method}
+            rows.append(row | errors._asdict() | said)
     return SWEEP.frame(rows)
 
 

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians
+from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods
+from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
-_MODULES = (tables_of_domains, tables_by_model, tables_of_medians)
+_MODULES = (tables_of_domains, tables_of_methods, tables_by_model, tables_of_medians)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     """The table of this name from those of `inputs` that its function names, with the study's label as last note."""
+    inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     table = call(f"table_{name}", _MODULES, inputs)
     return replace(table, notes=(*table.notes, f"Study: {label}."))
 
