@@ -35,6 +35,7 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
     table_8_simple_estimators_by_model,
 )
 from entropy_sentinel.analyses.accuracy.tables_of_domains import table_estimates
+from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -202,6 +203,51 @@ def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
         first = (tmp_path / "first" / f"table_{name}.{suffix}").read_text()
         assert first == (tmp_path / "second" / f"table_{name}.{suffix}").read_text()
     assert make_table(name, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
+
+
+def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
+    sweep = pl.concat(
+        [
+            sweep_rows([0.1, 0.2, 0.3], [1.0, 0.4, -1.0]).with_columns(n_domains=pl.Series([2, 6, 2], dtype=pl.UInt8)),
+            sweep_rows([0.1, 0.2, 0.3], [0.5, 0.6, 0.7], scope="all"),
+        ]
+    )
+    inputs = study.inputs() | {"sweep": sweep}
+    table = make_table("3_simple_estimators", inputs, LABEL)
+    # Without the two of two domains each, whose IQR would be 2.
+    assert cell(table, {"Estimator": "Default"}, "Median rho, unseen") == 0.4
+    assert cell(table, {"Estimator": "Default"}, "IQR of rho, unseen") is None
+    assert (
+        "rho is shown as - and left out of medians in 2 of 6 results (a 1, c 1): "
+        "over 2 domains; a headline takes 5, see sweep.parquet." in table.notes
+    )
+    by_model = make_table("2_by_model", inputs, LABEL)
+    assert cell(by_model, {"Model": "a"}, "Extremes: rho, unseen") is None
+    assert cell(by_model, {"Model": "b"}, "Extremes: rho, unseen") == 0.4
+
+
+def test_the_recommended_estimator_stands_beside_the_default_and_the_best_after_the_fact():
+    def results(group: str, **aee: float) -> pl.DataFrame:
+        names = {"forest": DEFAULT, "atc": "atc-max", "ppl": "baseline-ppl", "own": "recommended"}
+        parts = [sweep_rows([found], [0.9], ["a"], group, names[name]) for name, found in aee.items()]
+        method = pl.when(pl.col("estimator") == "recommended").then(pl.lit("atc-max" if group == "x" else "log-3d"))
+        return pl.concat(parts).with_columns(method=method)
+
+    sweep = pl.concat(
+        [
+            results("x", forest=0.3, atc=0.04, ppl=0.2, own=0.04),
+            results("y", forest=0.1, atc=0.10, ppl=0.01, own=0.06),
+            results("z", forest=0.2, atc=0.05, own=0.02),
+        ]
+    )
+    groups = {"mine": {"benchmarks": ["y"], "estimator": DEFAULT}, "other": {"benchmarks": ["q"], "estimator": DEFAULT}}
+    table = table_recommended(sweep, groups, DEFAULT)
+    assert table.cells() == [
+        ["a", "Mine", "1", "0.060", "0.100", "0.010", "PPL", "Log 3D"],
+        # ppl did not run for z: it cannot be the best over all three.
+        ["a", "all of size 1", "3", "0.040", "0.200", "0.050", "ATC, SE max", "Log 3D (2), ATC, SE max (1)"],
+    ]
+    assert table_recommended(sweep.clear(), groups, DEFAULT).cells() == []
 
 
 def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):

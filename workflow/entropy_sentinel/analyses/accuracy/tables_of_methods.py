@@ -27,8 +27,8 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
             if n_groups:
                 rows.append({"Model": model, "Training group": heading, "Groups": n_groups} | _row(part, default))
     return Table(
-        "AEE on unseen domains of the recommended estimator, the default, and the best one after the fact: medians over "
-        "training groups.",
+        "AEE on unseen domains of the recommended estimator, the default, and the best one after the fact: medians "
+        "over training groups.",
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
         (
             SCOPE_NOTE,
