@@ -10,6 +10,7 @@ from math_verify import parse, verify
 from math_verify.errors import TimeoutException
 
 from entropy_sentinel.judges.answers import bare, elements, is_text, last_boxed, quantity, scientific, truth
+from entropy_sentinel.judges.apart import Apart
 from entropy_sentinel.judges.judge import Case, Verdict
 
 # math-verify logs every expression that it cannot read; the verdict's reason says so already.
@@ -51,9 +52,9 @@ class MathVerifyJudge:
             return Verdict(None, answer=boxed, reason=f"comparison failed: {type(error).__name__}")
 
 
-def make(settings: Mapping[str, Any]) -> MathVerifyJudge:
+def make(settings: Mapping[str, Any]) -> Apart:
     """The judge, which has no settings."""
-    return MathVerifyJudge()
+    return Apart(__name__, MathVerifyJudge.__name__)
 
 
 def _compare(reference: str, boxed: str | None, response: str) -> Verdict:
