@@ -155,7 +155,10 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
         ),
         ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
-        ({"analyses": {"accuracy": {"tables": ["2"]}}}, "analyses.accuracy: unknown table '2'; known: estimates, 1_"),
+        (
+            {"analyses": {"accuracy": {"tables": ["2"]}}},
+            "analyses.accuracy: unknown table '2'; known: estimates, recom",
+        ),
         ({"analyses": {"rejection": {}}}, "my.yaml: analyses: unknown key 'rejection'; known keys: accuracy"),
         ({"run": {"analyses": ["rejection"]}}, "unknown name in run.analyses: 'rejection'; known: accuracy"),
         # Where what moved is now.
