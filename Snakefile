@@ -18,6 +18,7 @@ include: "workflow/common.smk"
 include: "workflow/rules/benchmark.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/label.smk"
+include: "workflow/rules/cost.smk"
 include: "workflow/rules/feature.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
@@ -51,6 +52,7 @@ rule all:
     input:
         TARGETS,
         ESTIMATORS,
+        expand(COSTS, judge=study.paid_judges(CONFIG)),
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.

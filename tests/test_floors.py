@@ -31,7 +31,7 @@ OWNERS = {
     "vllm": "engines/vllm.py",
     "datasets": "sources/rows.py",
     "huggingface_hub": "sources/hub.py",
-    "litellm": "chat/client.py",
+    "litellm": "chat/sending.py",
     "math_verify": "judges/math_verify.py",
 }
 LIGHT = {"numpy", "polars", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)

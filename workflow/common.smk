@@ -59,6 +59,7 @@ RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
+COSTS = LAYOUT.costs
 KEPT = study.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)

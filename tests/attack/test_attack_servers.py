@@ -15,7 +15,7 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm, step
 
-from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs.servers import announce_servers
 
@@ -86,7 +86,7 @@ def test_server(
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ENTROPY_SENTINEL_SERVERS", "{}")
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", PLANTED)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
     if "cache" in case:
         (tmp_path / "cache").write_text(case["cache"])
     answers = [answer(data) for data in case["answers"]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_api import completion, fake_api, ok
+from fake_api import completion, fake_api, ok, user
 
 from entropy_sentinel.chat.cache import LAYOUT, ReplyCache
 from entropy_sentinel.engines.api import LitellmEngine
@@ -60,7 +60,7 @@ def test_a_reply_that_version_0_1_paid_for_is_found(tmp_path: Path, monkeypatch:
         server = {"model": "hosted_vllm/tiny", "base_url": api.base_url}
         limits = {"concurrency": 4, "timeout_s": 20, "retries": 3}
         engine = LitellmEngine(SETTINGS | {"api": server | limits})
-        ((position, response),) = engine.answer(["What is 6 x 7?"], [42])
+        ((position, response),) = engine.answer([user("What is 6 x 7?")], [42])
     assert not api.requests
     assert (position, response.text, response.prompt_tokens) == (0, "paid for", 9)
     assert response.top_logprobs.tolist() == np.float32(reply["top_logprobs"]).tolist()

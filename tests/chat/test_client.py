@@ -5,15 +5,20 @@ import gzip
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.errors import UnusableReply
 from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = quiet_litellm
@@ -33,7 +38,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def client(api: FakeApi, model: str = "hosted_vllm/tiny", **changes: Any) -> ChatClient:
@@ -105,10 +110,46 @@ def test_an_address_where_nothing_answers_is_named_in_the_error_and_before_each_
 ) -> None:
     with fake_api(lambda *_: ok(completion())) as api:
         pass
-    told = f"{model} at {api.base_url} did not answer request 0 .* in 2 tries: no connection: Connection refused;"
+    refused = f"no connection to {urlsplit(api.base_url).netloc}: Connection refused"
+    told = f"{model} at {api.base_url} did not answer request 0 .* in 2 tries: {refused};"
     with pytest.raises(EntropySentinelError, match=told):
         answers(client(api, model, retries=1))
-    assert f"request 0 to {model} at {api.base_url}: no connection: Connection refused; again in" in caplog.text
+    assert f"request 0 to {model} at {api.base_url}: {refused}; again in" in caplog.text
+
+
+@pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])
+def test_a_redirect_to_where_nothing_answers_names_that_address_and_takes_no_key_along(model: str) -> None:
+    """Python's server answers at another address; a key that is sent there would be another's."""
+    with fake_api(lambda *_: ok(completion())) as elsewhere:
+        pass
+    moved = {"Location": f"{elsewhere.base_url}/chat/completions"}
+    told = f"at {{}} did not answer .* no connection to {urlsplit(elsewhere.base_url).netloc}: Connection refused"
+    with fake_api(lambda *_: (307, moved, {}, 0)) as api:
+        with pytest.raises(EntropySentinelError, match=told.format(api.base_url)):
+            answers(client(api, model, retries=0))
+        with fake_api(lambda *_: ok(completion("from elsewhere"))) as other:
+            moved["Location"] = f"{other.base_url.replace('127.0.0.1', 'localhost')}/chat/completions"
+            assert answers(client(api, model)) == {0: {"text": "from elsewhere", "reason": "stop"}}
+        assert other.keys == [None]
+
+
+@pytest.mark.parametrize("form", ["1", "date"])
+def test_the_pause_that_a_server_asks_for_is_for_all_requests(form: str) -> None:
+    """The second request is told to wait for a second, or until the second after next; the others wait with it."""
+
+    def reply(body: dict[str, Any], number_of_request: int) -> Any:
+        if number_of_request == 1:
+            wait = form if form == "1" else format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+            return 429, {"Retry-After": wait}, {"error": {"message": "slow down"}}, 0
+        return ok(completion(), 0.1)
+
+    with fake_api(reply) as api:
+        assert len(answers(client(api), 12)) == 12
+    # The first comes alone, then four at once, of which one is refused; the others wait until the pause is over.
+    pauses = np.diff(api.times)
+    assert len(api.times) == 13
+    assert sum(pauses > 0.8) == 1
+    assert int(np.argmax(pauses)) <= 4
 
 
 @pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from entropy_sentinel.chat.servers import announced_server
 from entropy_sentinel.config import study, weights
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import benchmark_settings, generation_settings, training_groups
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.servers import announce_servers, announced_server
+from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -69,11 +70,11 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("estimation.default", "forest-11d", "unknown configuration 'forest-11d'; known: logistic-17d"),
         ("estimation.beside", ["entropy"], "unknown estimator in beside: 'entropy'; known: logistic-17d"),
         ("estimation.folds", 1, "estimation.folds: Input should be greater than or equal to 2; it was 1"),
-        ("generation.prompt", "solve", "unknown prompt 'solve'; known: solve-step-by-step"),
+        ("generation.prompt", "solve", "unknown prompt in generation.prompt: 'solve'; known: solve-step-by-step"),
         ("generation.environment", {"HF_TOKEN": "x"}, "'HF_TOKEN' looks like a secret"),
         ("models.qwen3-4b.sampling", {"temprature": 0.7}, "models.qwen3-4b.sampling: unknown key 'temprature'; known"),
         ("limit", 0, "limit: Input should be greater than or equal to 1; it was 0"),
-        ("judges.math-verify.kind", "math", "judges.math-verify: must be a section with 'kind': math-verify or file"),
+        ("judges.math-verify.kind", "math", "judges.math-verify: must be a section with 'kind': math-verify or llm"),
         ("models.qwen3-8b.path", "somewhere", "models.qwen3-8b: needs exactly one of 'id'"),
         ("benchmarks.gsm8k.dataset", None, "benchmarks.gsm8k: needs exactly one of 'dataset'"),
         ("study", "a/b", "study: String should match pattern"),
@@ -366,9 +367,9 @@ def test_address_of_a_server_is_no_reason_to_ask_again(monkeypatch: pytest.Monke
     other = load_config(changed("models.qwen3-4b", {"api": api | {"base_url": "http://two:9000/v1", "retries": 1}}))
     assert generation_settings(one, "qwen3-4b", "gsm8k") == generation_settings(other, "qwen3-4b", "gsm8k")
     announce_servers(other)
-    assert announced_server("qwen3-4b")["base_url"] == "http://two:9000/v1"
+    assert announced_server("models.qwen3-4b.api")["base_url"] == "http://two:9000/v1"
     with pytest.raises(ConfigError, match=r"models.phi-3.5-mini.api: the server's address has not reached this job"):
-        announced_server("phi-3.5-mini")
+        announced_server("models.phi-3.5-mini.api")
     newer = load_config(changed("models.qwen3-4b", {"api": api, "revision": "b"}))
     assert generation_settings(newer, "qwen3-4b", "gsm8k") != generation_settings(one, "qwen3-4b", "gsm8k")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step
+from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
 
-from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -29,7 +29,7 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache per test, short pauses, and a key as a user would set it."""
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(ChatClient, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def engine(
@@ -56,7 +56,7 @@ def engine(
 
 
 def answers(engine: LitellmEngine, n: int = 1, first_seed: int = 0) -> dict[int, Response]:
-    given = list(engine.answer([f"question {i}" for i in range(n)], range(first_seed, first_seed + n)))
+    given = list(engine.answer([user(f"question {i}") for i in range(n)], range(first_seed, first_seed + n)))
     assert len({position for position, _ in given}) == len(given)
     return dict(given)
 
@@ -76,7 +76,7 @@ def test_each_position_gets_its_own_answer_in_whatever_order_they_come() -> None
         return ok(completion(body["messages"][0]["content"]), delay_s=0.02 * (7 - number % 8))
 
     with fake_api(reply) as api:
-        given = list(engine(api, concurrency=8).answer([f"question {i}" for i in range(17)], range(100, 117)))
+        given = list(engine(api, concurrency=8).answer([user(f"question {i}") for i in range(17)], range(100, 117)))
     assert [position for position, _ in given] != list(range(17))
     assert {position: response.text for position, response in given} == {i: f"question {i}" for i in range(17)}
     assert {body["messages"][0]["content"]: body["seed"] for body in api.requests} == {
@@ -132,7 +132,7 @@ def test_after_a_failure_what_is_under_way_is_given_and_kept(tmp_path: Path) -> 
         fake_api(reply) as api,
         pytest.raises(EntropySentinelError, match="did not answer request 2"),
     ):
-        given.extend(engine(api, concurrency=4).answer(["q"] * 40, range(40)))
+        given.extend(engine(api, concurrency=4).answer([user("q")] * 40, range(40)))
     assert {0, 1, 3, 4} <= {position for position, _ in given}
     assert len(api.requests) < 12
     assert len(cached(tmp_path)) == len(given)
@@ -329,7 +329,7 @@ def test_a_question_that_is_too_long_is_a_response_without_text_that_says_why() 
 
 def test_no_more_is_sent_after_the_caller_has_gone() -> None:
     with fake_api(lambda *_: ok(completion(), delay_s=0.02)) as api:
-        coming = engine(api, concurrency=2).answer(["q"] * 50, range(50))
+        coming = engine(api, concurrency=2).answer([user("q")] * 50, range(50))
         next(coming)
         next(coming)
         coming.close()

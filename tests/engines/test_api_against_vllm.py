@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from fake_api import quiet_litellm
+from fake_api import quiet_litellm, user
 
+from entropy_sentinel.chat.servers import announced_server
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.engines.api import LitellmEngine
@@ -28,7 +29,7 @@ from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import scan_traces
-from entropy_sentinel.jobs.servers import announce_servers, announced_server
+from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
@@ -166,8 +167,10 @@ def test_a_question_that_is_too_long_is_refused_alone(
         config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
         settings = generation_settings(config, MODEL, BENCHMARK)
         announce_servers(config)
-    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(MODEL)})
-    given = dict(engine.answer(["What is 7 + 5?", "word " * 20_000, "What is 7 + 6?"], [1, 2, 3]))
+    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
+    given = dict(
+        engine.answer([user(text) for text in ("What is 7 + 5?", "word " * 20_000, "What is 7 + 6?")], [1, 2, 3])
+    )
     assert given[1].finish_reason.startswith("refused: This model's maximum context length is ")
     assert (given[1].text, len(given[1].token_logprobs)) == ("", 0)
     assert all(len(given[i].token_logprobs) and given[i].finish_reason in ("stop", "length") for i in (0, 2))

@@ -58,7 +58,7 @@ def answers(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def expected(folder: Path, answers: dict[str, Any]) -> list[dict[str, Any]]:
     """Log-softmax of the logits of Transformers on the prompts and the sampled tokens."""
-    messages = [PROMPTS["solve-step-by-step"].render(question) for question in QUESTIONS]
+    messages = [PROMPTS["solve-step-by-step"].render(question=question)[0]["content"] for question in QUESTIONS]
     (folder / "in.json").write_text(
         json.dumps([str(folder / "model"), messages, [answer["token_ids"] for answer in answers["base"]]])
     )

@@ -62,7 +62,7 @@ def main(folder: Path) -> None:
     }
     engine = VllmEngine(settings, 1)
     prompt = PROMPTS["solve-step-by-step"]
-    messages, seeds = [prompt.render(question) for question in QUESTIONS], list(range(len(QUESTIONS)))
+    messages, seeds = [prompt.render(question=question) for question in QUESTIONS], list(range(len(QUESTIONS)))
     found = {}
     for name, changes in {
         "lora": {},
@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
             for i in range(len(messages))
         ]
     # One that is longer than the model's context, among others.
-    asked = list(engine.answer([messages[0], "1 + 1 = 2. " * 2000, messages[1]], seeds[:3]))
+    asked = list(engine.answer([messages[0], prompt.render(question="1 + 1 = 2. " * 2000), messages[1]], seeds[:3]))
     found["overlong"] = [(position, vars(one)["finish_reason"], one.text) for position, one in asked]
     (folder / "answers.json").write_text(json.dumps({"provenance": engine.provenance, **found}))
 

@@ -66,6 +66,11 @@ def step(token: str = "a", logprob: float = -0.5, top: list[float] | None = None
     return {"token": token, "bytes": [97], "logprob": logprob, "top_logprobs": entries}
 
 
+def user(text: str) -> list[dict[str, str]]:
+    """A chat of one user message."""
+    return [{"role": "user", "content": text}]
+
+
 def ok(body: Any, delay_s: float = 0.0) -> Answer:
     return 200, {}, body, delay_s
 

@@ -268,7 +268,7 @@ def test_trace_starts_after_the_last_end_of_thinking() -> None:
 
 
 def test_prompt_is_the_papers_to_the_letter() -> None:
-    assert PROMPTS["solve-step-by-step"].render("What is {x}?") == (
+    assert PROMPTS["solve-step-by-step"].render(question="What is {x}?")[0]["content"] == (
         "Solve the following problem step by step, then provide the final numerical answer.\n\n"
         "Question: What is {x}?\n\nSolution:"
     )

@@ -1,5 +1,6 @@
 """The stage that labels: what a judge is shown."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Verdict
+from entropy_sentinel.stages import label as stages_label
 from entropy_sentinel.stages.label import label, write_labels
 
 
@@ -28,7 +30,7 @@ def test_every_response_that_did_not_stop_by_itself_is_truncated() -> None:
     items = pl.DataFrame({"item_id": ["a-00000"], "question": ["2 + 2?"], "reference": ["4"]})
     responses = pl.DataFrame({"item_id": "a-00000", "sample": range(4), "text": "four", "finish_reason": reasons})
     judge = Recorder()
-    frame = label(items, responses, judge)
+    frame, _ = label(items, responses, judge)
     assert [case.truncated for case in judge.cases] == [False, True, True, True]
     assert frame["reason"].to_list() == ["no opinion"] * 4
 
@@ -38,7 +40,8 @@ def test_a_judge_is_shown_what_has_a_reference() -> None:
     items = pl.DataFrame({"item_id": ["a", "b", "c"], "question": ["1?", "2?", "3?"], "reference": [None, "2", "3"]})
     responses = pl.DataFrame({"item_id": ["b", "a", "c", "c"], "sample": [0, 0, 0, 1], "text": ["B", "A", "C", "D"]})
     judge = Recorder()
-    frame = LABELS.check(label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge))
+    frame, exchanges = label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge)
+    assert (LABELS.check(frame) is frame, exchanges) == (True, [])
     assert [(case.response, case.reference) for case in judge.cases] == [("B", "2"), ("C", "3"), ("D", "3")]
     assert frame.select("item_id", "sample", "label", "reason").rows() == [
         ("b", 0, None, "no opinion"),
@@ -84,3 +87,29 @@ def test_labels_made_elsewhere_need_no_reference(tmp_path: Path) -> None:
     pl.DataFrame({"item_id": ["a-00000"], "label": [True]}).write_parquet(given)
     write_labels(items, generations, {"kind": "file"}, str(output), given)
     assert LABELS.read(output, ["label", "reason"]).rows() == [(True, None), (None, "no label in the file")]
+
+
+class Unsure:
+    """A judge that reads a verdict in no reply, or in all."""
+
+    version = "unsure 1"
+
+    def __init__(self, label: bool | None) -> None:
+        self.label = label
+
+    def judge(self, cases):
+        assert {(case.model, case.benchmark) for case in cases} == {("m", "a")}
+        said = {"messages": [{"role": "user", "content": "?"}], "reply": "perhaps"}
+        return [Verdict(self.label, reason="no judgement", exchange=None if self.label else said) for _ in cases]
+
+
+def test_exchanges_without_a_label_lie_beside_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items, generations = write_inputs(tmp_path, ["4", None, "5"])
+    GENERATIONS.write(GENERATIONS.read(generations), generations, {"model": "m", "benchmark": "a"})
+    output, beside = tmp_path / "labels.parquet", tmp_path / "labels.unreadable.jsonl"
+    for judge, ids in ((Unsure(None), ["a-00000", "a-00002"]), (Unsure(True), [])):
+        monkeypatch.setattr(stages_label, "make_judge", lambda settings, judge=judge: judge)
+        write_labels(items, generations, {"kind": "llm"}, str(output))
+        kept = [json.loads(line) for line in beside.read_text().splitlines()] if beside.exists() else []
+        assert [one["item_id"] for one in kept] == ids
+        assert all(one["reply"] == "perhaps" and one["sample"] == 0 for one in kept)

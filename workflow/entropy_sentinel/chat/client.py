@@ -1,10 +1,5 @@
-"""The client of chat models behind APIs, for engines and judges. The only module that imports litellm.
+"""The client of chat models behind APIs, for engines and judges: many requests at a time, each reply kept."""
 
-Keys come from the environment, where LiteLLM looks for them; they are no part of a request as it is kept here.
-"""
-
-import logging
-import os
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,16 +8,15 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import tenacity
 from anyio.from_thread import start_blocking_portal
 
 from entropy_sentinel.chat.cache import ReplyCache
-from entropy_sentinel.chat.errors import UnusableReply, brief, made_of_a_reply, may_pass, retry_after_s, said
+from entropy_sentinel.chat.errors import UnusableReply, said
+from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.sending import Sender, Stopped
 from entropy_sentinel.chat.text import storable
 from entropy_sentinel.frames.errors import EntropySentinelError
-
-log = logging.getLogger(__name__)
 
 # So many prompts too long, and not one answered: the limit on tokens is what is wrong, not the prompts.
 FIRST_REFUSALS = 10
@@ -32,6 +26,7 @@ FIRST_REFUSALS = 10
 class _Round:
     """What the requests of one call of `ask` share."""
 
+    account: str
     keep: Callable[[Reply], Any]
     shows_enough: Callable[[Any], bool]
     places: anyio.Semaphore
@@ -41,11 +36,9 @@ class _Round:
 class ChatClient:
     """Asks one model, many requests at a time; what was paid for is kept and never asked for again.
 
-    `counts` has `answered` (replies of the server), `cached` (replies from disk) and `refused`. Rates, prices and a
-    budget belong into `_send`, the one place where a request leaves.
+    `counts` has `answered` (replies of the server), `cached` (replies from disk) and `refused`. `ledger` has what was
+    spent and the pace, which all processes with the same file share.
     """
-
-    FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
     def __init__(
         self,
@@ -57,33 +50,28 @@ class ChatClient:
         timeout_s: float,
         retries: int,
         identity: Mapping[str, Any],
+        ledger: str | None = None,
+        **terms: float | None,
     ) -> None:
         """Prepare for a model under LiteLLM's name for it; sends nothing yet.
 
         `name` is what errors begin with, the key in the config. `base_url` None is the provider's own address.
         `timeout_s` is for one whole reply, `retries` for what failed by chance. `identity` belongs to every request
         as the cache knows it, beside what is sent: the version of the model, and what the caller keeps of a reply.
+        `ledger` is the file of the ledger, None for one of this process alone; `terms` are those of `Terms`.
         """
-        self.name, self.model, self.base_url = name, model, base_url
-        self.concurrency, self.timeout_s, self.retries = concurrency, timeout_s, retries
+        self.name, self.model, self.concurrency = name, model, concurrency
         self.counts: Counter[str] = Counter()
-        self._identity, self._cache = identity, ReplyCache()
+        self._identity, self._cache, self.ledger = identity, ReplyCache(), Ledger(ledger, Terms(**terms))
+        self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger)
         self._server_is_known, self._cache_is_known, self._too_long = False, False, 0
-        # Without it the import fetches a table of prices.
-        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-        import litellm
-
-        litellm.telemetry, litellm.suppress_debug_info = False, True
-        # They tell every request, some with its headers.
-        for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
-            logging.getLogger(noisy).setLevel(logging.CRITICAL)
-        self._litellm = litellm
 
     def ask(
         self,
         requests: Sequence[Mapping[str, Any]],
         keep: Callable[[Reply], Any],
         shows_enough: Callable[[Any], bool] = lambda kept: True,
+        account: str = "",
     ) -> Iterator[tuple[int, Any]]:
         """Ask all `requests`: (position in `requests`, what is kept of the reply or a Refusal), as they are done.
 
@@ -91,13 +79,15 @@ class ChatClient:
         reply, which the cache holds, and raises UnusableReply where it cannot, or the error that ends everything.
         Nothing but one request at a time is sent until a reply `shows_enough` of the server. After a failure no more
         is sent, what is under way is still given, and then the error is raised: EntropySentinelError for a request
-        that failed for good, a reply of no use, or a cache that cannot be written.
+        that failed for good, a reply of no use, a cache that cannot be written, or a budget without room for the next
+        request. `account` is whose calls they are in the ledger.
         """
         waiting, running = deque(enumerate(requests)), dict[Future, int]()
         failure: BaseException | None = None
+        cached_before = self.counts["cached"]
         with start_blocking_portal() as portal:
             stop = portal.call(anyio.Event)
-            turn = _Round(keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
+            turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
                 while waiting or running:
                     # Twice as many as are sent at a time: the next are at hand while the caller is busy.
@@ -116,7 +106,8 @@ class ChatClient:
             finally:
                 portal.call(stop.set)
                 wait(running)
-                portal.call(self._close)
+                portal.call(self._sender.close)
+                self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure
 
@@ -129,6 +120,8 @@ class ChatClient:
                 return None, None
             try:
                 return await self._kept(position, request, turn)
+            except Stopped:
+                return None, None
             except Exception as error:
                 return None, error
 
@@ -143,23 +136,30 @@ class ChatClient:
         if not self._cache_is_known:
             await anyio.to_thread.run_sync(self._cache.check_writable)
             self._cache_is_known = True
-        reply = await self._send(position, request, identity, turn.stop)
-        if isinstance(reply, Refusal):
-            return reply, self._too_many_refusals(reply)
-        self.counts["answered"] += 1
-        return await anyio.to_thread.run_sync(self._store, position, identity, reply, turn)
+        try:
+            sent = await self._sender.send(position, request, turn.account, turn.stop)
+        except UnusableReply as error:
+            raise self._unusable(position, identity, error) from None
+        if isinstance(sent, Refusal):
+            return sent, self._too_many_refusals(sent)
+        try:
+            return await anyio.to_thread.run_sync(self._store, position, identity, sent.reply, turn)
+        finally:
+            await self._sender.settle(sent)
 
     def _store(
         self, position: int, identity: Mapping[str, Any], reply: Reply, turn: _Round
     ) -> tuple[Any, BaseException | None]:
         """Keep what the caller needs of a reply; runs in a thread, since a long trace takes a while."""
+        raw = reply.raw or str(reply.parsed)
         try:
             kept = storable(turn.keep(reply))
         except UnusableReply as error:
-            raise self._unusable(position, identity, reply.raw or str(reply.parsed), str(error)) from None
+            raise self._unusable(position, identity, UnusableReply(str(error), raw)) from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             reason = f"it has not the form of a chat completion: {said(error)}"
-            raise self._unusable(position, identity, reply.raw or str(reply.parsed), reason) from None
+            raise self._unusable(position, identity, UnusableReply(reason, raw)) from None
+        self.counts["answered"] += 1
         self._server_is_known = self._server_is_known or turn.shows_enough(kept)
         try:
             self._cache.put(identity, kept)
@@ -167,77 +167,13 @@ class ChatClient:
             return kept, error
         return kept, None
 
-    async def _send(
-        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], stop: anyio.Event
-    ) -> Reply | Refusal:
-        """The server's reply or refusal. What failed by chance is tried again, until `stop`."""
-        raw: list[str] = []
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
-            stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(stop),
-            wait=self._pause,
-            sleep=lambda seconds: _sleep(seconds, stop),
-            before_sleep=lambda state: log.warning(
-                "request %d to %s: %s; again in %.0f s",
-                *(position, self._address(), brief(state.outcome.exception()), state.next_action.sleep),
-            ),
-            reraise=True,
-        )
-        try:
-            return await retrying(self._send_once, request, raw)
-        # These are of one request. All other errors with 400, 401 and 404 would come for every request.
-        except self._litellm.ContextWindowExceededError as error:
-            return Refusal(said(error), too_long=True)
-        except self._litellm.ContentPolicyViolationError as error:
-            return Refusal(said(error))
-        except Exception as error:
-            if made_of_a_reply(error, _last(raw)):
-                raise self._unusable(position, identity, _last(raw) or str(error), said(error)) from None
-            tries = retrying.statistics["attempt_number"]
-            # Nothing is chained: exceptions of clients carry requests, and those carry keys.
-            raise EntropySentinelError(
-                f"{self.name}: {self._address()} did not answer request {position} (from 0) in {tries} "
-                f"{'try' if tries == 1 else 'tries'}: {brief(error)}; a restart goes on from what was answered"
-            ) from None
-
-    async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> Reply:
-        """One try; `raw` gets the text of the reply, where one comes."""
-
-        def look(details: Mapping[str, Any]) -> None:
-            text = details.get("original_response")
-            if details.get("log_event_type") == "post_api_call" and isinstance(text, str):
-                raw.append(text)
-
-        raw.clear()
-        # Over the whole reply: LiteLLM's own time-out starts again with every byte.
-        with anyio.move_on_after(self.timeout_s):
-            parsed = await self._litellm.acompletion(
-                model=self.model,
-                base_url=self.base_url,
-                **request,
-                timeout=self.timeout_s,
-                # Tried again here only: the retries of LiteLLM and of the client below it would multiply ours.
-                max_retries=0,
-                num_retries=0,
-                logger_fn=look,
-            )
-            return Reply(parsed, _last(raw))
-        raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
-
-    def _pause(self, state: tenacity.RetryCallState) -> float:
-        """Seconds before the next try: doubled each time, with jitter; longer where the server says so."""
-        growing = tenacity.wait_exponential_jitter(
-            multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
-        )
-        return max(growing(state), min(retry_after_s(state.outcome.exception()), self.timeout_s))
-
-    def _unusable(self, position: int, identity: Mapping[str, Any], raw: str, reason: str) -> EntropySentinelError:
+    def _unusable(self, position: int, identity: Mapping[str, Any], reply: UnusableReply) -> EntropySentinelError:
         """Put a reply of no use aside; the error that tells where."""
         self.counts["answered"] += 1
-        path = self._cache.put_aside(identity, storable(raw), reason)
+        path = self._cache.put_aside(identity, storable(reply.raw), str(reply))
         return EntropySentinelError(
-            f"{self.name}: {self._address()} gave a reply to request {position} (from 0) that cannot be used: "
-            f"{reason}; it lies in {path}; a restart asks again"
+            f"{self.name}: {self._sender.address} gave a reply to request {position} (from 0) that cannot be used: "
+            f"{reply}; it lies in {path}; a restart asks again"
         )
 
     def _too_many_refusals(self, refusal: Refusal) -> EntropySentinelError | None:
@@ -247,24 +183,6 @@ class ChatClient:
         if self.counts["answered"] or self.counts["cached"] or self._too_long < FIRST_REFUSALS:
             return None
         return EntropySentinelError(
-            f"{self.name}: {self._address()} refused {FIRST_REFUSALS} requests as too long and answered none: "
+            f"{self.name}: {self._sender.address} refused {FIRST_REFUSALS} requests as too long and answered none: "
             f"{refusal.reason}; ask for fewer tokens, or serve the model with a longer context"
         )
-
-    def _address(self) -> str:
-        return f"{self.model} at {self.base_url}" if self.base_url else self.model
-
-    async def _close(self) -> None:
-        """Close LiteLLM's connections, which belong to the event loop of one round."""
-        await self._litellm.close_litellm_async_clients()
-        self._litellm.in_memory_llm_clients_cache.flush_cache()
-
-
-async def _sleep(seconds: float, stop: anyio.Event) -> None:
-    """Sleep, and wake at `stop`."""
-    with anyio.move_on_after(seconds):
-        await stop.wait()
-
-
-def _last(raw: Sequence[str]) -> str | None:
-    return raw[-1] if raw else None

@@ -4,6 +4,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from entropy_sentinel.chat.text import masked
 
@@ -14,7 +16,11 @@ _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
 
 
 class UnusableReply(Exception):
-    """A reply came, was paid for, and cannot be used; the message says what is wrong with it."""
+    """A reply came, was paid for, and cannot be used; the message says what is wrong with it, `raw` is its text."""
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
 
 
 def may_pass(error: BaseException) -> bool:
@@ -41,11 +47,25 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
         return True
 
 
+def costs_nothing(error: BaseException) -> bool:
+    """Whether no provider charges for a request that failed so: no server was reached, or it answered with an error.
+
+    After a time-out or a connection that was cut, the server may have done its work.
+    """
+    free = ("ConnectError", "ConnectTimeout", "HTTPStatusError")  # of httpx, on which all of LiteLLM's clients stand
+    return any(type(cause).__name__ in free for cause in _chain(error))
+
+
 def retry_after_s(error: BaseException) -> float:
-    """The seconds that the server asks to wait, 0 where it says nothing or gives a date."""
+    """The seconds that the server asks to wait, also where it says until when; 0 where it says nothing."""
     headers = getattr(error, "litellm_response_headers", None) or {}
     value = headers.get("retry-after", "")
-    return float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else 0.0
+    if re.fullmatch(r"\d+(\.\d+)?", value):
+        return float(value)
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return 0.0
 
 
 def brief(error: BaseException) -> str:
@@ -53,7 +73,8 @@ def brief(error: BaseException) -> str:
     for cause in _chain(error):
         # LiteLLM calls a server that is not there an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
-            return f"no connection: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
+            to = f" to {cause.host}:{cause.port}" if getattr(cause, "host", None) else ""
+            return f"no connection{to}: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__} {status or ''}".strip() + f": {said(error)}"
 

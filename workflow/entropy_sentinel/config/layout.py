@@ -12,6 +12,7 @@ STAGE_FOLDERS = (
     "scores",
     "revisions",
     "prefetch",
+    "spending",
 )
 
 
@@ -31,6 +32,8 @@ class Layout:
         self.estimates = f"{self.results}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
         self.estimator = f"{self.results}/estimators/{{judge}}/{{model}}/{{name}}/{{estimator}}.estimator"
         self.scores = f"{self.results}/scores/{{judge}}/{{model}}/{{name}}.parquet"
+        self.spending = f"{self.results}/spending/{{server}}.sqlite"
+        self.costs = f"{self.results}/{{judge}}/costs.csv"
         self.sweep = f"{self.results}/{{judge}}/sweep.parquet"
         self.auroc = f"{self.results}/{{judge}}/auroc.parquet"
         self.domains = f"{self.results}/{{judge}}/domains.parquet"

@@ -6,11 +6,14 @@ from typing import ClassVar
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.analyses.settings import sections
+from entropy_sentinel.chat.settings import Prompt, check_placeholders
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Rates, Run
+from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.settings import AnyModel, Generation
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
+from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge
 from entropy_sentinel.sources.settings import Benchmark
 
@@ -41,6 +44,7 @@ class Config(Settings):
     benchmarks: dict[Name, Benchmark]
     judges: dict[Name, AnyJudge]
     groups: dict[Name, Group] = {}
+    prompts: dict[Name, Prompt] = Field({}, description="prompts beside those of the catalogues, by name")
 
     _left_out: list[str] = PrivateAttr(default_factory=list)
 
@@ -57,6 +61,32 @@ class Config(Settings):
         """
         brought = all(self.judges[name].kind == "file" for name in self.run.judges)
         return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+
+    @property
+    def generation_prompts(self) -> dict[str, Prompt]:
+        """The prompts that models can be asked with, by name."""
+        return GENERATION_PROMPTS | self.prompts
+
+    @property
+    def judge_prompts(self) -> dict[str, Prompt]:
+        """The prompts that judges can be asked with, by name."""
+        return JUDGE_PROMPTS | self.prompts
+
+    @model_validator(mode="after")
+    def _prompts_fit(self) -> "Config":
+        for name in self.prompts:
+            if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
+                raise ValueError(f"prompts.{name}: this prompt is there already; choose another name")
+        key, name = "generation.prompt", self.generation.prompt
+        check_names(f"prompt in {key}:", [name], self.generation_prompts)
+        check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question"])
+        for judge, settings in self.judges.items():
+            if settings.kind == "llm":
+                key, name = f"judges.{judge}.prompt", settings.prompt
+                check_names(f"prompt in {key}:", [name], self.judge_prompts)
+                prompt = self.judge_prompts[name]
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
+        return self
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":

@@ -54,7 +54,10 @@ class Rates(Settings):
     tokens_per_s: Number = Field(2500, ge=1e-3, le=1e9, description="speed of one generate job")
     engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
-    judge_usd_per_response: Number = Field(0, ge=0, le=1e9, description="price of one label")
+    judge_usd_per_response: Number = Field(
+        0, ge=0, le=1e9, description="price of one label, where its judge has no prices of its own"
+    )
+    tokens_per_judgement: Number = Field(300, gt=0, le=1e9, description="mean length of a judge's reply, tokens")
     estimate_cpu_s: Number = Field(
         100, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
     )

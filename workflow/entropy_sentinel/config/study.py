@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
@@ -97,8 +98,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
     return {
         **job,
         **_origin(settings),
-        "prompt": shared.prompt,
-        "prompt_version": PROMPTS[shared.prompt].version,
+        **_prompt(config),
         "samples": shared.samples,
         "sampling": shared.sampling.model_dump() | settings.sampling,
         "top_k": TOP_K,
@@ -109,6 +109,14 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
         "keep_top_token_ids": shared.keep_top_token_ids,
         "environment": shared.environment,
     }
+
+
+def _prompt(config: Config) -> dict[str, Any]:
+    """What models are asked with; a prompt of the config's own goes to the jobs as its text."""
+    name = config.generation.prompt
+    prompt = config.generation_prompts[name]
+    settings = {"prompt": name, "prompt_version": prompt.version}
+    return settings if name in PROMPTS else settings | {"messages": prompt.chat}
 
 
 def _loading(model: AnyModel) -> dict[str, Any]:
@@ -154,7 +162,42 @@ def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str |
 
 def judge_settings(config: Config, judge: str) -> dict[str, Any]:
     """What the labels of a judge depend on."""
-    return {"version": LABEL_VERSION, "judge": judge, **config.judges[judge].model_dump(exclude_none=True)}
+    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
+    if settings.kind != "llm":
+        return job | settings.model_dump(exclude_none=True)
+    prompt = config.judge_prompts[settings.prompt]
+    # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+    asked = settings.model_dump(include=settings.ASKED)
+    return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+
+
+def server_settings(config: Config) -> dict[str, dict[str, Any]]:
+    """Addresses and limits of the servers of models and judges, by their keys in the config.
+
+    No result depends on them.
+    """
+    models = {
+        f"models.{name}.api": model.api.model_dump(exclude={"model"}) | {"ledger": ledger(config, f"models.{name}")}
+        for name, model in config.models.items()
+        if model.kind == "api"
+    }
+    judges = {
+        f"judges.{name}": judge.model_dump(exclude={"kind", *judge.ASKED})
+        | {"ledger": ledger(config, f"judges.{name}")}
+        for name, judge in config.judges.items()
+        if judge.kind == "llm"
+    }
+    return models | judges
+
+
+def paid_judges(config: Config) -> list[str]:
+    """The judges that are run and are servers: what they cost is told."""
+    return [name for name in config.run.judges if config.judges[name].kind == "llm"]
+
+
+def ledger(config: Config, server: str) -> str:
+    """The file of what the study's calls to a server have cost; `server` is `models.NAME` or `judges.NAME`."""
+    return Layout(config.study).spending.format(server=server)
 
 
 def estimation_seed(config: Config) -> int:

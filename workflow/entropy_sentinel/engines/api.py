@@ -13,20 +13,20 @@ import numpy as np
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import masked
-from entropy_sentinel.engines.engine import Response, refused
+from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
 from entropy_sentinel.engines.vllm import trace_start
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 
 class LitellmEngine:
-    """A chat model behind an API that returns log-probabilities; answers chats of one user message.
+    """A chat model behind an API that returns log-probabilities; answers chats.
 
     What an API leaves open, and what is done here:
 
     - No server says whether its log-probabilities are those before or after temperature. `LOGPROBS_MODE` is assumed:
       vLLM's default since V1, and OpenAI's distribution of the model.
-    - The rendered prompt is not visible. `prompt_hash` is over the message and the variables of the chat template.
+    - The rendered prompt is not visible. `prompt_hash` is over the messages and the variables of the chat template.
     - Token ids are not returned; `token_ids` and `top_token_ids` are None.
     - Where the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
       the steps whose sampled token is the least likely of the 20 returned: those, and the steps at which it really
@@ -53,20 +53,22 @@ class LitellmEngine:
             "logprobs_mode": self.LOGPROBS_MODE,
         }
 
-    def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        """Answer each message with its own seed: (position in `messages`, response), in the order they are done.
+    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
 
         Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An
         empty reply does not show whether it returns any.
         """
-        requests = [self._request(message, seed) for message, seed in zip(messages, seeds, strict=True)]
-        with closing(self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]))) as replies:
+        requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
+        account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
+        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account)
+        with closing(asked) as replies:
             for position, reply in replies:
-                yield position, self._response(messages[position], reply)
+                yield position, self._response(chats[position], reply)
 
-    def _request(self, message: str, seed: int) -> dict[str, Any]:
+    def _request(self, chat: Chat, seed: int) -> dict[str, Any]:
         request = {
-            "messages": [{"role": "user", "content": message}],
+            "messages": [dict(message) for message in chat],
             "seed": seed,
             "logprobs": True,
             "top_logprobs": TOP_K,
@@ -100,8 +102,8 @@ class LitellmEngine:
             "top_logprobs": [[entry.logprob for entry in step.top_logprobs] for step in steps],
         }
 
-    def _response(self, message: str, reply: Mapping[str, Any] | Refusal) -> Response:
-        prompt = json.dumps([message, self._settings["chat_template_kwargs"]], sort_keys=True)
+    def _response(self, chat: Chat, reply: Mapping[str, Any] | Refusal) -> Response:
+        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         prompt_hash = hashlib.sha256(prompt.encode()).hexdigest()[:16]
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)

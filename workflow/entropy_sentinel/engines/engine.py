@@ -1,12 +1,20 @@
 """What an engine is and gives: the interface that vLLM in this process and a server behind an API share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from entropy_sentinel.frames.generation import REFUSED, TOP_K
+
+Chat = Sequence[Mapping[str, str]]
+
+
+def spoken(chat: Chat) -> str | list[dict[str, str]]:
+    """A chat as it is hashed: of a user's message alone the text."""
+    alone = len(chat) == 1 and chat[0]["role"] == "user"
+    return chat[0]["content"] if alone else [dict(message) for message in chat]
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,15 @@ def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
 
 
 class Engine(Protocol):
-    """What answers user messages. `provenance` says which engine it is and what kind of log-probabilities it gives."""
+    """What answers chats, lists of messages with role and content.
+
+    `provenance` says which engine it is and what kind of log-probabilities it gives.
+    """
 
     provenance: dict[str, Any]
 
-    def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        """Answer each message with its own seed: (position in `messages`, response), in the order they are done.
+    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
 
         A request that the engine refuses for its own sake has a response, too: `refused`.
         """

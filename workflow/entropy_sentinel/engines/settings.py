@@ -4,14 +4,13 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
+from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.config.settings import Rates
-from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Number, Revision, Settings, Text, Whole, check_names
+from entropy_sentinel.frames.sections import Free, Number, Revision, Settings, Text, Whole
 
 # Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
@@ -77,7 +76,7 @@ class Sampling(Settings):
 class Generation(Settings):
     """How responses are generated; the same for all models unless a model says otherwise."""
 
-    prompt: str = Field("solve-step-by-step", description="name of the prompt, see engines/catalogue.py")
+    prompt: str = Field("solve-step-by-step", description="name of the prompt, of engines/catalogue.py or `prompts`")
     # Responses of an item are numbered from 0 in a column of 16 bits.
     samples: Whole = Field(1, ge=1, le=2**16, description="responses per item")
     sampling: Sampling = Sampling()
@@ -90,41 +89,13 @@ class Generation(Settings):
 
     @model_validator(mode="after")
     def _known(self) -> "Generation":
-        check_names("prompt", [self.prompt], PROMPTS)
         refuse_secrets("environment", self.environment)
         refuse_secrets("engine_args", self.engine_args)
         return self
 
 
-class Api(Settings):
+class Api(Server):
     """A server behind an API that returns log-probabilities, called through LiteLLM."""
-
-    model: Text = Field(description="LiteLLM's name of the model: `openai/gpt-4o`, `hosted_vllm/name`")
-    base_url: Text | None = Field(None, description="address of the server; null for the provider's own")
-    concurrency: Whole = Field(16, ge=1, le=1024, description="requests at a time")
-    timeout_s: Number = Field(300, gt=0, le=86_400, description="longest wait for one reply, seconds")
-    retries: Whole = Field(
-        6, ge=0, le=100, description="further tries after 429, 5xx and time-outs, with growing pauses"
-    )
-
-    # Over the whole section: the message about a field would show its value.
-    @model_validator(mode="after")
-    def _address_holds_no_secret(self) -> "Api":
-        if self.base_url is None:
-            return self
-        try:
-            address = urlsplit(self.base_url)
-            whole = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-        except ValueError:
-            whole = False
-        if not whole:
-            raise ValueError("base_url must be an address such as http://localhost:8000/v1")
-        if "@" in address.netloc or address.query:
-            raise ValueError(
-                "base_url must be an address without user, password and query, since it is written into trace files; "
-                "put the key into the provider's environment variable"
-            )
-        return self
 
 
 class Model(Settings):

@@ -4,6 +4,7 @@ The same code serves a GPU machine and a CPU build of vLLM; only the engine's ar
 """
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.engine import Response, refused
+from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -20,7 +21,7 @@ LONGEST_REASON = 300
 
 
 class VllmEngine:
-    """A loaded model that answers chats of one user message."""
+    """A loaded model that answers chats."""
 
     def __init__(self, settings: Mapping[str, Any], threads: int) -> None:
         """Load the model of `config.study.generation_settings` on `threads` CPU cores; takes seconds to minutes.
@@ -52,23 +53,23 @@ class VllmEngine:
         }
         self._thinking_end = self._token_id(settings["trace_after"])
 
-    def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
-        """Answer each message with its own seed: (position in `messages`, response), in the order they are done.
+    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
 
         One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
         """
         positions = {}
-        for position, (message, seed) in enumerate(zip(messages, seeds, strict=True)):
+        for position, (chat, seed) in enumerate(zip(chats, seeds, strict=True)):
             try:
-                positions[self._enqueue(message, seed)] = position
+                positions[self._enqueue(chat, seed)] = position
             except (self._vllm.exceptions.VLLMClientError, ValueError) as error:
-                yield position, refused(str(error)[:LONGEST_REASON], _hash(message.encode()))
+                yield position, refused(str(error)[:LONGEST_REASON], _hash(_bytes(chat)))
         while self._engine.llm_engine.has_unfinished_requests():
             for output in self._engine.llm_engine.step():
                 if output.finished:
                     yield positions[output.request_id], self._response(output)
 
-    def _enqueue(self, message: str, seed: int) -> str:
+    def _enqueue(self, chat: Chat, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""
         sampling = self._vllm.SamplingParams(
             **self._settings["sampling"],
@@ -79,7 +80,7 @@ class VllmEngine:
             output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
         )
         (request,) = self._engine.enqueue_chat(
-            [{"role": "user", "content": message}],
+            [dict(message) for message in chat],
             sampling,
             use_tqdm=False,
             lora_request=self._lora(),
@@ -133,6 +134,11 @@ class VllmEngine:
             token_ids=token_ids,
             top_token_ids=ids,
         )
+
+
+def _bytes(chat: Chat) -> bytes:
+    text = spoken(chat)
+    return (text if isinstance(text, str) else json.dumps(text)).encode()
 
 
 def _hash(prompt: bytes) -> str:

@@ -1,8 +1,8 @@
 """What a judge is: it is shown cases, and gives a verdict on each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -13,6 +13,9 @@ class Case:
     response: str
     reference: str
     truncated: bool
+    # Whose response it is and to what, for the accounts; not shown.
+    model: str = ""
+    benchmark: str = ""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Verdict:
     label: bool | None
     answer: str | None = None
     reason: str | None = None
+    # What was said and replied where no label could be read: {"messages": ..., "reply": ...}.
+    exchange: Mapping[str, Any] | None = None
 
 
 class Judge(Protocol):

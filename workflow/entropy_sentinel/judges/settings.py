@@ -1,11 +1,14 @@
 """Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `KINDS`."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from entropy_sentinel.frames.sections import Settings, Text
+from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
 
 class MathVerify(Settings):
@@ -25,7 +28,51 @@ class LabelsFile(Settings):
     path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
 
 
-KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "file": LabelsFile}
+class Llm(Server):
+    """A chat model that is shown question, response and reference, called through LiteLLM."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
+    # What labels depend on; the other keys say where and how fast they are made.
+    ASKED: ClassVar[frozenset[str]] = frozenset(
+        ("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
+    )
+
+    kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
+    model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
+    revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
+    prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
+    shown: Literal["response", "answer"] = Field(
+        "response", description="llm: what is judged, the whole response or its final answer: last box or last line"
+    )
+    structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
+    temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
+    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
+    usd_per_million_input_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    usd_per_million_output_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    budget_usd: Number | None = Field(
+        None, ge=0, le=1e9, description="llm: the study's calls to this judge stop before they cost more; needs prices"
+    )
+
+    @model_validator(mode="after")
+    def _budget_has_prices(self) -> "Llm":
+        prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
+        if (prices[0] is None) != (prices[1] is None):
+            raise ValueError("usd_per_million_input_tokens and usd_per_million_output_tokens go together")
+        if self.budget_usd is not None and None in prices:
+            raise ValueError(
+                "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
+                "the provider; 0 for a server of your own"
+            )
+        return self
+
+
+KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
+
+
+def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
+    """Whose calls they are in a judge's ledger, `model/benchmark/hash`: of `Llm.ASKED` and the prompt, the hash."""
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    return f"{model}/{benchmark}/{digest[:12]}"
 
 
 def _given(judge: Any) -> Any:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.chat.servers import announced_server
+from entropy_sentinel.chat.settings import filled
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Engine, Response
@@ -24,7 +26,6 @@ from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
-from entropy_sentinel.jobs.servers import announced_server
 from entropy_sentinel.sources.made_elsewhere import import_generations
 from entropy_sentinel.stages.parts import Parts
 
@@ -100,7 +101,8 @@ def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
     if settings["engine"] == "api":
         from entropy_sentinel.engines.api import LitellmEngine
 
-        return LitellmEngine({**settings, "api": settings["api"] | announced_server(settings["model"])})
+        server = announced_server(f"models.{settings['model']}.api")
+        return LitellmEngine({**settings, "api": settings["api"] | server})
     from entropy_sentinel.engines.vllm import VllmEngine
 
     return VllmEngine(settings, threads)
@@ -111,9 +113,9 @@ def generate(
 ) -> None:
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
-    prompt = PROMPTS[settings["prompt"]]
+    prompt = settings.get("messages") or PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
-    answers = engine.answer([prompt.render(questions[item_id]) for item_id, _ in keys], seeds)
+    answers = engine.answer([filled(prompt, question=questions[item_id]) for item_id, _ in keys], seeds)
     # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
     with closing(answers):
         for positions, responses in _batches(answers, len(keys)):

@@ -1,13 +1,16 @@
 """Stage `labels`: a judge says of every response whether it is correct."""
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
@@ -34,8 +37,18 @@ def write_labels(
     responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
     referenced = responses.join(items.drop_nulls("reference"), on="item_id", how="semi")
     judge = None if referenced.is_empty() else make_judge(settings)
-    frame = label(items, responses, judge)
+    frame, exchanges = label(items, responses, judge, whose)
+    write_exchanges(exchanges, output)
     LABELS.write(frame, output, {**settings, **whose, "judge_version": judge and judge.version})
+
+
+def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
+    """Keep what was said to a judge and replied where no label could be read, a line each, beside its labels."""
+    path = Path(output).with_suffix(".unreadable.jsonl")
+    path.unlink(missing_ok=True)
+    if exchanges:
+        with whole_file(path) as partial:
+            partial.write_text("".join(json.dumps(exchange) + "\n" for exchange in exchanges))
 
 
 def make_judge(settings: Mapping[str, Any]) -> Judge:
@@ -43,21 +56,24 @@ def make_judge(settings: Mapping[str, Any]) -> Judge:
     return import_module(KINDS[settings["kind"]].MODULE).make(settings)
 
 
-def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> pl.DataFrame:
+def label(
+    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
+) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
     """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS.
 
-    The judge is asked about those to items with a reference. Without any, it may be None.
+    With it come the exchanges with the judge that gave no label, each with its item_id and sample. The judge is asked
+    about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
     """
     joined = responses.join(items, on="item_id", how="left", maintain_order="left")
     asked = joined["reference"].is_not_null()
     cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop")
+        Case(row["question"], row["text"], row["reference"], truncated=row["finish_reason"] != "stop", **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason="no reference")] * len(joined)
     for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
         verdicts[position] = verdict
-    return LABELS.frame(
+    frame = LABELS.frame(
         {
             "item_id": joined["item_id"],
             "sample": joined["sample"],
@@ -66,3 +82,9 @@ def label(items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None) -> 
             "answer": [verdict.answer for verdict in verdicts],
         }
     )
+    exchanges = [
+        {"item_id": item_id, "sample": sample, "reason": verdict.reason, **verdict.exchange}
+        for (item_id, sample), verdict in zip(joined.select("item_id", "sample").rows(), verdicts, strict=True)
+        if verdict.exchange
+    ]
+    return frame, exchanges

@@ -1,10 +1,11 @@
 """What is left of a study and what that will take, reckoned before anything runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from entropy_sentinel.commands.study.files import StudyFiles, study_files
+from entropy_sentinel.commands.study.judging import Judging, judging, shown
 from entropy_sentinel.commands.study.rates import model_rates
 from entropy_sentinel.commands.study.responses import Responses, responses
 from entropy_sentinel.config.config import Config
@@ -38,8 +39,11 @@ def forecast(
     rates: Mapping[str, tuple[Rates, str]],
 ) -> dict[str, Cost]:
     """What each model takes from now on; benchmarks with an unknown number of items are left out."""
+    judged = judging(config, files, counts, rates)
     return {
-        model: _cost(config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates)
+        model: _cost(
+            config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates, judged
+        )
         for model in config.run.models
     }
 
@@ -50,6 +54,7 @@ def _cost(
     model: str,
     counts: Mapping[str, Responses],
     rates_of: Mapping[str, tuple[Rates, str]],
+    judged: Sequence[Judging],
 ) -> Cost:
     rates, _ = rates_of[model]
     longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
@@ -58,19 +63,20 @@ def _cost(
     tokens = left * min(rates.tokens_per_response, longest)
     gpu_h = (tokens / rates.tokens_per_s + jobs * rates.engine_start_s) / 3600 * gpus(config, model)
     labels = _labels_left(config, files, model, counts)
+    judged_usd = sum(one.usd or 0 for one in judged if one.model == model)
     return Cost(
         responses=sum(one.total or 0 for one in counts.values()),
         left=left,
         tokens=tokens,
         disk_gb=tokens * rates.bytes_per_token / 1e9,
         gpu_h=gpu_h,
-        usd=gpu_h * rates.gpu_usd_per_h + labels * rates.judge_usd_per_response,
+        usd=gpu_h * rates.gpu_usd_per_h + labels * rates.judge_usd_per_response + judged_usd,
         estimate_cpu_h=_searches_left(config, files, model) * rates.estimate_cpu_s / 3600,
     )
 
 
 def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[str, Responses]) -> int:
-    """Responses that a judge is still to see, for every judge that is asked."""
+    """Responses that a judge is still to see, for every judge that is asked and has no prices of its own."""
     template = Layout(config.study).labels
     return sum(
         one.total or 0
@@ -78,8 +84,14 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
         and labels_file(config, judge, model, benchmark) is None
+        and not _has_prices(config, judge)
         and config.benchmarks[benchmark].reference
     )
+
+
+def _has_prices(config: Config, judge: str) -> bool:
+    settings = config.judges[judge]
+    return settings.kind == "llm" and settings.usd_per_million_input_tokens is not None
 
 
 def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
@@ -129,6 +141,7 @@ def plan(config: Config) -> list[Part]:
         "the model, else from others' files, else as the config says of all.",
         "Speed, prices and CPU time (of estimation) are those of `rates` in the config, and as good as these.",
     ]
+    parts += shown(config, judging(config, files, counts, rates))
     unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
     if unknown:
         parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")

@@ -1,0 +1,202 @@
+"""What is spent and how fast: one file for all processes, and a budget that is not passed."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
+
+from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.frames.errors import EntropySentinelError
+
+pytestmark = quiet_litellm
+
+# A dollar per million tokens in, ten out.
+PRICES = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 10.0}
+
+
+@pytest.fixture(autouse=True)
+def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "a-key-of-no-provider")
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+
+
+# Asks 40 questions, of 0.001011 dollars each and 0.0102 at most, until the budget is used up.
+SPENDER = """
+import sys
+from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.sending import Sender
+_, base_url, ledger, name = sys.argv
+prices = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 10.0, "budget_usd": 0.03}
+client = ChatClient("judges.x", "hosted_vllm/tiny", base_url, concurrency=4, timeout_s=20, retries=3, identity={},
+                    ledger=ledger, **prices)
+texts = [f"{name} {number}" for number in range(40)]
+requests = [{"messages": [{"role": "user", "content": text}], "max_tokens": 1000} for text in texts]
+list(client.ask(requests, lambda reply: reply.text))
+"""
+
+
+def client(api: FakeApi, tmp_path: Path, **changes: Any) -> ChatClient:
+    settings = {"concurrency": 4, "timeout_s": 20, "retries": 3, "identity": {}, "ledger": str(tmp_path / "l.sqlite")}
+    return ChatClient("judges.x", "hosted_vllm/tiny", api.base_url, **settings | changes)
+
+
+def ask(asked: ChatClient, n: int, account: str = "m/b") -> dict[int, str]:
+    requests = [{"messages": [{"role": "user", "content": f"question {i}"}], "max_tokens": 1000} for i in range(n)]
+    return dict(asked.ask(requests, lambda reply: reply.text, account=account))
+
+
+def test_calls_cost_what_they_took_and_at_most_what_was_reserved_where_no_reply_came(tmp_path: Path) -> None:
+    """500 in and 20 out: 0.0005 + 0.0002; 1,000 in and 100 out: 0.001 + 0.001."""
+    ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
+    first, second, third = (ledger.reserve("m/a", 1000, 100) for _ in range(3))
+    assert ledger.spent_usd == pytest.approx(0.006)
+    ledger.settle(first, 500, 20)
+    ledger.release(second)
+    ledger.count_cached("m/c", 7)
+    ledger.count_cached("m/c", 2)
+    assert ledger.spent_usd == pytest.approx(0.0027)
+    again = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
+    nothing = {"calls": 0, "unanswered_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "usd": 0}
+    assert again.accounts() == [
+        {"account": "m/a", "calls": 1, "unanswered_calls": 1, "prompt_tokens": 500, "completion_tokens": 20}
+        | {"usd": pytest.approx(0.0027), "cached_calls": 0},
+        {"account": "m/c", **nothing, "cached_calls": 9},
+    ]
+    assert third is not None
+    # A server that counts no tokens: what was reserved is what it took.
+    again.settle(third, 0, 0)
+    assert (again.accounts()[0]["calls"], again.spent_usd) == (2, pytest.approx(0.0027))
+
+
+def test_a_budget_has_room_for_as_many_calls_as_it_pays_for_however_many_ask(tmp_path: Path) -> None:
+    """Calls of 0.002 from 0.0101: five, of 40 that two ledgers with eight threads ask for at once."""
+    ledgers = [Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.0101)) for _ in range(2)]
+    with ThreadPoolExecutor(8) as threads:
+        calls = list(threads.map(lambda i: ledgers[i % 2].reserve("m/a", 1000, 100), range(40)))
+    assert sum(call is not None for call in calls) == 5
+
+
+def test_a_process_that_is_killed_leaves_what_it_reserved(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms\n"
+        "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0))\n"
+        "for _ in range(3): ledger.reserve('m/a', 1000, 100)\n"
+        "ledger._file.execute('BEGIN IMMEDIATE'); ledger._file.execute('DELETE FROM calls')\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    path = tmp_path / "l.sqlite"
+    assert subprocess.run([sys.executable, "-c", code, path], env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
+    ledger = Ledger(path, Terms(**PRICES))
+    assert ledger.spent_usd == pytest.approx(0.006)
+    assert ledger.reserve("m/a", 1000, 100) is not None
+
+
+def test_a_ledger_that_cannot_be_used_says_which_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    path.write_bytes(b"no database, " * 500)
+    with pytest.raises(EntropySentinelError, match=f"{path}: what is .*is not a database; make room, or del"):
+        Ledger(path, Terms())
+
+
+def test_requests_and_tokens_are_spread_over_the_minute_by_all_processes_together(tmp_path: Path) -> None:
+    """600 requests a minute: one every 0.1 s; 6,000 tokens a minute: 50 take 0.5 s. The first may go at once."""
+    requests = [Ledger(tmp_path / "r.sqlite", Terms(requests_per_minute=600)) for _ in range(2)]
+    pauses = [requests[i % 2].pause_s(1) for i in range(5)]
+    assert pauses == pytest.approx([0, 0.1, 0.2, 0.3, 0.4], abs=0.05)
+    tokens = Ledger(None, Terms(requests_per_minute=600, tokens_per_minute=6000))
+    assert [tokens.pause_s(50) for _ in range(3)] == pytest.approx([0, 0.5, 1.0], abs=0.05)
+    # The last took 20 tokens fewer than it was thought to.
+    tokens.correct(-20)
+    assert tokens.pause_s(50) == pytest.approx(1.3, abs=0.05)
+    assert Ledger(None, Terms()).pause_s(10**9) == 0
+
+
+def test_a_client_keeps_to_its_pace(tmp_path: Path) -> None:
+    """The request with number n, from 0, leaves 0.1 n seconds after the first at the earliest."""
+    with fake_api(lambda *_: ok(completion())) as api:
+        asked, start = client(api, tmp_path, requests_per_minute=600), time.monotonic()
+        assert len(ask(asked, 11)) == 11
+    assert all(at - start >= 0.1 * number for number, at in enumerate(api.times))
+
+
+def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp_path: Path) -> None:
+    """A reply of 11 tokens in and 100 out costs 0.001011; 1,000 out and 150 bytes in may cost 0.0102 at most."""
+    with fake_api(lambda *_: ok(completion("yes", [], 100), 0.01)) as api:
+        first = client(api, tmp_path, **PRICES, budget_usd=0.02)
+        told = r"judges.x: of budget_usd 0.02, 0.0\d+ are spent, and the next request may cost up to 0.010\d; raise b"
+        with pytest.raises(EntropySentinelError, match=told):
+            ask(first, 40)
+        # So many until what is left is smaller than what one more may cost.
+        assert len(api.requests) == 10
+        assert first.ledger.spent_usd == pytest.approx(10 * 0.001011)
+        # Of the 40, ten are on disk.
+        second = client(api, tmp_path, **PRICES, budget_usd=1.0)
+        assert len(ask(second, 40)) == len(api.requests) == 40
+        assert (second.counts["cached"], second.counts["answered"]) == (10, 30)
+        (account,) = second.ledger.accounts()
+        assert (account["calls"], account["cached_calls"]) == (40, 10)
+        assert account["usd"] == pytest.approx(40 * 0.001011)
+        # What is on disk is given without any budget.
+        assert len(ask(client(api, tmp_path, **PRICES, budget_usd=0.0), 40)) == 40
+
+
+@pytest.mark.parametrize(
+    ("failure", "usd"),
+    [
+        ((500, {}, {"error": {"message": "oops"}}, 0), 0),
+        ((429, {}, {"error": {"message": "slow down"}}, 0), 0),
+        # May have been worked on: at its most, 1,000 tokens out and at least the question's bytes in.
+        ((200, {"Content-Length": "1000"}, b'{"id"', 0), 0.01),
+        ((200, {}, b"<html>", 0), 0.01),
+    ],
+)
+def test_a_failed_call_costs_nothing_where_the_server_says_that_it_failed(
+    tmp_path: Path, failure: Any, usd: float
+) -> None:
+    with fake_api(lambda *_: failure) as api:
+        asked = client(api, tmp_path, **PRICES, retries=0)
+        with pytest.raises(EntropySentinelError):
+            ask(asked, 1)
+    assert usd <= asked.ledger.spent_usd < usd + 0.0003 * bool(usd) + 1e-12
+
+
+@pytest.mark.slow
+def test_two_processes_with_one_ledger_keep_to_one_budget(tmp_path: Path) -> None:
+    """Each would have room for 0.02 alone; together they pay for no more than one would."""
+    with fake_api(lambda *_: ok(completion("yes", [], 100), 0.02)) as api:
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-W", "ignore", "-c", SPENDER, api.base_url, str(tmp_path / "l.sqlite"), name],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for name in "ab"
+        ]
+        for process in processes:
+            assert "of budget_usd 0.03, 0.0" in process.communicate(timeout=60)[1]
+    spent = Ledger(tmp_path / "l.sqlite", Terms()).spent_usd
+    assert len(api.requests) * 0.001011 == pytest.approx(spent)
+    assert 0.015 < spent <= 0.03
+
+
+def test_a_ledger_is_quick_enough_for_a_server(tmp_path: Path) -> None:
+    """Three entries a request; at 20 ms each they would hold up 16 requests at a time of a second."""
+    ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=100, requests_per_minute=1e9))
+    start = time.monotonic()
+    for _ in range(100):
+        ledger.pause_s(10)
+        ledger.settle(ledger.reserve("m/a", 10, 10), 5, 5)
+    assert (time.monotonic() - start) / 300 < 0.02
+    with sqlite3.connect(tmp_path / "l.sqlite") as file:
+        assert file.execute("SELECT count(*) FROM calls").fetchone() == (100,)

@@ -1,0 +1,231 @@
+"""The LLM as a judge, against a server on loopback."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
+
+from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.judges.catalogue import PROMPTS
+from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.llm import LlmJudge
+
+pytestmark = quiet_litellm
+
+KEY = "sk-proj-0a1b2c3d4e5f6a7b"
+# The paper's appendix C.2, with the question, the response and the reference of `case(0)`.
+SYSTEM = (
+    "Task: Determine if the Response corresponds to the Correct Answer for the Question, based on the given Correct "
+    'Answer text. Answer ONLY with the exact format: {"success": True} or {"success": False}'
+)
+USER = "# Question\nquestion 0 {response}\n\n# Response\nIt is\n\n\\boxed{0}.\n\n# Correct Answer\n0 {question}"
+
+
+@pytest.fixture(autouse=True)
+def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache per test, short pauses, and a key as a user would set it."""
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    """`config.study.judge_settings` of a judge `grok`."""
+    asked = {"model": "hosted_vllm/judge", "revision": None, "prompt": "corresponds", "shown": "response"}
+    asked |= {"structured_output": True, "temperature": None, "max_tokens": 64, "messages": PROMPTS["corresponds"].chat}
+    return {"version": 1, "judge": "grok", "kind": "llm", "llm": asked | changes}
+
+
+def judge(api: FakeApi, **changes: Any) -> LlmJudge:
+    server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 3}
+    return LlmJudge(settings(**changes), server)
+
+
+def case(number: int, response: str | None = None) -> Case:
+    """Of a question and a reference that hold placeholders, which stay what they are."""
+    response = f"It is\n\n\\boxed{{{number}}}.<|end|><|endoftext|>\n" if response is None else response
+    return Case(f"question {number} {{response}}", response, f"{number} {{question}}", truncated=False)
+
+
+def verdict_of(reply: str, **more: Any) -> Verdict:
+    """What the judge makes of one reply."""
+    with fake_api(lambda body, _: ok(completion(reply, [], 3))) as api:
+        (verdict,) = judge(api, **more).judge([case(0)])
+    return verdict
+
+
+def test_the_judge_is_asked_in_the_papers_words_with_a_schema_and_the_response_without_special_tokens() -> None:
+    with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
+        asked = judge(api)
+        assert asked.judge([case(0)]) == [Verdict(True)]
+        assert asked.version.endswith(", tiny-2025")
+    (request,) = api.requests
+    assert request["messages"] == [{"role": "system", "content": SYSTEM}, {"role": "user", "content": USER}]
+    assert "temperature" not in request
+    assert request["max_tokens"] == 64
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert (schema["properties"]["success"]["type"], schema["required"]) == ("boolean", ["success"])
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ('{"success": true}', True),
+        ('{"success": false}', False),
+        ('{"success": True}', True),
+        ('{"success": False}', False),
+        ('\n {\n  "success" : true\n}\n', True),
+        ('```json\n{"success": false}\n```', False),
+        ('```\n{"success": True}\n```\n', True),
+    ],
+)
+def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> None:
+    assert verdict_of(reply) == Verdict(label)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "INCORRECT",
+        "true",
+        "False",
+        '{"success": "true"}',
+        '{"success": 1}',
+        '{"success": null}',
+        '{"success": true, "why": "same"}',
+        '{"success": false, "success": true}',
+        '{"Success": true}',
+        "{'success': True}",
+        '{"success": TRUE}',
+        'The answer: {"success": true}',
+        '{"success": true} as 4 = 4',
+        '{"success": true}{"success": false}',
+        '[{"success": true}]',
+        '```json\n{"success": true}',
+        '{"success": true}\n```',
+        '{"success": tru',
+        '"{\\"success\\": true}"',
+    ],
+)
+def test_all_else_is_no_label_and_the_exchange_is_kept(reply: str) -> None:
+    verdict = verdict_of(reply)
+    assert verdict.label is None
+    assert verdict.reason == f"the judge's reply is no judgement: '{' '.join(reply.split())}'"
+    assert verdict.exchange["messages"][1]["content"] == USER
+    assert json.loads(verdict.exchange["reply"])["choices"][0]["message"]["content"] == reply
+
+
+def test_an_empty_reply_a_cut_off_one_and_a_refusal_say_so() -> None:
+    def reply(body: dict, number: int) -> Any:
+        text = body["messages"][1]["content"]
+        if "question 2" in text:
+            return refusal("The prompt was filtered: content_policy_violation", "invalid_request_error")
+        answer = completion("" if "question 0" in text else '{"succ', [], 64)
+        answer["choices"][0]["finish_reason"] = "stop" if "question 0" in text else "length"
+        return ok(answer)
+
+    with fake_api(reply) as api:
+        verdicts = judge(api).judge([case(number) for number in range(3)])
+    assert [(verdict.label, verdict.reason) for verdict in verdicts] == [
+        (None, "the judge's reply is empty"),
+        (None, "the judge's reply is cut off at its max_tokens"),
+        (None, "the judge's server refuses: The prompt was filtered: content_policy_violation"),
+    ]
+
+
+def test_of_two_equal_cases_one_is_asked_and_of_an_empty_response_none() -> None:
+    with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
+        asked = judge(api)
+        verdicts = asked.judge([case(1), case(1), case(0, "<|end|>\n"), case(2)])
+        assert [verdict.label for verdict in verdicts] == [True, True, None, True]
+        assert verdicts[2].reason == "empty response"
+        assert judge(api).judge([case(1), case(2)]) == [Verdict(True)] * 2
+    assert len(api.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("So 3 and then \\boxed{\\frac{1}{2}} is it.", "\\frac{1}{2}"),
+        ("First 3.\n\nThe answer is 4.<|im_end|>\n", "The answer is 4."),
+        ("if |x| = 3 then <|x|> is a norm", "if |x| = 3 then <|x|> is a norm"),
+    ],
+)
+def test_the_final_answer_alone_is_shown_where_the_config_says_so(response: str, answer: str) -> None:
+    with fake_api(lambda body, _: ok(completion('{"success": false}', [], 3))) as api:
+        assert judge(api, shown="answer").judge([case(0, response)]) == [Verdict(False, answer)]
+    assert f"# Response\n{answer}\n\n# Correct" in api.requests[0]["messages"][1]["content"]
+
+
+def test_a_server_without_structured_output_is_asked_without_a_schema() -> None:
+    with fake_api(lambda body, _: ok(completion('{"success": True}', [], 3))) as api:
+        assert judge(api, structured_output=False, temperature=0.0).judge([case(0)]) == [Verdict(True)]
+    assert "response_format" not in api.requests[0]
+    assert api.requests[0]["temperature"] == 0
+
+
+def test_a_server_that_fails_now_and_then_gives_every_verdict_and_is_paid_for_each_once(tmp_path: Path) -> None:
+    """The first try of every request fails, each in another way; what was answered is on disk afterwards."""
+    ledger = str(tmp_path / "spending.sqlite")
+    tries: dict[str, int] = {}
+
+    def reply(body: dict, _: int) -> Any:
+        number = int(body["messages"][1]["content"].split()[3])
+        text = body["messages"][1]["content"]
+        tries[text] = tries.get(text, 0) + 1
+        if tries[text] > 1 or number == 0:
+            return ok(completion(f'{{"success": {"true" if number % 3 == 0 else "false"}}}', [], 5))
+        failures = [
+            (429, {"Retry-After": "0.2"}, {"error": {"message": "slow down"}}, 0),
+            (500, {}, {"error": {"message": "oops"}}, 0),
+            (503, {}, b"<html>busy</html>", 0),
+            (200, {"Content-Length": "1000"}, b'{"id": "1", "choi', 0),
+            ok(completion("late", [], 5), 2.0),
+        ]
+        return failures[number % len(failures)]
+
+    cases = [case(number) for number in range(16)]
+    with fake_api(reply) as api:
+        server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 1.5, "retries": 3, "ledger": ledger}
+        verdicts = LlmJudge(settings(), server).judge(cases)
+        assert [verdict.label for verdict in verdicts] == [number % 3 == 0 for number in range(16)]
+        assert len(api.requests) == 1 + 2 * 15
+        # Of the fifteen that failed first, six were cut off or late: no one knows whether they cost anything.
+        (account,) = Ledger(ledger, Terms()).accounts()
+        assert (account["calls"], account["unanswered_calls"]) == (16, 6)
+        assert LlmJudge(settings(), server).judge(cases) == verdicts
+        assert len(api.requests) == 31
+    assert Ledger(ledger, Terms()).accounts()[0]["cached_calls"] == 16
+
+
+def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A server that repeats the key wherever it can: as its name, in replies, in errors."""
+
+    def reply(body: dict, number: int) -> Any:
+        if number == 3:
+            return 401, {}, {"error": {"message": f"wrong key {KEY}"}}, 0
+        return ok(completion(f"Your key is {KEY}", [], 5) | {"model": KEY})
+
+    with fake_api(reply) as api:
+        server = {"base_url": api.base_url, "concurrency": 1, "timeout_s": 9, "retries": 0}
+        asked = LlmJudge(settings(), server | {"ledger": str(tmp_path / "spending.sqlite")})
+        verdicts = asked.judge([case(number) for number in range(3)])
+        assert {verdict.reason for verdict in verdicts} == {"the judge's reply is no judgement: 'Your key is ***'"}
+        with pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
+            asked.judge([case(4)])
+    assert api.keys == [f"Bearer {KEY}"] * 4
+    told = f"{error.value} {verdicts} {asked.version} {caplog.text}"
+    assert KEY not in told
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) >= 4
+    assert not [
+        path
+        for path in written
+        if KEY.encode() in (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes())
+    ]

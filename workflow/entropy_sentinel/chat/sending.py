@@ -1,0 +1,220 @@
+"""How one request goes to a server: at the pace and within the budget of its ledger, tried again where that may help.
+
+The only module that imports litellm. Keys come from the environment, where LiteLLM looks for them.
+"""
+
+import json
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import tenacity
+
+from entropy_sentinel.chat.errors import (
+    UnusableReply,
+    brief,
+    costs_nothing,
+    made_of_a_reply,
+    may_pass,
+    retry_after_s,
+    said,
+)
+from entropy_sentinel.chat.ledger import Ledger
+from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.frames.errors import EntropySentinelError
+
+log = logging.getLogger(__name__)
+
+# What a chat template adds to a prompt at most; what a token of text is long, and a reply as long as none has come.
+_TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
+# How often a request that waits for room in the budget looks again.
+_LOOK_AGAIN_S = 0.1
+
+
+class Stopped(Exception):
+    """All has ended before this request was sent."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An answered request: its reply, its number in the ledger, and about how many tokens it was thought to take."""
+
+    reply: Reply
+    call: int
+    likely_tokens: int
+
+
+class Sender:
+    """Sends requests to one model; `address` is how errors name where they go."""
+
+    FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+
+    def __init__(
+        self, name: str, model: str, base_url: str | None, timeout_s: float, retries: int, ledger: Ledger
+    ) -> None:
+        """Prepare LiteLLM; the arguments are those of `ChatClient`."""
+        self.name, self.model, self.base_url = name, model, base_url
+        self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
+        self.address = f"{model} at {base_url}" if base_url else model
+        self._open_calls, self._not_before, self._reply_lengths = 0, 0.0, Counter[str]()
+        # Without it the import fetches a table of prices.
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        import litellm
+
+        litellm.telemetry, litellm.suppress_debug_info = False, True
+        # They tell every request, some with its headers.
+        for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
+            logging.getLogger(noisy).setLevel(logging.CRITICAL)
+        self._litellm = litellm
+
+    async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
+        """The server's reply, to be given to `settle` once it is kept, or refusal.
+
+        What failed by chance is tried again, until `stop`. Raises Stopped, UnusableReply for a reply that LiteLLM
+        cannot read, and EntropySentinelError, which names request `position`, where none came or the budget is used up.
+        """
+        raw: list[str] = []
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
+            stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(stop),
+            wait=self._pause,
+            sleep=lambda seconds: _sleep(seconds, stop),
+            before_sleep=lambda state: log.warning(
+                "request %d to %s: %s; again in %.0f s",
+                *(position, self.address, brief(state.outcome.exception()), state.next_action.sleep),
+            ),
+            reraise=True,
+        )
+        try:
+            return await retrying(self._send_in_turn, request, raw, account, stop)
+        # These are of one request. All other errors with 400, 401 and 404 would come for every request.
+        except self._litellm.ContextWindowExceededError as error:
+            return Refusal(said(error), too_long=True)
+        except self._litellm.ContentPolicyViolationError as error:
+            return Refusal(said(error))
+        except (EntropySentinelError, Stopped):
+            raise
+        except Exception as error:
+            if made_of_a_reply(error, _last(raw)):
+                raise UnusableReply(said(error), _last(raw) or str(error)) from None
+            tries = retrying.statistics["attempt_number"]
+            # Nothing is chained: exceptions of clients carry requests, and those carry keys.
+            raise EntropySentinelError(
+                f"{self.name}: {self.address} did not answer request {position} (from 0) in {tries} "
+                f"{'try' if tries == 1 else 'tries'}: {brief(error)}; a restart goes on from what was answered"
+            ) from None
+
+    async def settle(self, sent: Sent) -> None:
+        """Write down what a request has taken. Only once its reply is kept: after a kill it counts at its most."""
+        used = sent.reply.prompt_tokens, sent.reply.completion_tokens
+        await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
+        await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)
+        self._reply_lengths.update(replies=1, tokens=used[1])
+        self._open_calls -= 1
+
+    async def close(self) -> None:
+        """Close LiteLLM's connections, which belong to the event loop of one round."""
+        await self._litellm.close_litellm_async_clients()
+        self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def _send_in_turn(self, request: Mapping[str, Any], raw: list[str], account: str, stop: anyio.Event) -> Sent:
+        """One try, at the ledger's pace, and written down there before it is sent."""
+        longest, likely = self._tokens(request)
+        await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), stop)
+        await self._wait(self._not_before - time.monotonic(), stop)
+        call = await self._reserved(longest, request, account, stop)
+        try:
+            return Sent(await self._send_once(request, raw), call, likely)
+        except BaseException as error:
+            self._open_calls -= 1
+            if costs_nothing(error):
+                await anyio.to_thread.run_sync(self.ledger.release, call)
+            raise
+
+    def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
+        """Tokens of a request: the most that its prompt can have, and about how many with the reply."""
+        said = {name: request[name] for name in ("messages", "response_format") if name in request}
+        # No tokenizer makes more tokens than bytes; the rest is for what a chat template puts around them.
+        longest = len(json.dumps(said, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
+        replies = self._reply_lengths["replies"]
+        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
+        return longest, round(longest / _BYTES_PER_TOKEN + reply)
+
+    async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
+        """The number of the call in the ledger; waits while calls under way may leave the budget room for it."""
+        most = prompt_tokens, _longest_reply(request)
+        while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
+            if stop.is_set():
+                raise Stopped
+            if not self._open_calls:
+                raise self._over_budget(self.ledger.terms.usd(*most))
+            await _sleep(_LOOK_AGAIN_S, stop)
+        self._open_calls += 1
+        return call
+
+    async def _wait(self, seconds: float, stop: anyio.Event) -> None:
+        if seconds > 0:
+            await _sleep(seconds, stop)
+            if stop.is_set():
+                raise Stopped
+
+    async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> Reply:
+        """One try; `raw` gets the text of the reply, where one comes."""
+
+        def look(details: Mapping[str, Any]) -> None:
+            text = details.get("original_response")
+            if details.get("log_event_type") == "post_api_call" and isinstance(text, str):
+                raw.append(text)
+
+        raw.clear()
+        # Over the whole reply: LiteLLM's own time-out starts again with every byte.
+        with anyio.move_on_after(self.timeout_s):
+            parsed = await self._litellm.acompletion(
+                model=self.model,
+                base_url=self.base_url,
+                **request,
+                timeout=self.timeout_s,
+                # Tried again here only: the retries of LiteLLM and of the client below it would multiply ours.
+                max_retries=0,
+                num_retries=0,
+                logger_fn=look,
+            )
+            return Reply(parsed, _last(raw))
+        raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
+
+    def _pause(self, state: tenacity.RetryCallState) -> float:
+        """Seconds before the next try: doubled each time, with jitter; longer where the server says so."""
+        growing = tenacity.wait_exponential_jitter(
+            multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
+        )
+        asked = min(retry_after_s(state.outcome.exception()), self.timeout_s)
+        # The server means all requests.
+        self._not_before = max(self._not_before, time.monotonic() + asked)
+        return max(growing(state), asked)
+
+    def _over_budget(self, usd: float) -> EntropySentinelError:
+        budget = self.ledger.terms.budget_usd
+        return EntropySentinelError(
+            f"{self.name}: of budget_usd {budget:g}, {self.ledger.spent_usd:.4f} are spent, and the next request may "
+            f"cost up to {usd:.4f}; raise budget_usd and start again: what was answered is kept, and costs nothing"
+        )
+
+
+def _longest_reply(request: Mapping[str, Any]) -> int:
+    return request.get("max_tokens") or 0
+
+
+async def _sleep(seconds: float, stop: anyio.Event) -> None:
+    """Sleep, and wake at `stop`."""
+    with anyio.move_on_after(seconds):
+        await stop.wait()
+
+
+def _last(raw: Sequence[str]) -> str | None:
+    return raw[-1] if raw else None

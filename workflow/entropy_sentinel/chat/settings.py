@@ -1,0 +1,125 @@
+"""What is said to chat models, and to which servers: parts of the sections of engines and judges, and `prompts`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+
+# The argument of a LaTeX command is none: `\boxed{answer}`.
+_PLACEHOLDER = re.compile(r"\\[A-Za-z]+\{[^{}]*\}|\{([a-z_]+)\}")
+# What a prompt may have places for, in the order that a reader expects.
+PLACEHOLDERS = ("question", "response", "reference")
+
+
+class Server(Settings):
+    """A server of chat models, called through LiteLLM."""
+
+    model: Text = Field(description="LiteLLM's name of the model: `openai/gpt-4o`, `hosted_vllm/name`")
+    base_url: Text | None = Field(None, description="address of the server; null for the provider's own")
+    concurrency: Whole = Field(16, ge=1, le=1024, description="requests at a time")
+    timeout_s: Number = Field(300, gt=0, le=86_400, description="longest wait for one reply, seconds")
+    retries: Whole = Field(
+        6, ge=0, le=100, description="further tries after 429, 5xx and time-outs, with growing pauses"
+    )
+    requests_per_minute: Number | None = Field(
+        None, gt=0, le=1e9, description="requests sent in a minute, by all jobs of the study together; null for any"
+    )
+    tokens_per_minute: Number | None = Field(
+        None, gt=0, le=1e12, description="tokens of requests and replies in a minute, likewise; null for any"
+    )
+
+    # Over the whole section: the message about a field would show its value.
+    @model_validator(mode="after")
+    def _address_holds_no_secret(self) -> "Server":
+        if self.base_url is None:
+            return self
+        try:
+            address = urlsplit(self.base_url)
+            whole = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        except ValueError:
+            whole = False
+        if not whole:
+            raise ValueError("base_url must be an address such as http://localhost:8000/v1")
+        if "@" in address.netloc or address.query:
+            raise ValueError(
+                "base_url must be an address without user, password and query, since it is written into trace files; "
+                "put the key into the provider's environment variable"
+            )
+        return self
+
+
+class Message(Settings):
+    """One message of a prompt."""
+
+    role: Literal["system", "user", "assistant"] = Field(description="who says it")
+    content: Text = Field(description="what is said, with `{question}` and the like where these go")
+
+
+class Prompt(Settings):
+    """What a model is asked: a user message, with a system message before it where there is one; or `messages`."""
+
+    version: Annotated[int, Field(ge=1, lt=2**31)] = Field(1, description="raised where the text changes, for readers")
+    system: Text | None = Field(None, description="system message; null for none")
+    user: Text | None = Field(None, description="user message")
+    messages: list[Message] = Field([], description="several messages in place of system and user; a user's is last")
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> "Prompt":
+        if bool(self.messages) == bool(self.user) or (self.messages and self.system):
+            raise ValueError("must have a 'user' message, with or without 'system', or else a list of 'messages'")
+        if self.messages and self.messages[-1].role != "user":
+            raise ValueError(f"the last of 'messages' must be a user's, was of role '{self.messages[-1].role}'")
+        for name in self.placeholders:
+            if name not in PLACEHOLDERS:
+                known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+                raise ValueError(f"unknown placeholder '{{{name}}}'; known: {known}")
+        return self
+
+    @property
+    def chat(self) -> list[dict[str, str]]:
+        """The messages, as role and content, with their placeholders."""
+        given = self.messages or [
+            Message(role=role, content=content)
+            for role, content in (("system", self.system), ("user", self.user))
+            if content is not None
+        ]
+        return [message.model_dump() for message in given]
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The names in braces, each as often as it is there."""
+        return [name for message in self.chat for name in _names(message["content"])]
+
+    def render(self, **values: str) -> list[dict[str, str]]:
+        """The messages with `values` in the places of their placeholders."""
+        return filled(self.chat, **values)
+
+
+def filled(chat: Iterable[dict[str, str]], **values: str) -> list[dict[str, str]]:
+    """Messages with `values` in the places of their placeholders. Values are inserted as they are, braces included."""
+    return [
+        {"role": message["role"], "content": _PLACEHOLDER.sub(lambda found: _value(found, values), message["content"])}
+        for message in chat
+    ]
+
+
+def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:
+    """Raise ValueError where a prompt lacks a placeholder that its use needs, or has one that it does not know."""
+    there, needed = set(prompt.placeholders), list(needed)
+    for name in needed:
+        if name not in there:
+            raise ValueError(f"{what} must have a place for {{{name}}}")
+    for name in sorted(there - {*needed, *allowed}):
+        raise ValueError(f"{what} has a place for {{{name}}}, and nothing to put there")
+
+
+def _names(text: str) -> Iterator[str]:
+    return (name for name in _PLACEHOLDER.findall(text) if name)
+
+
+def _value(found: re.Match[str], values: dict[str, str]) -> str:
+    return values[found[1]] if found[1] else found[0]

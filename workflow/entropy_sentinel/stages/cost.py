@@ -1,0 +1,47 @@
+"""Stage `cost`: what the labels of a judge behind a server have cost, per model and benchmark."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.label import LABELS
+
+_COUNTS = ("calls", "unanswered_calls", "cached_calls", "prompt_tokens", "completion_tokens", "usd")
+
+
+def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
+    """A line for each file of `labels`, and their total, as CSV.
+
+    responses, and how many of them have no label; of the study's ledger: calls that the server answered,
+    unanswered_calls (killed or cut off), cached_calls, prompt_tokens, completion_tokens, and usd, with what unanswered
+    calls may cost at most. Calls for labels that were made again since are among them: they are paid for.
+    """
+    spent = _by_domain(Ledger(ledger, Terms()))
+    rows = []
+    for path in labels:
+        whose = read_provenance(path)
+        verdicts = LABELS.read(path, ["label"])
+        counts = {"responses": len(verdicts), "unlabelled": verdicts["label"].null_count()}
+        nothing = dict.fromkeys(_COUNTS, 0)
+        domain = whose["model"], whose["benchmark"]
+        rows.append({"model": domain[0], "benchmark": domain[1], **counts, **spent.get(domain, nothing)})
+    frame = pl.DataFrame(rows).cast({"usd": pl.Float64})
+    names = {"model": pl.lit("total"), "benchmark": pl.lit("")}
+    total = frame.select(**names, **{name: pl.col(name).sum() for name in frame.columns[2:]})
+    with whole_file(Path(output)) as partial:
+        pl.concat([frame, total]).write_csv(partial, float_precision=6)
+
+
+def _by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
+    """The sums of the accounts of each model and benchmark, whatever the settings of the judge were."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for account in ledger.accounts():
+        model, benchmark, *_ = account["account"].split("/")
+        sums = found.setdefault((model, benchmark), dict.fromkeys(_COUNTS, 0))
+        for name in _COUNTS:
+            sums[name] += account[name]
+    return found

@@ -1,0 +1,22 @@
+# Needs: the labels of all models and benchmarks by a judge behind a server, and the ledger of what they cost.
+# Makes: results/<study>/{judge}/costs.csv, calls, cached calls, tokens and dollars per model and benchmark.
+
+
+rule cost:
+    input:
+        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
+    output:
+        COSTS,
+    log:
+        f"{LOGS}/{{judge}}/cost.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        *fingerprint("cost.py"),
+        ledger=lambda wildcards: study.ledger(CONFIG, f"judges.{wildcards.judge}"),
+    script:
+        "../scripts/cost.py"
