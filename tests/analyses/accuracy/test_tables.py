@@ -35,7 +35,7 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
     table_8_simple_estimators_by_model,
 )
 from entropy_sentinel.analyses.accuracy.tables_of_domains import table_estimates
-from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended
+from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended, table_repeats
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -248,6 +248,19 @@ def test_the_recommended_estimator_stands_beside_the_default_and_the_best_after_
         ["a", "all of size 1", "3", "0.040", "0.200", "0.050", "ATC, SE max", "Log 3D (2), ATC, SE max (1)"],
     ]
     assert table_recommended(sweep.clear(), groups, DEFAULT).cells() == []
+
+
+def test_the_spread_over_seeds_is_median_least_and_largest():
+    parts = [
+        sweep_rows([aee], [rho], ["a"]).with_columns(seed=pl.lit(seed, pl.UInt32), n_domains=pl.lit(n, pl.UInt8))
+        for seed, (aee, rho, n) in enumerate([(0.068, 0.9, 8), (0.111, 0.8, 8), (0.09, 1.0, 2)])
+    ]
+    table = table_repeats(pl.concat(parts), GROUPS)
+    assert table.cells() == [
+        ["a", "Extremes", DEFAULT, "3", "0.090", "0.068", "0.111", "0.850", "0.800", "0.900"],
+    ]
+    nothing = table_repeats(pl.concat(parts).clear(), GROUPS)
+    assert "Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds." in nothing.notes
 
 
 def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):

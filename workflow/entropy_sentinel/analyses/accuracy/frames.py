@@ -1,4 +1,4 @@
-"""What the analysis reads off all estimates: `{judge}/sweep.parquet`, `auroc.parquet` and `domains.parquet`."""
+"""What the analysis reads off the estimates: files of `{judge}/`, sweep, auroc, domains and repeats."""
 
 import polars as pl
 
@@ -35,6 +35,12 @@ SWEEP = Contract(
         Column("reason", pl.String, "why AEE or rho is null", nullable=True),
         Column("method", pl.String, "the estimator that a recommendation took", nullable=True),
     ),
+)
+
+REPEATS = Contract(
+    stage="repeats",
+    key=("model", "group", "estimator", "scope", "seed"),
+    columns=(*SWEEP.columns, Column("seed", pl.UInt32, "of folds, forests and networks")),
 )
 
 AUROC = Contract(

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.aggregation import names_in
+from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, null_notes, without_small_rho
 from entropy_sentinel.analyses.accuracy.headings import SCOPE_NOTE, Groups, training_group
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.report.tables import Table, number_frame
@@ -36,6 +36,39 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
             "there are fewer than three.",
             f"Default: {default}. Best: the least median of all estimators that were run on all these groups; nobody "
             "knows it beforehand.",
+        ),
+    )
+
+
+def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
+    """Median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
+    titles = {one.group: one.title for one in (training_group(groups, name) for name in groups)}
+    unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
+    rows = []
+    for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):
+        row = {
+            "Model": model,
+            "Training group": titles[group],
+            "Estimator": estimator,
+            "Seeds": part["seed"].n_unique(),
+        }
+        for measure, heading in MEASURES.items():
+            values = part[measure].drop_nulls()
+            row |= {f"Median {heading}": values.median(), f"Least {heading}": values.min()}
+            row[f"Largest {heading}"] = values.max()
+        rows.append(row)
+    numbers = [f"{what} {heading}" for heading in MEASURES.values() for what in ("Median", "Least", "Largest")]
+    return Table(
+        "AEE and rho on unseen domains under several seeds of folds, forests and networks, on the same rows.",
+        number_frame(rows, ["Model", "Training group", "Estimator", "Seeds"], numbers),
+        (
+            "The difference of two estimators that is smaller than this range may be the seed's.",
+            *(
+                []
+                if rows
+                else ["Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds."]
+            ),
+            *null_notes(unseen),
         ),
     )
 
