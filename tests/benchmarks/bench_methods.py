@@ -1,7 +1,7 @@
 """How far off the methods are on domains that they were not fitted on: all training groups of size 1 to 3.
 
 Fits the default, the methods beyond the paper and the simple ones on every group of the observation files given (where
-none is given, those of the demo, if it has been run), and on groups of simulated worlds (tests/shared/worlds.py). The
+none is given, those of the demo, if it has been run), and on some of simulated worlds (tests/shared/worlds.py). The
 choice that `recommended` makes sees the group's training rows alone. Run by `make bench-methods`; prints a table of
 medians, and as its last line one JSON object.
 """
@@ -9,6 +9,7 @@ medians, and as its last line one JSON object.
 import argparse
 import json
 import multiprocessing
+import os
 import time
 from collections.abc import Iterator
 from itertools import combinations
@@ -26,10 +27,11 @@ from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 from entropy_sentinel.statistics.spread import median, quartile_range
 
+WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"
 DEFAULT, ATC_MAX = "forest-10d-balanced-isotonic", "atc-max"
 NAMES = in_order([DEFAULT, *BESIDE, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"])
-# The default's median AEE over the recommendation's must reach the first on every model of the demo; the
+# The default's median AEE over the recommendation's must reach the first on every model given; on the worlds too, the
 # recommendation's may be larger than that of ATC on max entropy by the second at most.
 GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
 
@@ -41,23 +43,22 @@ def settings(names: tuple[str, ...]) -> dict[str, object]:
 
 
 def studies(arguments: argparse.Namespace) -> Iterator[tuple[str, pl.DataFrame, int | None]]:
-    """Name, observations and largest number of groups per size, of every model and world."""
+    """Name, observations and largest number of groups, of every model and world."""
     for path in arguments.observations or sorted(Path().glob(DEMO)):
         frame = OBSERVATIONS.read(path)
         yield frame["model"][0], frame, None
     for distortion in (0.0, 0.25):
         for seed in range(arguments.worlds):
-            yield f"worlds, distortion {distortion:g}", world(seed, distortion), arguments.groups
+            yield f"{WORLDS}, distortion {distortion:g}", world(seed, distortion), arguments.groups
 
 
 def groups(frame: pl.DataFrame, sizes: list[int], most: int | None) -> list[str]:
-    """The training groups of these sizes of labelled benchmarks; of each size at most `most`, drawn at random."""
+    """The training groups of these sizes of labelled benchmarks; at most `most`, drawn at random."""
     labelled = sorted(frame.filter(pl.col("label").is_not_null())["benchmark"].unique())
-    rng, found = np.random.default_rng(0), []
-    for size in sizes:
-        every = ["+".join(names) for names in combinations(labelled, size)]
-        found += every if most is None or most >= len(every) else list(rng.choice(every, most, replace=False))
-    return found
+    every = ["+".join(names) for size in sizes for names in combinations(labelled, size)]
+    if most is None or most >= len(every):
+        return every
+    return list(np.random.default_rng(0).choice(every, most, replace=False))
 
 
 def measure(job: tuple[str, pl.DataFrame, str, dict[str, object]]) -> pl.DataFrame:
@@ -89,7 +90,7 @@ def show(model: str, found: dict[str, dict[str, float | None]], taken: dict[str,
     print(tabulate(rows, ["method", "AEE", "IQR", "rho", "IQR", "groups"], floatfmt=".3f"), flush=True)
 
 
-def verdict(found: dict[str, dict[str, float | None]]) -> dict[str, float | bool]:
+def verdict(model: str, found: dict[str, dict[str, float | None]]) -> dict[str, float | bool]:
     own = found[RECOMMENDED]["aee"]
     ratio, excess = found[DEFAULT]["aee"] / own if DEFAULT in found else None, own - found[ATC_MAX]["aee"]
     return {
@@ -97,7 +98,7 @@ def verdict(found: dict[str, dict[str, float | None]]) -> dict[str, float | bool
         "default": round(found[DEFAULT]["aee"], 4) if DEFAULT in found else None,
         "ratio": ratio and round(ratio, 2),
         "excess_over_atc_max": round(excess, 4),
-        "reached": (ratio is None or ratio >= GOAL_RATIO) and excess <= GOAL_EXCESS,
+        "reached": (ratio is None or ratio >= GOAL_RATIO or model.startswith(WORLDS)) and excess <= GOAL_EXCESS,
     }
 
 
@@ -106,7 +107,7 @@ def main() -> None:
     parser.add_argument("observations", nargs="*", help="observation files of a study, one per model")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3], help="sizes of the training groups")
     parser.add_argument("--worlds", type=int, default=4, help="simulated worlds, of each of two kinds")
-    parser.add_argument("--groups", type=int, default=30, help="training groups of each size in a simulated world")
+    parser.add_argument("--groups", type=int, default=60, help="training groups of a simulated world")
     parser.add_argument("--without-forest", action="store_true", help="leave out the default, which takes most time")
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
@@ -118,6 +119,7 @@ def main() -> None:
         for group in groups(frame, arguments.sizes, most)
     ]
     start = time.perf_counter()
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # as in a study: one job, one thread
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
         errors = pl.concat(pool.map(measure, jobs, chunksize=1))
     results = {}
@@ -125,15 +127,16 @@ def main() -> None:
         found = summed_up(errors, model)
         chosen = errors.filter(pl.col("model") == model, pl.col("estimator") == RECOMMENDED)["method"]
         show(model, found, dict(chosen.drop_nulls().value_counts(sort=True).iter_rows()))
-        results[model] = verdict(found)
-    ratios = [one["ratio"] for one in results.values() if one["ratio"]]
+        results[model] = verdict(model, found)
+    ratios = [one["ratio"] for name, one in results.items() if one["ratio"] and not name.startswith(WORLDS)]
     print(
         json.dumps(
             {
                 "benchmark": "methods",
                 "ratio": min(ratios, default=None),
-                "of": "median AEE on unseen domains of the default over that of the recommendation, least model",
+                "of": "median AEE on unseen domains of the default over that of the recommendation, of the least of the models given",
                 "goal": GOAL_RATIO,
+                "reached": all(one["reached"] for one in results.values()),
                 "sizes": arguments.sizes,
                 "jobs": len(jobs),
                 "wall_s": round(time.perf_counter() - start, 1),
