@@ -32,7 +32,7 @@ OWNERS = {
     "datasets": "sources/rows.py",
     "huggingface_hub": "sources/hub.py",
     "litellm": "chat/sending.py",
-    "math_verify": "judges/math_verify.py",
+    "math_verify": "judges/expressions.py",
 }
 LIGHT = {"numpy", "polars", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)

@@ -134,7 +134,7 @@ def main() -> None:
             {
                 "benchmark": "methods",
                 "ratio": min(ratios, default=None),
-                "of": "median AEE on unseen domains of the default over that of the recommendation, of the least of the models given",
+                "of": "median AEE on unseen domains, default over recommendation: the least of the models given",
                 "goal": GOAL_RATIO,
                 "reached": all(one["reached"] for one in results.values()),
                 "sizes": arguments.sizes,

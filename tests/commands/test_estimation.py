@@ -7,6 +7,7 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.contract import read_provenance
 
 EXAMPLE = es.example()
 TRAINING = [str(EXAMPLE.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
@@ -29,6 +30,7 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
         0,
         f"{features}: 160 responses, 0 of them without features\n",
     )
+    assert read_provenance(features)["log"]["log-probabilities"] == "raw_logprobs, as the file says (160)"
     status, said, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", EXAMPLE.labels, "-o", table)
     assert status == 0
     found = pl.read_csv(table)
@@ -59,6 +61,48 @@ def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys: 
     assert (status, said.startswith("caution: only 0 of 40 training rows")) == (0, True)
 
 
+def test_a_log_with_what_was_understood_and_what_could_not_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    log, features = tmp_path / "monday.jsonl", tmp_path / "features.parquet"
+    log.write_text(EXAMPLE.log.read_text() + "broken\n")
+    status, out, err = run(capsys, "features", log, "-o", features, "--columns", "metadata.route,time")
+    assert (status, out) == (3, f"{features}: 12 responses, 0 of them without features\n")
+    said = [" ".join(line.split()) for line in err.splitlines() if line.strip()]
+    assert "format openai-pairs (12)" in said
+    assert "alternatives per token 5" in said
+    assert "log-probabilities raw_logprobs, assumed (12)" in said
+    assert said[-1] == f"{log}: line 13: must be a JSON object: Expecting value, column 1"
+    found = es.read_features(features)
+    assert found["metadata.route"].n_unique() == 4
+    assert found["benchmark"].unique().to_list() == ["monday"]
+    assert found["top_k_returned"].unique().to_list() == [5]
+    status, out, err = run(capsys, "features", log, "-o", features, "--strict")
+    assert (status, out, err) == (1, "", f"InputError: {said[-1]}\n")
+
+
+def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    kept = tmp_path / "mine.estimator"
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", kept)[0] == 0
+    status, _, err = run(capsys, "estimate", kept, EXAMPLE.log, "--by", "metadata.route")
+    assert (status, "(--top-k 5)" in err) == (1, True)
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", kept, "--top-k", 5)[0] == 0
+    status, out, _ = run(capsys, "estimate", kept, EXAMPLE.log, "--by", "metadata.route")
+    assert status == 0
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("averages")] == [["averages", "3"]]
+
+
+def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    features = tmp_path / "features.parquet"
+    status, _, err = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features)
+    assert (status, "cut all to the smallest number of alternatives (--top-k), or" in err) == (1, True)
+    status, out, _ = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features, "--split")
+    names = ", ".join(str(tmp_path / f"features-top{k}.parquet") for k in (5, 20))
+    assert (status, out) == (0, f"{names}: 172 responses, 0 of them without features\n")
+    status, out, _ = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features, "--top-k", 5)
+    assert (status, es.read_features(features)["top_k_returned"].unique().to_list()) == (0, [5])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -66,7 +110,9 @@ def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys: 
         (["estimate", "x", EXAMPLE.traces, "-o", "x.xls"], "InputError: --output: must end with .csv, .parquet, .json"),
         (["fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
         (["fit", "none*", "-l", EXAMPLE.labels, "-o", "x"], "InputError: none*: is no file"),
-        (["features", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
+        (["features", EXAMPLE.labels, "-o", "x"], "must be a file of stage 'generations', is one of stage 'labels'"),
+        (["estimate", "x", EXAMPLE.labels], "x: must be a file written by `fit`"),
+        (["fit", EXAMPLE.labels, "-l", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],
 )
 def test_errors_are_one_line_and_status_1(

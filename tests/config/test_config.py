@@ -310,7 +310,11 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
     config = load_config(PAPER)
     assert repr(generation_settings(config, "qwen3-8b", "gsm8k")) == repr(QWEN3_8B)
     assert generation_settings(config, "gpt-oss-20b", "gsm8k")["template_date"] == "2025-11-01"
-    assert study.judge_settings(config, "math-verify") == {"version": 1, "judge": "math-verify", "kind": "math-verify"}
+    people = load_config(
+        changed("judges", {"math-verify": {"kind": "math-verify"}, "people": {"kind": "file", "path": "x"}})
+    )
+    expected_of_people = {"version": 1, "judge": "people", "kind": "file", "path": "x"}
+    assert study.judge_settings(people, "people", "scibench") == expected_of_people
     served = load_config(changed("models.qwen3-8b", {"api": {"model": "openai/x"}}))
     of_server = {"engine": "api", "api": {"model": "openai/x"}, "revision": None, "chat_template_kwargs": {}}
     expected = {key: value for key, value in QWEN3_8B.items() if key not in ("weights", "local")} | of_server
@@ -379,3 +383,34 @@ def test_gpus_of_a_job_follow_its_parallelism() -> None:
     assert study.gpus(load_config(changed("models.qwen3-4b.engine_args", arguments)), "qwen3-4b") == 6
     assert study.gpus(load_config(changed("models.qwen3-4b", {"api": {"model": "openai/x"}})), "qwen3-4b") == 0
     assert study.gpus(load_config(PAPER), "qwen3-4b") == 1
+
+
+def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None:
+    """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
+    config = load_config(PAPER)
+    made_with = {"version": 2, "judge": "math-verify", "kind": "math-verify"}
+    found = {name: study.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
+    tolerances = {
+        "scibench": {"relative": 0.05},
+        "theoremqa": {"relative": 0.04, "whole_numbers": False},
+        "matscibench": {"relative": 0.05},
+    }
+    assert found == {
+        name: made_with | ({"tolerance": tolerances[name]} if name in tolerances else {})
+        for name in config.run.benchmarks
+    }
+    assert "tolerance" not in benchmark_settings(config, "scibench")
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "expected"),
+    [
+        ({"relative": 0.05, "significant_digits": 3}, "needs exactly one of 'relative'"),
+        ({}, "needs exactly one of 'relative'"),
+        ({"relative": 5}, "tolerance.relative"),
+        ({"significant_digits": "three"}, "tolerance.significant_digits"),
+        ({"absolute": 0.1}, "unknown key 'absolute'; known keys: relative, significant_digits, whole_numbers"),
+    ],
+)
+def test_a_tolerance_that_means_nothing_is_refused(tolerance: dict, expected: str) -> None:
+    assert expected in refusal(changed("benchmarks.scibench.tolerance", tolerance))

@@ -48,6 +48,11 @@ def frame(*responses):
     ).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
 
 
+def nearly_level(log_p, k=20):
+    """The top k of a step with one probability each but for the last digit: exactly equal ones are placeholders."""
+    return [*[log_p] * (k - 1), log_p * (1 + 2e-7)]
+
+
 def row(sampled, top):
     return compute_features(frame((sampled, top))).row(0, named=True)
 
@@ -66,7 +71,7 @@ CERTAIN = step(0.0)
 
 
 def test_uniform_top_20_has_the_entropy_ln_20():
-    found = row([-math.log(20)] * 3, [[-math.log(20)] * 20] * 3)
+    found = row([-math.log(20)] * 3, [nearly_level(-math.log(20))] * 3)
     for name in ("mean", "max", "q10", "q90"):
         assert found[name] == pytest.approx(math.log(20), rel=1e-6), name
     assert found["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
@@ -77,7 +82,7 @@ def test_uniform_top_20_has_the_entropy_ln_20():
 
 def test_entropy_is_truncated_and_not_renormalised():
     # Twenty tokens of 1 % each: 0.2 ln 100; renormalised it would be ln 20.
-    found = row([-math.log(100)], [[-math.log(100)] * 20])
+    found = row([-math.log(100)], [nearly_level(-math.log(100))])
     assert found["se_sum"] == pytest.approx(0.2 * math.log(100), rel=1e-6)
 
 
@@ -165,6 +170,8 @@ INFINITE = ([0.0], [step(INF, 0.0)])
 IMPOSSIBLE = ([-INF, 0.0], [step(), CERTAIN])
 SAMPLED_FROM_NOTHING = ([-1.0, 0.0], [step(), CERTAIN])
 MORE_THAN_ONE = ([-LN2], [step(-LN2, -LN2, -6.5)])
+PLACEHOLDERS = ([-4.0, -4.0], [[-4.0] * 20] * 2)
+PROBABILITIES = ([0.6, 0.2], [[0.6, 0.3, *[0.0] * 18], [0.7, 0.2, *[0.001] * 18]])
 ABOVE_THE_TOP = ([-LN2 + 2e-3], [HALVES])
 
 
@@ -181,12 +188,50 @@ ABOVE_THE_TOP = ([-LN2 + 2e-3], [HALVES])
         (SAMPLED_FROM_NOTHING, "a step has no token of its top 20 with a probability above 0"),
         (MORE_THAN_ONE, "probabilities of a step's top 20 add up to more than 1"),
         (ABOVE_THE_TOP, "sampled token more likely than the first of its top 20"),
+        (PLACEHOLDERS, "the top 20 of every step are equally likely"),
+        (PROBABILITIES, "probabilities in place of their logarithms"),
     ],
 )
 def test_response_that_is_not_whole_has_no_features_and_the_first_reason(response, reason):
     found = row(*response)
     assert found["reason"] == reason
     assert [found[name] for name in FEATURES] == [None] * 17
+
+
+def test_a_certain_step_among_placeholders_is_a_trace():
+    assert row([-4.0, 0.0], [[-4.0] * 20, CERTAIN])["reason"] is None
+
+
+def test_a_log_says_why_there_are_no_features_and_its_columns_are_carried_along():
+    traces = frame(([0.0], [CERTAIN]), ([0.0], [CERTAIN])).with_columns(
+        unusable=pl.Series([None, "no log-probabilities in the log"]), route=pl.Series(["a", "b"])
+    )
+    found = compute_features(traces)
+    assert found["reason"].to_list() == [None, "no log-probabilities in the log"]
+    assert found["route"].to_list() == ["a", "b"]
+    assert found.columns == [*FEATURE_FRAME.schema, "route"]
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_another_k_is_the_entropy_of_as_many_tokens(k):
+    sampled, top = random_trace(np.random.default_rng(4), 30)
+    cut = frame((sampled, top)).with_columns(
+        top_logprobs=pl.Series([top[:, :k].tolist()], dtype=pl.List(pl.Array(pl.Float32, k)))
+    )
+    log_p = top[:, :k].astype(float)
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    found = compute_features(cut).row(0, named=True)
+    assert (found["mean"], found["max"]) == pytest.approx((entropy.mean(), entropy.max()), rel=1e-9)
+
+
+def test_steps_that_lack_entries_and_a_k_of_each_response():
+    """Nulls in the place of entries, as where responses of several k stand in one frame."""
+    level = [-4.0] * 5
+    traces = frame(([-0.5], [step(-0.5, -1.5)]), ([-4.0], [[*level, *[None] * 15]]), ([0.0], [[0.0, *[None] * 19]]))
+    traces = traces.with_columns(top_k_returned=pl.Series([20, 5, 1]))
+    found = compute_features(traces)
+    assert found["reason"].to_list() == [None, "the top 5 of every step are equally likely", None]
+    assert found["mean"][0] == pytest.approx(0.5 * math.exp(-0.5) + 1.5 * math.exp(-1.5))
 
 
 def test_a_refused_request_has_its_reason():

@@ -122,3 +122,23 @@ def test_whose_a_file_is_by_its_provenance_its_rows_or_its_item_ids(tmp_path: Pa
     assert whose(path, "group") == ["a+b", "b"]
     assert whose(path, "benchmark") == ["gsm8k", "two-digit-7"]
     assert whose(path, "judge") == []
+
+
+def test_arrays_of_free_width_and_columns_of_a_log(tmp_path: Path) -> None:
+    def of(width: int, dtype: type[pl.DataType] = pl.Float32) -> pl.DataFrame:
+        return pl.DataFrame({"x": ["a"], "p": pl.Series([[[0.0] * width]], dtype=pl.List(pl.Array(dtype, width)))})
+
+    columns = (Column("x", pl.String, ""), Column("p", pl.List(pl.Array(pl.Float32, 20)), "", free_width=True))
+    free = Contract("free", ("x",), columns)
+    free.write(of(5), tmp_path / "a.parquet", {})
+    assert free.read(tmp_path / "a.parquet").equals(of(5))
+    with pytest.raises(ContractError, match="column 'p' must be List"):
+        free.check(of(5, pl.Float64))
+    with pytest.raises(ContractError, match="column 'p' must be List"):
+        free.check(pl.DataFrame({"x": ["a"], "p": [[0.0]]}))
+    with pytest.raises(ContractError, match="column 'route' is not in the contract"):
+        free.check(of(5).with_columns(route=1))
+    wider = Contract("wide", ("x",), columns, open=True)
+    wider.write(of(20).with_columns(route=1), tmp_path / "b.parquet", {})
+    assert wider.read(tmp_path / "b.parquet").columns == ["x", "p"]
+    assert wider.scan(tmp_path / "b.parquet").collect().columns == ["x", "p", "route"]

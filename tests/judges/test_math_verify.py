@@ -85,11 +85,9 @@ def test_incorrect(response: str, reference: str) -> None:
         ((r"So \boxed{", "12", True), "cut off before a boxed answer"),
         ((r"So \boxed{}", "12", False), "answer cannot be read"),
         ((r"So \boxed{12}", "", False), "reference cannot be read"),
-        ((r"So \boxed{E a c}", "cyclohexanone", False), "reference is text, not an expression"),
         ((r"So \boxed{proved}", "Let n be even. Then n = 2k.", False), "reference is text, not an expression"),
         ((r"So \boxed{10}", "10 yuan and 15 yuan", False), "reference is text, not an expression"),
         ((r"So \boxed{3}", "True", False), "answer is neither true nor false"),
-        (("First 2, then 3, so 0 and 5.", "[0, 5]", False), "no boxed list"),
     ],
 )
 def test_null_with_reason_never_a_guess(case: tuple[str, str, bool], reason: str) -> None:
@@ -102,6 +100,6 @@ def test_a_boxed_answer_counts_even_where_the_response_is_cut_off_after_it() -> 
 
 
 def test_last_boxed_balances_braces() -> None:
-    assert last_boxed(r"\boxed{1} and \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
+    assert last_boxed(r"\boxed{1} so \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
     assert last_boxed(r"\boxed{1} and \boxed{2") is None
     assert last_boxed("none") is None

@@ -29,6 +29,14 @@ def test_origins_tell_shared_settings_from_those_that_differ():
     assert found.conflicts == ()
 
 
+def test_what_nobody_knows_is_said_to_be_unknown():
+    theirs = {"model": "theirs", "benchmark": "logic", "sampling": "unknown", "engine": "source"}
+    assert ("sampling", "unknown") in origins([theirs], "model").shared
+    found = origins([*GENERATIONS, theirs], "model")
+    row = dict(zip(found.headings, found.rows[2], strict=True))
+    assert (row["sampling"], row["sampling temperature"]) == ("unknown", "-")
+
+
 def test_origins_report_a_conflict_within_a_model():
     changed = [*GENERATIONS[:-1], GENERATIONS[-1] | {"engine_version": "0.12.0"}]
     found = origins(changed, "model")

@@ -1,5 +1,6 @@
 """Traces and labels made elsewhere: what is taken over, and what a person reads about a file that cannot be."""
 
+import json
 import math
 from copy import deepcopy
 from pathlib import Path
@@ -10,11 +11,11 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_file
+from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_files
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
+from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.sources import steps
 from entropy_sentinel.sources.made_elsewhere import import_labels
@@ -83,7 +84,7 @@ def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tm
     assert (found["missing_items"], found["unused_rows"]) == (1, 0)
     assert (found["engine"], found["source_engine"]) == ("source", None)
     assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)
-    assert found["sampling"] == {"temperature": 0.7}
+    assert found["sampling"] == "unknown"  # whatever the study's own is
 
 
 def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: Path) -> None:
@@ -93,8 +94,8 @@ def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: P
     assert (found["unused_rows"], found["missing_items"]) == (2, 1)
     labels, labelled = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
     pl.DataFrame({"item_id": IDS, "label": [True, False, True, False]}).write_parquet(labels)
-    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
-    write_labels("unused", str(output), settings, str(labelled), str(labels))
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(output), settings, str(labelled), [str(labels)])
     assert LABELS.read(labelled, ["item_id", "label"]).rows() == [(IDS[0], True)]
     assert read_provenance(labelled)["unused_rows"] == 3
 
@@ -115,8 +116,10 @@ def test_kind_of_log_probabilities_must_be_known(tmp_path: Path) -> None:
 
 
 def test_file_of_this_pipeline_speaks_for_itself(tmp_path: Path) -> None:
-    first = run_import(tmp_path, traces(), sampling={"temperature": 0.2})
+    first = run_import(tmp_path, traces())
     again = tmp_path / "again.parquet"
+    kept = GENERATIONS.read(first)
+    GENERATIONS.write(kept, first, read_provenance(first) | {"sampling": {"temperature": 0.2}})
     settings = SETTINGS | {"source": str(first), "logprobs_mode": None, "model": "renamed"}
     write_generations(str(tmp_path / "items.parquet"), settings, 1, str(again))
     assert GENERATIONS.read(again).equals(GENERATIONS.read(first))
@@ -142,7 +145,11 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark, .*b-00007"),
         ({"item_id": [IDS[0], "a-7", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was a-7"),
         ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
-        ({"item_id": [IDS[0], IDS[1], IDS[0]]}, r"row 2: 'sample' must be below generation.samples, 1; was 1"),
+        (
+            {"item_id": [IDS[0], IDS[1], IDS[0]]},
+            r"row 2: 'item_id' must be there once per sample, of which there is 1",
+        ),
+        ({"sample": [0, 1, 0]}, r"row 1: 'sample' must be below generation.samples, 1; was 1"),
         ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
         ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must be there once per sample"),
         ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was eos"),
@@ -152,7 +159,13 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ({"token_ids": [[1, 2], [-3], []]}, r"row 1: 'token_ids' must be List\(UInt32\)"),
         ({"n_tokens": [2, 1, 1]}, r"row 2: 'n_tokens' must be the number of steps in token_logprobs; was 1"),
         ({"trace_start": [2, 2, 0]}, r"row 1: 'trace_start' must be at most"),
-        ({"top_logprobs": [STEPS[0], [STEP[:19]], []]}, r"row 1: 'top_logprobs' must be List\(Array\(Float32"),
+        (
+            {"top_logprobs": [STEPS[0], [STEP[:19]], []]},
+            r"row 1, step 0: 'top_logprobs' must have as many entries as most other steps, 20, has 19; was \[-0.5,",
+        ),
+        ({"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]}, r"row 0, step 1: 'top_logprobs' .*, 5, has 4; was"),
+        ({"top_logprobs": [[[0.6, 0.3, 0.1]] * 2, [[0.6, 0.3, 0.1]], []]}, r"row 0, step 0: .* must be logarithms of"),
+        ({"top_logprobs": [["a", "b"], ["c"], []]}, r"row 0: 'top_logprobs' must be List\(Array\(Float32"),
         ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20 largest"),
         ({"top_logprobs": [[STEP, None], [STEP], []]}, r"row 0, step 1: 'top_logprobs' must have the 20 largest"),
         ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20"),
@@ -185,6 +198,38 @@ def test_unusable_rows_are_named(tmp_path: Path, changes: dict[str, Any], expect
     with pytest.raises(InputError, match=rf"source.parquet: {expected}"):
         run_import(tmp_path, traces(**changes))
     assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.Float64), pl.Array(pl.Float32, 5)])
+def test_five_alternatives_are_a_fact_of_the_traces(tmp_path: Path, dtype: pl.DataType) -> None:
+    top = pl.Series([[STEP[:5]] * n for n in (2, 1, 0)], dtype=pl.List(dtype))
+    output = run_import(tmp_path, traces(top_logprobs=top))
+    assert GENERATIONS.read(output)["top_logprobs"].to_list() == [[STEP[:5]], [], [STEP[:5]] * 2]
+    assert read_provenance(output)["top_k_returned"] == 5
+    GENERATIONS.write(GENERATIONS.read(output), output, read_provenance(output) | {"top_k_returned": 7})
+    with pytest.raises(ContractError, match="a step must have top_k_returned = 7 entries, has 5"):
+        scan_traces(output)
+
+
+def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
+    steps = [{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "b", "logprob": p} for p in STEP[:3]]}]
+    choice = {"index": 0, "message": {"content": "one"}, "finish_reason": "stop", "logprobs": {"content": steps}}
+    answered = {"id": "batch_req_1", "response": {"status_code": 200, "body": {"choices": [choice]}}, "error": None}
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps({"custom_id": item, **answered}) + "\n" for item in IDS[1::-1]))
+    settings = SETTINGS | {"source": str(source)}
+    write_generations(write_items(tmp_path, IDS), settings, 1, str(tmp_path / "out.parquet"))
+    found = GENERATIONS.read(tmp_path / "out.parquet")
+    assert found["item_id"].to_list() == IDS[:2]
+    assert found["top_logprobs"].to_list() == [[STEP[:3]]] * 2
+    assert read_provenance(tmp_path / "out.parquet")["top_k_returned"] == 3
+    source.write_text(source.read_text() + "{}\n")
+    with pytest.raises(InputError, match=r"a.jsonl: line 3: is of no known format"):
+        write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
+    without = {"custom_id": IDS[2], **answered, "response": {"body": {"choices": [choice | {"logprobs": None}]}}}
+    source.write_text(json.dumps(without))
+    with pytest.raises(InputError, match=r"a.jsonl: row 0: 'text' must have log-probabilities; was one"):
+        write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
 
 
 def test_rounding_and_probabilities_of_zero_are_possible(tmp_path: Path) -> None:
@@ -225,8 +270,8 @@ def test_labels_are_taken_by_item_and_sample(tmp_path: Path) -> None:
     generations = run_import(tmp_path, traces())
     source, output = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
     pl.DataFrame({"item_id": [IDS[2], IDS[0]], "label": [True, None], "extra": [1, 2]}).write_parquet(source)
-    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
-    write_labels("unused", str(generations), settings, str(output), str(source))
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(generations), settings, str(output), [str(source)])
     frame = LABELS.read(output)
     assert frame["item_id"].to_list() == IDS[:3]
     assert frame["label"].to_list() == [None, None, True]
@@ -270,17 +315,19 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
     (tmp_path / "theirs").mkdir()
     for benchmark in PAPER["run"]["benchmarks"]:
         (tmp_path / "theirs" / f"{benchmark}.parquet").touch()
+    (tmp_path / "math.parquet").rename(tmp_path / "math.jsonl")
     config = study_of_files(tmp_path)
+    assert generation_settings(config, "theirs", "math")["source"] == str(tmp_path / "math.jsonl")
     settings = generation_settings(config, "theirs", "gsm8k")
     assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))
     assert settings["logprobs_mode"] == "raw_logprobs"
-    assert labels_file(config, "people", "theirs", "gsm8k") == str(tmp_path / "theirs" / "gsm8k.parquet")
+    assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
     assert gpus(config, "theirs") == 0
 
 
 def test_settings_of_other_judges_do_not_know_of_files() -> None:
     assert judge_settings(load_config(PAPER), "math-verify") == {
-        "version": 1,
+        "version": 2,
         "judge": "math-verify",
         "kind": "math-verify",
     }

@@ -25,14 +25,15 @@ class Recorder:
         return [Verdict(None, reason="no opinion") for _ in cases]
 
 
-def test_every_response_that_did_not_stop_by_itself_is_truncated() -> None:
-    reasons = ["stop", "length", "content_filter", "tool_calls"]
+def test_every_response_that_was_begun_and_not_ended_is_cut_off() -> None:
+    """At the limit or for another reason; one that the engine refused was never begun."""
+    reasons = ["stop", "length", "content_filter", "tool_calls", "refused: too long"]
     items = pl.DataFrame({"item_id": ["a-00000"], "question": ["2 + 2?"], "reference": ["4"]})
-    responses = pl.DataFrame({"item_id": "a-00000", "sample": range(4), "text": "four", "finish_reason": reasons})
+    responses = pl.DataFrame({"item_id": "a-00000", "sample": range(5), "text": "four", "finish_reason": reasons})
     judge = Recorder()
     frame, _ = label(items, responses, judge)
-    assert [case.truncated for case in judge.cases] == [False, True, True, True]
-    assert frame["reason"].to_list() == ["no opinion"] * 4
+    assert [case.truncated for case in judge.cases] == [False, True, True, True, False]
+    assert frame["reason"].to_list() == ["no opinion"] * 5
 
 
 def test_a_judge_is_shown_what_has_a_reference() -> None:
@@ -85,7 +86,7 @@ def test_labels_made_elsewhere_need_no_reference(tmp_path: Path) -> None:
     items, generations = write_inputs(tmp_path, [None, None])
     given, output = str(tmp_path / "given.parquet"), tmp_path / "labels.parquet"
     pl.DataFrame({"item_id": ["a-00000"], "label": [True]}).write_parquet(given)
-    write_labels(items, generations, {"kind": "file"}, str(output), given)
+    write_labels(items, generations, {"kind": "file", "path": str(tmp_path.parent)}, str(output), [given])
     assert LABELS.read(output, ["label", "reason"]).rows() == [(True, None), (None, "no label in the file")]
 
 

@@ -12,6 +12,7 @@ from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.verbs.reading import write_features
 
 SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
@@ -84,6 +85,76 @@ def test_a_slice_without_features_is_null() -> None:
     fitted = es.fit(features, labels, "atc-max")
     none = features.with_columns(reason=pl.when(pl.col("benchmark") == "b").then(pl.lit("empty response")))
     assert es.estimate(fitted, none)["estimated_accuracy"].null_count() == 1
+
+
+def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    """And then they are refitted or cut: `k` is a parameter of the entropy."""
+    example = es.example()
+    labels = es.read_labels(example.labels)
+    with pytest.raises(ProvenanceError, match=r"it is 5: .*; read the responses .* with top_k=5 \(--top-k 5\)"):
+        es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
+    fitted = es.fit(es.read_features(example.traces, top_k=5), labels, "atc-se_sum")
+    assert fitted.about["signal"]["top_k_returned"] == 5
+    found = es.estimate(fitted, es.read_features(example.log), by=["metadata.route"])
+    assert found["n_rows"].to_list() == [3, 3, 3, 3]
+    with pytest.raises(ProvenanceError, match=r"it is 20: .*; read these responses with top_k=5"):
+        es.estimate(fitted, es.read_features(example.traces))
+
+
+def test_the_example_log_is_of_the_example_traces() -> None:
+    """The log was written with six decimals, the traces in Float32."""
+    example = es.example()
+    log = es.read_features(example.log).sort("metadata.route", "item_id")
+    traces = es.read_features(example.traces, top_k=5).sort("benchmark", "item_id")
+    traces = traces.filter(pl.int_range(pl.len()).over("benchmark") < 3)
+    for name in ("n_tokens", "se_sum", "max", "nll_sum", "kurtosis"):
+        assert log[name].to_list() == pytest.approx(traces[name].to_list(), rel=1e-3, abs=1e-4), name
+
+
+def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
+    example = es.example()
+    both = es.read_features([example.log, example.traces])
+    assert both.group_by("top_k_returned").len().sort("top_k_returned").rows() == [(5, 12), (20, 160)]
+    with pytest.raises(
+        InputError, match=r"there are 12 responses with 5 alternatives to a token \(raw_logprobs\); 160"
+    ):
+        write_features(both, tmp_path / "f.parquet")
+    assert not list(tmp_path.iterdir())
+    files = write_features(both, tmp_path / "f.parquet", split=True)
+    assert [file.name for file in files] == ["f-top5.parquet", "f-top20.parquet"]
+    again = es.read_features(files[0])
+    assert again["top_k_returned"].unique().to_list() == [5]
+    assert again["metadata.route"].n_unique() == 4
+    assert es.read_features(files[1])["benchmark"].n_unique() == 4
+    with pytest.raises(InputError, match="f-top5.parquet: holds features; to cut the alternatives"):
+        es.read_features(files[0], top_k=3)
+    with pytest.raises(InputError, match="top_k: 30 alternatives to a token are asked for, the traces have 20"):
+        es.read_features(example.traces, top_k=30)
+
+
+def test_rows_without_features_belong_to_any_signal(tmp_path: Path) -> None:
+    features, labels = frame()
+    fitted = es.fit(features, labels)
+    gap = pl.col("item_id") == "item-0"
+    features = features.with_columns(
+        reason=pl.when(gap).then(pl.lit("no log-probabilities in the log")),
+        top_k_returned=pl.when(~gap).then("top_k_returned"),
+    )
+    assert es.estimate(fitted, features, by=["benchmark"])["n_excluded"].to_list() == [1, 0]
+    (file,) = write_features(features, tmp_path / "f.parquet")
+    assert len(es.read_features(file)) == 60
+
+
+def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(InputError, match=r"there is no response in the logs: .*a.jsonl: line 1: is of no known format"):
+        es.read_logs(path)
+    path.write_text(es.example().log.read_text().splitlines()[0] + "\nbroken\n")
+    assert len(es.read_features(tmp_path)) == 1
+    assert f"1 records could not be read: {path}: line 2: must be a JSON object" in caplog.text
+    with pytest.raises(InputError, match="a.jsonl: line 2"):
+        es.read_logs(path, strict=True)
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:

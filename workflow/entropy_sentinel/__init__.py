@@ -21,7 +21,7 @@ __version__ = "0.2.0"
 
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
-    **dict.fromkeys(("example", "read_features", "read_labels", "read_logs"), "verbs.reading"),
+    **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
 }
 _ROOMS = ("features",)  # called like a verb

@@ -36,15 +36,18 @@ def test_domain_counts() -> None:
             label=[True, True, False, None, None],
             label_reason=[None, None, None, "no final answer", "empty response"],
             feature_reason=[None, None, None, None, "empty response"],
-            finish_reason=["stop", "length", "stop", "length", "stop"],
+            finish_reason=["stop", "length", "content_filter", "length", "refused: too long"],
             n_tokens=[10, 20, 30, 40, 0],
         )
     )
     DOMAINS.check(DOMAINS.frame([row]))
     assert (row["model"], row["benchmark"], row["n_responses"], row["n_correct"]) == ("m", "c", 5, 2)
-    assert (row["n_incorrect"], row["n_unlabelled"], row["n_featureless"], row["n_truncated"]) == (1, 2, 1, 2)
+    assert (row["n_incorrect"], row["n_unlabelled"], row["n_featureless"], row["n_truncated"]) == (1, 2, 1, 3)
     assert row["mean_tokens"] == 20
     assert row["accuracy"] == pytest.approx(2 / 3)
+    # Cut off are the second, which is correct, the third, which is not, and the fourth, which has no label.
+    assert (row["n_truncated_correct"], row["n_truncated_incorrect"]) == (1, 1)
+    assert row["accuracy_whole"] == 1
     assert row["reasons"] == '{"empty response": 2, "no final answer": 1}'
 
 

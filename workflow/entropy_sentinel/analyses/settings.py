@@ -20,6 +20,7 @@ class Studied:
 
     models: list[str]
     benchmarks: list[str]
+    judges: list[str]
     # Benchmarks with references: what has a true accuracy.
     labelled: list[str]
     # Named training groups; where none is run, the first training group's id.
@@ -53,6 +54,10 @@ class Analysis(Settings):
     def label(self, study: str) -> str:
         """What is shown with every table and figure of a study."""
         return self.labels.get(study, study)
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """Why the analysis cannot be made of what is run; None where it can."""
+        return None
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """The section with what is left open filled in from what is run, and a line for each name left out.

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from entropy_sentinel.commands.options import ResponseFiles, TopK
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILES", help="Files, folders or patterns of responses or of features, in Parquet."),
-]
 By = Annotated[
     list[str],
     typer.Option("--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine."),
@@ -31,10 +28,11 @@ _WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_js
 
 def command(
     estimator: Estimator,
-    files: Files,
+    files: ResponseFiles,
     by: By = ("model", "benchmark"),
     labels: Labels = (),
     output: Output = None,
+    top_k: TopK = None,
 ) -> None:
     """Estimate how accurate the model is on each slice.
 
@@ -47,7 +45,7 @@ def command(
     if output is not None and output.suffix not in _WRITERS:
         raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
     loaded = load(estimator)
-    found = estimate(loaded, read_features(files), by, read_labels(labels) if labels else None)
+    found = estimate(loaded, read_features(files, top_k=top_k), by, read_labels(labels) if labels else None)
     if output is not None:
         getattr(found, _WRITERS[output.suffix])(output)
     show([_table(found, list(by))])

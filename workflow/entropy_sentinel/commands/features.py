@@ -1,24 +1,85 @@
 """`entropy-sentinel features`."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-Files = Annotated[
-    list[str], typer.Argument(metavar="FILES", help="Files, folders or patterns of responses, in Parquet.")
-]
+from entropy_sentinel.commands.options import LogFiles, TopK
+from entropy_sentinel.sources.logs.catalogue import FORMATS
+
+if TYPE_CHECKING:
+    from entropy_sentinel.sources.logs.summary import Summary
+
+# Exit status where the features are written, and some records could not be read.
+INCOMPLETE = 3
+
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the features go, a Parquet file.")]
+Format = Annotated[
+    str | None, typer.Option("--format", "-f", help=f"Instead of looking at each record: {', '.join(FORMATS)}.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", metavar="A,B", help="Columns to keep, as metadata.route; else the usual ones."),
+]
+Mode = Annotated[
+    str | None,
+    typer.Option("--logprobs-mode", help="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs."),
+]
+After = Annotated[
+    str | None, typer.Option("--trace-after", metavar="TOKEN", help="The token that ends the thinking, as </think>.")
+]
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, where the log does not say it.")]
+Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")]
 
 
-def command(files: Files, output: Output) -> None:
-    """Compute the features of responses.
+def command(
+    files: LogFiles,
+    output: Output,
+    format: Format = None,
+    columns: Columns = None,
+    logprobs_mode: Mode = None,
+    top_k: TopK = None,
+    trace_after: After = None,
+    model: Model = None,
+    split: Split = False,
+    strict: Strict = False,
+) -> None:
+    """Compute the features of responses, from logs or traces.
 
-    One row per response; a response without features has the reason. `fit` and `estimate` read the file.
+    One row per response; a response without features has the reason. `fit` and `estimate` read the file. What was
+    understood of the logs is said on standard error. The exit status is 3 where some records could not be read.
     """
-    from entropy_sentinel.verbs.reading import read_features, write_features
+    from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
 
-    found = read_features(files)
-    write_features(found, output)
+    logs = open_logs(
+        files,
+        format=format,
+        columns=None if columns is None else [name.strip() for name in columns.split(",") if name.strip()],
+        logprobs_mode=logprobs_mode,
+        top_k=top_k,
+        trace_after=trace_after,
+        model=model,
+        strict=strict,
+    )
+    found = features_of(logs)
+    _show(logs.summary)
+    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split)
     without = found["reason"].is_not_null().sum()
-    typer.echo(f"{output}: {len(found):,} responses, {without:,} of them without features")
+    names = ", ".join(map(str, written))
+    typer.echo(f"{names}: {len(found):,} responses, {without:,} of them without features")
+    if logs.summary.n_bad:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _show(summary: "Summary") -> None:
+    from rich.table import Table
+
+    from entropy_sentinel.report.terminal import show
+
+    shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in summary.rows():
+        shown.add_row(*row)
+    show([shown, *summary.lines()], sys.stderr)

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILES", help="Files, folders or patterns of responses or of features, in Parquet."),
-]
+from entropy_sentinel.commands.options import ResponseFiles, TopK
+
 Labels = Annotated[
     list[str],
     typer.Option("--labels", "-l", metavar="FILE", help="Labels: Parquet or CSV with columns item_id and label."),
@@ -20,7 +18,9 @@ Name = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
 
 
-def command(files: Files, labels: Labels, output: Output, estimator: Name = "recommended") -> None:
+def command(
+    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "recommended", top_k: TopK = None
+) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
     It learns from the responses in FILES that have a label, and goes to a file that `estimate` reads.
@@ -29,7 +29,7 @@ def command(files: Files, labels: Labels, output: Output, estimator: Name = "rec
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
-    fitted = fit(read_features(files), read_labels(labels), estimator)
+    fitted = fit(read_features(files, top_k=top_k), read_labels(labels), estimator)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     typer.echo(

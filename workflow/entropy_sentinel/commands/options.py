@@ -1,4 +1,4 @@
-"""What several subcommands share: the config files of a study."""
+"""What several subcommands share: the config files of a study, files of responses."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +21,14 @@ ConfigFiles = Annotated[
         metavar="FILE",
         help=f"A file with what differs from {BASE}, as for Snakemake. Repeat it for more files; the last one wins.",
     ),
+]
+
+_LOGS = "(.jsonl, .json, .parquet, .gz): files, folders, patterns, - for standard input."
+LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
+ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", min=1, metavar="K", help="Cut the alternatives to a token to so many."),
 ]
 
 

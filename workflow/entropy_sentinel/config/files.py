@@ -1,9 +1,12 @@
 """The local files that a study names: that they are there."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import source_file
+from entropy_sentinel.judges.settings import asked
 
 
 def missing_file(config: Config) -> str | None:
@@ -26,16 +29,15 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
             yield Path(model.lora) / "adapter_config.json", folder
         if model.kind == "source":
             for benchmark in config.run.benchmarks:
-                file = f"{benchmark}.parquet"
-                yield Path(model.source) / file, f"{key}.source: must hold {file}; '{model.source}' does not"
+                file = source_file(config, name, benchmark)
+                yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
-    for name in config.run.judges:
+    for name in dict.fromkeys(one for judge in config.run.judges for one in asked(judge, config.judges)):
         judge = config.judges[name]
         if judge.kind == "file":
-            for file in (
-                f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.run.benchmarks
-            ):
-                yield Path(judge.path) / file, f"judges.{name}.path: must hold {file}; '{judge.path}' does not"
+            for model, benchmark in product(config.run.models, config.run.benchmarks):
+                file, missing = judge.file(model, benchmark), f"must hold {model}/{benchmark}.parquet"
+                yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"

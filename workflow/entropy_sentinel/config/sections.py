@@ -14,7 +14,7 @@ from entropy_sentinel.engines.settings import AnyModel, Generation
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.judges.settings import AnyJudge, asked
 from entropy_sentinel.sources.settings import Benchmark
 
 Analyses = create_model(
@@ -59,8 +59,12 @@ class Config(Settings):
 
         Those with references, or all where every judge that is run brings labels made elsewhere.
         """
-        brought = all(self.judges[name].kind == "file" for name in self.run.judges)
+        brought = all(self._brings_labels(name) for name in self.run.judges)
         return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+
+    def _brings_labels(self, name: str) -> bool:
+        """Whether a judge needs no reference: its labels were made elsewhere, or those of all that it is made of."""
+        return all(self.judges[one].kind == "file" for one in asked(name, self.judges))
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
@@ -98,6 +102,7 @@ class Config(Settings):
                 raise ValueError(
                     f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
                 )
+            asked(name, self.judges)
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

@@ -19,6 +19,8 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
+from entropy_sentinel.judges.settings import AnyJudge, asked, members
+from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
@@ -72,7 +74,7 @@ def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit"}),
+        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
     }
 
 
@@ -140,9 +142,12 @@ def _origin(model: AnyModel) -> dict[str, Any]:
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
-    """The file of traces made elsewhere that stands in for an engine; None where the model is run."""
+    """The file of traces made elsewhere that stands in for an engine, Parquet or a log; None where the model is run."""
     settings = config.models[model]
-    return str(Path(settings.source) / f"{benchmark}.parquet") if settings.kind == "source" else None
+    if settings.kind != "source":
+        return None
+    files = [Path(settings.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
+    return str(next((file for file in files if file.is_file()), files[0]))
 
 
 def gpus(config: Config, model: str) -> int:
@@ -154,21 +159,32 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
-    """The file of labels made elsewhere; None where the judge is run."""
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    return [one.file(model, benchmark) for one in settings if one.kind == "file"]
+
+
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+
+    Of a judge made of others, under `members`, also what theirs depend on.
+    """
     settings = config.judges[judge]
-    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
+    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
+    if settings.kind == "llm":
+        prompt = config.judge_prompts[settings.prompt]
+        # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+        shown = settings.model_dump(include=settings.ASKED)
+        return job | {"kind": "llm", "llm": shown | {"prompt_version": prompt.version, "messages": prompt.chat}}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    return job | {"members": parts} if parts else job
 
 
-def judge_settings(config: Config, judge: str) -> dict[str, Any]:
-    """What the labels of a judge depend on."""
-    settings, job = config.judges[judge], {"version": LABEL_VERSION, "judge": judge}
-    if settings.kind != "llm":
-        return job | settings.model_dump(exclude_none=True)
-    prompt = config.judge_prompts[settings.prompt]
-    # Below a key of its own: the file of labels has the name of the model that answered as `model`.
-    asked = settings.model_dump(include=settings.ASKED)
-    return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
+    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:
@@ -190,9 +206,17 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     return models | judges
 
 
-def paid_judges(config: Config) -> list[str]:
-    """The judges that are run and are servers: what they cost is told."""
-    return [name for name in config.run.judges if config.judges[name].kind == "llm"]
+def paid_judges(config: Config) -> dict[str, list[str]]:
+    """The judges behind servers that the study asks: what they cost is told.
+
+    For each, the judges that are run and ask it: itself, and those that it is a part of.
+    """
+    asking: dict[str, list[str]] = {}
+    for run in config.run.judges:
+        for name in asked(run, config.judges):
+            if config.judges[name].kind == "llm":
+                asking.setdefault(name, []).append(run)
+    return asking
 
 
 def ledger(config: Config, server: str) -> str:

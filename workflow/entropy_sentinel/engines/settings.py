@@ -184,7 +184,9 @@ class SourceModel(Model):
     kind: ClassVar[str] = "source"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
-    source: Text = Field(description="folder with traces made elsewhere, {benchmark}.parquet, no engine")
+    source: Text = Field(
+        description="folder with traces made elsewhere, no engine: {benchmark}.parquet, or a log, {benchmark}.jsonl"
+    )
     source_logprobs_mode: Literal["raw_logprobs"] | None = Field(
         None, description="set to raw_logprobs, before temperature, where the source's files do not say so themselves"
     )

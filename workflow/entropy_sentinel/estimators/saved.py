@@ -54,6 +54,7 @@ class SavedEstimator:
                 raise ProvenanceError(
                     f"{where}: {key} must be {fitted!r}, as of the traces that the estimator "
                     f"'{self.estimator.name}' was fitted on; it is {found!r}: features of the two do not compare"
+                    f"{_remedy(key, fitted, found)}"
                 )
 
 
@@ -114,6 +115,14 @@ def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
         }
         for column in features
     }
+
+
+def _remedy(key: str, fitted: Any, found: Any) -> str:
+    """What to do about another number of alternatives to a token: the entropy is over as many as both have."""
+    if key != "top_k_returned" or not isinstance(fitted, int) or not isinstance(found, int):
+        return ""
+    where = "these responses" if found > fitted else "the responses that it is fitted on, and fit it again,"
+    return f"; read {where} with top_k={min(fitted, found)} (--top-k {min(fitted, found)})"
 
 
 def _is_trusted(name: str) -> bool:

@@ -25,15 +25,29 @@ class Column:
     meaning: str
     unit: str = ""
     nullable: bool = False
+    # Files written before the column was there are as good as new ones: it is null in them.
+    added: bool = False
+    # Whether arrays in it may have another width than that of `dtype`; the file's provenance says which.
+    free_width: bool = False
+
+    def accepts(self, found: pl.DataType) -> bool:
+        """Whether a column of the dtype `found` keeps the contract."""
+        if self.free_width and isinstance(found, pl.List) and isinstance(found.inner, pl.Array):
+            return pl.List(pl.Array(found.inner.inner, self.dtype.inner.shape)) == self.dtype
+        return found == self.dtype
 
 
 @dataclass(frozen=True)
 class Contract:
-    """The columns of one stage's Parquet file, in order, and the columns that identify a row."""
+    """The columns of one stage's Parquet file, in order, and the columns that identify a row.
+
+    Where it is `open`, further columns may follow: those of a log, by which a user makes slices.
+    """
 
     stage: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    open: bool = False
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -41,7 +55,9 @@ class Contract:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
-        """Build a frame of this contract from a dict of columns or a list of rows."""
+        """Build a frame of this contract from a dict of columns or a list of rows; added columns may be left out."""
+        if isinstance(rows, Mapping):
+            rows = {column.name: None for column in self.columns if column.added} | dict(rows)
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)
 
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
@@ -87,10 +103,12 @@ class Contract:
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+            found, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
-        self._check_schema(schema, f"{path}: ")
+        absent = [column for column in self.columns if column.added and column.name not in found]
+        lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
+        self._check_schema(lazy.collect_schema(), f"{path}: ")
         return lazy
 
     def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:
@@ -102,11 +120,12 @@ class Contract:
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
         if missing := [name for name in self.schema if name not in found]:
             raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(found)}")
-        if extra := [name for name in found if name not in self.schema]:
+        extra = [name for name in found if name not in self.schema]
+        if extra and not self.open:
             raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
-        for name, dtype in self.schema.items():
-            if found[name] != dtype:
-                raise ContractError(f"{prefix}column '{name}' must be {dtype}, was {found[name]}")
+        for column in self.columns:
+            if not column.accepts(found[column.name]):
+                raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {found[column.name]}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from entropy_sentinel.frames.contract import Column, Contract
 
 FEATURE_FRAME = Contract(
     stage="features",
+    open=True,
     key=("model", "benchmark", "item_id", "sample"),
     columns=(
         Column("model", pl.String, "language model"),

@@ -5,21 +5,30 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
+from entropy_sentinel.frames.errors import ContractError
 
 # Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
 # generate job, in place of a hash of its code: a refactoring must not cost GPU time.
 GENERATION_VERSION = 1
 
 # The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
+# Traces made elsewhere may have another, which their provenance says (`top_k_returned`).
 TOP_K = 20
 
 # Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
 SIGNAL = ("logprobs_mode", "top_k_returned")
 
+# Column beside these of traces from a log: why a response can have no features, null where it can.
+UNUSABLE = "unusable"
+
 # Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
 OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
 # How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
 REFUSED = "refused: "
+
+# Whether a response is cut off: it was begun and ended before its end, at the token limit or for a provider's other
+# reason. The one meaning of these words for judges, counts and reports.
+CUT_OFF = (pl.col("finish_reason") != "stop") & ~pl.col("finish_reason").str.starts_with(REFUSED)
 
 GENERATIONS = Contract(
     stage="generations",
@@ -51,12 +60,14 @@ GENERATIONS = Contract(
             pl.List(pl.Array(pl.Float32, TOP_K)),
             "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not",
             "nats",
+            free_width=True,
         ),
         Column(
             "top_token_ids",
             pl.List(pl.Array(pl.UInt32, TOP_K)),
             "(T, 20) the most likely tokens; null unless generation.keep_top_token_ids is set",
             nullable=True,
+            free_width=True,
         ),
         Column(
             "displaced_steps",
@@ -71,7 +82,15 @@ GENERATIONS = Contract(
 def scan_traces(path: str | Path) -> pl.LazyFrame:
     """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns.
 
-    Raises ContractError as `Contract.scan` does.
+    Raises ContractError as `Contract.scan` does, and where a step has another number of entries than the file says.
     """
     traces, origin = GENERATIONS.scan(path), read_provenance(path)
+    width, said = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
+    if width != said:
+        raise ContractError(f"{path}: a step must have top_k_returned = {said} entries, has {width}")
     return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
+
+
+def top_k_of(schema: pl.Schema) -> int:
+    """The number of most likely tokens per step in a frame of traces."""
+    return schema["top_logprobs"].inner.shape[0]

@@ -4,8 +4,12 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 
-# Raised by hand when verdicts move, for the reason given at GENERATION_VERSION: a judge may cost money.
+# Raised by hand when verdicts of all judges move, for the reason given at GENERATION_VERSION: a judge may cost money.
+# Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
 LABEL_VERSION = 1
+
+# The reason of a response to an item without a reference: no judge is shown it.
+NO_REFERENCE = "no reference"
 
 LABELS = Contract(
     stage="labels",
@@ -21,5 +25,12 @@ LABELS = Contract(
         ),
         Column("reason", pl.String, "why the label is null; null where there is a label", nullable=True),
         Column("answer", pl.String, "the final answer that the judge compared", nullable=True),
+        Column(
+            "decided_by",
+            pl.String,
+            "of a judge made of others: those whose label this is; null for other judges and where there is no label",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

@@ -63,12 +63,15 @@ class Apart:
             stderr=self._said,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
         )
-        version = self._line(_START_LIMIT_S)
-        if version is None:
+        try:
+            version = self._line(_START_LIMIT_S)
+        except (TimeoutError, EOFError):
             self._said.seek(0)
             words = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
             self.close()
-            raise EntropySentinelError(f"the process of the judge {self._what} did not start: {' '.join(words)}")
+            raise EntropySentinelError(
+                f"the process of the judge {self._what} did not start: {' '.join(words)}"
+            ) from None
         return version
 
     def _judge(self, case: Case) -> Verdict:
@@ -77,21 +80,22 @@ class Apart:
         try:
             self._process.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
             self._process.stdin.flush()
-            found = self._line(self._limit_s)
-        except BrokenPipeError:
-            found = None
-        if found is None:
-            ended = self._process.poll() is not None
-            self.close()
-            reason = "the comparison ended its process" if ended else f"comparison took more than {self._limit_s:g} s"
-            return Verdict(None, reason=reason)
-        return Verdict(**found)
+            return Verdict(**self._line(self._limit_s))
+        except TimeoutError:
+            reason = f"comparison took more than {self._limit_s:g} s"
+        except (BrokenPipeError, EOFError):
+            reason = "the comparison ended its process"
+        self.close()
+        return Verdict(None, reason=reason)
 
     def _line(self, limit_s: float) -> Any:
-        """What the process says next; None where it ends or says nothing in time. It writes whole lines."""
+        """What the process says next; TimeoutError, and EOFError where it ends. It writes whole lines."""
         ready, _, _ = select([self._process.stdout], [], [], limit_s)
-        line = self._process.stdout.readline() if ready else b""
-        return json.loads(line) if line else None
+        if not ready:
+            raise TimeoutError
+        if not (line := self._process.stdout.readline()):
+            raise EOFError
+        return json.loads(line)
 
 
 def _main(what: str) -> None:

@@ -1,101 +1,117 @@
-"""The deterministic judge: math-verify on the final answer. The only module that imports math_verify."""
+"""The exact judge: the final answer of a response against the reference, by algebra, units and a tolerance."""
 
 import importlib.metadata
-import logging
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from math_verify import parse, verify
-from math_verify.errors import TimeoutException
-
-from entropy_sentinel.judges.answers import bare, elements, is_text, last_boxed, quantity, scientific, truth
+from entropy_sentinel.judges import answers, words
 from entropy_sentinel.judges.apart import Apart
+from entropy_sentinel.judges.comparison import Unclear, reference_quantity, same_as_reference
+from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.notation import clean
 
-# math-verify logs every expression that it cannot read; the verdict's reason says so already.
-logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-logging.getLogger("latex2sympy2_extended").setLevel(logging.CRITICAL)
-
-# math-verify compares numbers by six decimals. Below this size that is fewer than four digits, down to none: there
-# numbers are compared by four significant digits instead.
-_SMALL = 0.01
-_SMALL_TOLERANCE = 1e-4
-
-
-class _Unclear(Exception):
-    """The judge cannot say; the message is the reason."""
+# Of one response, all in all.
+_LIMIT_S = 5
 
 
 class MathVerifyJudge:
-    """Compares the last boxed expression, or else the last expression, with the reference, symbolically."""
+    """Compares the last boxed expression, or else the last one stated, with the reference.
+
+    `tolerance` is that of the benchmark (`sources.settings.Tolerance`), or None.
+    """
 
     version = f"math-verify {importlib.metadata.version('math-verify')}"
+
+    def __init__(self, tolerance: Mapping[str, Any] | None = None) -> None:
+        self.tolerance = tolerance
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null where there is no final answer or one side cannot be read."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
-        boxed = last_boxed(case.response)
+        answer = answers.last_boxed(case.response)
         try:
             if not case.response.strip():
-                raise _Unclear("empty response")
-            if boxed is None and case.truncated:
-                raise _Unclear("cut off before a boxed answer")
-            return _compare(case.reference.strip(), boxed, case.response)
-        except _Unclear as unclear:
-            return Verdict(None, answer=boxed, reason=str(unclear))
+                raise Unclear("empty response")
+            if answer is None and case.truncated:
+                raise Unclear("cut off before a boxed answer")
+            label, answer = timeout(_LIMIT_S)(self._compare)(case.reference.strip(), answer, case.response)
+            return Verdict(label, answer=answer)
+        except Unclear as unclear:
+            return Verdict(None, answer=answer, reason=str(unclear))
         except TimeoutException:
-            return Verdict(None, answer=boxed, reason="comparison timed out")
+            return Verdict(None, answer=answer, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system: anything can come out
-            return Verdict(None, answer=boxed, reason=f"comparison failed: {type(error).__name__}")
+            return Verdict(None, answer=answer, reason=f"comparison failed: {type(error).__name__}")
+
+    def _compare(self, reference: str, boxed: str | None, response: str) -> tuple[bool, str]:
+        """By the kind of the reference, which alone decides whether a row is compared."""
+        if words.is_truth(reference):
+            return _same_truth(reference, boxed, response)
+        if words.is_option(reference):
+            return _same_option(reference, boxed, response)
+        if reference_quantity(reference) is None and words.is_words(clean(reference)):
+            return _same_word(reference, boxed, response)
+        if boxed is not None:
+            return same_as_reference(reference, boxed, self.tolerance), boxed
+        return self._compare_stated(reference, response)
+
+    def _compare_stated(self, reference: str, response: str) -> tuple[bool, str]:
+        """The expression in the last statement; unclear where that has the reference beside another number."""
+        clause, anchored = answers.stated(response)
+        if not (answer := answers.expression(clause, anchored)):
+            raise Unclear("no final answer")
+        if words.negated(clause):
+            raise Unclear("last sentence says what the answer is not")
+        if same_as_reference(reference, answer, self.tolerance):
+            return True, answer
+        others = [] if anchored else [one for one in answers.numbers(clause) if not answer.startswith(one)]
+        if any(self._is(reference, other) for other in others):
+            raise Unclear("last sentence has several numbers")
+        return False, answer
+
+    def _is(self, reference: str, answer: str) -> bool:
+        try:
+            return same_as_reference(reference, answer, self.tolerance)
+        except Unclear:
+            return False
 
 
 def make(settings: Mapping[str, Any]) -> Apart:
-    """The judge, which has no settings."""
-    return Apart(__name__, MathVerifyJudge.__name__)
+    """The judge in a process of its own, with the benchmark's tolerance where it has one."""
+    return Apart(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
 
 
-def _compare(reference: str, boxed: str | None, response: str) -> Verdict:
-    """By the kind of the reference: true or false, a number with a unit, words, a list, or an expression."""
-    if (expected := truth(reference)) is not None:
-        if (found := truth(boxed)) is None:
-            raise _Unclear("answer is neither true nor false")
-        return Verdict(found == expected, answer=boxed)
-    number = quantity(reference)
-    if number is None and is_text(reference):
-        if boxed is None or bare(boxed) != bare(reference):
-            raise _Unclear("reference is text, not an expression")
-        return Verdict(True, answer=boxed)
-    if (expected_list := elements(reference)) is not None:
-        if boxed is None:
-            raise _Unclear("no boxed list")
-        found_list = boxed.strip("$[](){}\\ ").split(",")
-        same = len(found_list) == len(expected_list) and all(map(_equal, expected_list, found_list))
-        return Verdict(same, answer=boxed)
-    answer = response if boxed is None else number and quantity(boxed) or boxed
-    return Verdict(_equal(number or reference, answer, anywhere=boxed is None), answer=boxed)
+def _same_truth(reference: str, boxed: str | None, response: str) -> tuple[bool, str]:
+    answer = answers.stated(response)[0] if boxed is None else boxed
+    if (found := words.truth(answer)) is None:
+        raise Unclear("answer is neither true nor false")
+    return found == words.truth(reference), answer
 
 
-def _equal(reference: str, answer: str, anywhere: bool = False) -> bool:
-    """Whether two expressions are equal; the answer's may stand `anywhere` in a text, the last one counts."""
-    expected = parse(_in_box(reference), raise_on_error=True)
-    found = parse(scientific(answer) if anywhere else _in_box(answer), raise_on_error=True)
-    if not expected:
-        raise _Unclear("reference cannot be read")
-    if not found:
-        raise _Unclear("no final answer" if anywhere else "answer cannot be read")
-    value, other = _number(expected[0]), _number(found[0])
-    if value is not None and other is not None and abs(value) < _SMALL:
-        return math.isclose(value, other, rel_tol=_SMALL_TOLERANCE)
-    return verify(expected, found, raise_on_error=True)
+def _same_option(reference: str, boxed: str | None, response: str) -> tuple[bool, str]:
+    answer = _named(boxed, response)
+    if (found := words.option(answer)) is None:
+        raise Unclear("answer is no letter of an option")
+    return found == words.option(reference), answer
 
 
-def _number(expression: Any) -> float | None:
-    """The value of a real number that SymPy can evaluate."""
-    return float(expression) if getattr(expression, "is_number", False) and expression.is_real else None
+def _same_word(reference: str, boxed: str | None, response: str) -> tuple[bool, str]:
+    if (expected := words.single_word(reference)) is None:
+        raise Unclear("reference is text, not an expression")
+    answer = _named(boxed, response)
+    if (found := words.single_word(answer)) != expected and words.mentions(answer, expected):
+        raise Unclear("answer says more than the word")
+    return found == expected, answer
 
 
-def _in_box(expression: str) -> str:
-    return f"\\boxed{{{scientific(expression)}}}"
+def _named(boxed: str | None, response: str) -> str:
+    """What is boxed, or what a response without a box calls its answer."""
+    if boxed is not None:
+        return boxed
+    clause, anchored = answers.stated(response)
+    if not anchored or words.negated(clause):
+        raise Unclear("no final answer")
+    return clause

@@ -3,22 +3,43 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
 
 class MathVerify(Settings):
-    """Symbolic comparison of the final answer."""
+    """Comparison of the final answer by algebra, units and the benchmark's tolerance."""
 
     # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
+    # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
+    VERSION: ClassVar[int] = 2
+    # Whether a benchmark's tolerance is one of the judge's settings.
+    TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+
+
+class Exact(Settings):
+    """The final answer and the reference as text, without differences of case and space."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
+
+    kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
+
+
+class Choice(Settings):
+    """The letter of an option of a multiple-choice question, or its text."""
+
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
+
+    kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 
 
 class LabelsFile(Settings):
@@ -26,6 +47,10 @@ class LabelsFile(Settings):
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
     path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
+
+    def file(self, model: str, benchmark: str) -> str:
+        """Where the labels of a model's responses to a benchmark are."""
+        return str(Path(self.path) / model / f"{benchmark}.parquet")
 
 
 class Llm(Server):
@@ -66,7 +91,32 @@ class Llm(Server):
         return self
 
 
-KINDS: dict[str, type[Settings]] = {"math-verify": MathVerify, "llm": Llm, "file": LabelsFile}
+Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
+
+
+class FirstOf(Settings):
+    """Each judge is asked only about what those before it left null."""
+
+    kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
+    judges: Members = Field(description="first_of: names of other judges, in the order in which they are asked")
+
+
+class Majority(Settings):
+    """The verdict that more than half of the judges give."""
+
+    kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
+    judges: Members = Field(description="majority: names of other judges")
+
+
+KINDS: dict[str, type[Settings]] = {
+    "math-verify": MathVerify,
+    "llm": Llm,
+    "exact": Exact,
+    "choice": Choice,
+    "file": LabelsFile,
+    "first_of": FirstOf,
+    "majority": Majority,
+}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
@@ -95,3 +145,25 @@ AnyJudge = Annotated[
     ),
     BeforeValidator(_given),
 ]
+
+
+def members(judge: Settings) -> list[str]:
+    """The names of the judges that a judge is made of; none for one that is asked itself."""
+    return list(getattr(judge, "judges", []))
+
+
+def asked(name: str, judges: Mapping[str, Settings]) -> list[str]:
+    """The judges that are asked where the judge `name` is run: itself, or those that it is made of, at any depth.
+
+    Raises ValueError for a name that is not among `judges`, and for a judge that is part of itself.
+    """
+    return list(dict.fromkeys(_asked([name], judges)))
+
+
+def _asked(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+    *above, name = way
+    if name in above:
+        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
+    check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
+    parts = members(judges[name])
+    return [one for part in parts for one in _asked([*way, part], judges)] or [name]

@@ -1,4 +1,4 @@
-"""Traces and labels made elsewhere: Parquet files that are checked, completed and taken over as this pipeline's own.
+"""Traces and labels made elsewhere: files that are checked, completed and taken over as this pipeline's own.
 
 Columns that a contract does not know are left out. What cannot be used is an InputError with file, row and step (from
 0) and column; nothing is repaired by a guess. Rows of items that the study leaves out, by its limit or because the row
@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Contract, read_provenance
+from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
-from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, TOP_K
+from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.sources.steps import impossible_step
+from entropy_sentinel.sources.steps import ImpossibleStep, impossible_step, of_one_width
 
 log = logging.getLogger(__name__)
 
@@ -31,16 +31,38 @@ def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output:
     be used.
     """
     source = settings["source"]
-    frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
-    _refuse_rows(frame, source, _checks(settings["samples"]))
+    if source.endswith(".parquet"):
+        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
+        numbered = "sample" in pl.read_parquet_schema(source)
+    else:
+        frame, numbered = _from_log(source), False
+    _refuse_rows(frame, source, _checks(settings["samples"], numbered))
     _refuse_steps(frame, source)
     frame, unused = _of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
         log.warning("%s: has no response to %d of %d items", source, missing, len(items))
     frame = items.select("item_id").join(frame.sort(KEY), on="item_id", how="inner", maintain_order="left_right")
-    facts = source_provenance(source, settings) | {"missing_items": missing, "unused_rows": unused}
+    facts = source_provenance(source, settings) | {
+        "top_k_returned": top_k_of(frame.schema),
+        "missing_items": missing,
+        "unused_rows": unused,
+    }
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
+
+
+def _from_log(source: str) -> pl.DataFrame:
+    """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used."""
+    from entropy_sentinel.sources.logs.reading import Logs, Options
+    from entropy_sentinel.sources.logs.traces import combined
+
+    frames = list(Logs([source], Options(strict=True)))
+    if not frames:
+        raise InputError(f"{source}: has no response")
+    frame = combined(frames)
+    refused = pl.col("finish_reason").str.starts_with(REFUSED)
+    _refuse_rows(frame, source, {"text": (pl.col(UNUSABLE).is_not_null() & ~refused, "must have log-probabilities")})
+    return frame.select(GENERATIONS.schema.names())
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
@@ -52,7 +74,9 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
     found = read_columns(source, LABELS, {"item_id": False, "label": True})
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     known = pl.struct(KEY).is_in(responses.select(pl.struct(KEY)).to_series().implode())
-    _refuse_rows(found, source, {"sample": (answered & ~known, "must be that of a response of the model")})
+    if "sample" in pl.read_parquet_schema(source):
+        _refuse_rows(found, source, {"sample": (answered & ~known, "must be that of a response of the model")})
+    _refuse_rows(found, source, {"item_id": (answered & ~known, "must be there as often as it was answered at most")})
     found, unused = _of_items(found, responses["item_id"], source)
     frame = responses.select(KEY).join(_with_missing(found, LABELS), on=KEY, how="left", maintain_order="left")
     labelled = frame.select(KEY).join(found, on=KEY, how="semi").height
@@ -80,7 +104,7 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
     if not len(raw):
         raise InputError(f"{source}: has no row")
     known = [column for column in contract.columns if column.name in raw.columns]
-    frame = pl.DataFrame([_cast(raw[column.name], column.dtype, source) for column in known])
+    frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
     nulls = {
         column.name: (pl.col(column.name).is_null(), "must not be null")
         for column in known
@@ -121,8 +145,19 @@ def _with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, 
     return frame.with_columns(**filled)
 
 
+def _column(found: pl.Series, column: Column, source: str) -> pl.Series:
+    """A column in the contract's dtype; traces with the width that they have."""
+    inner = found.dtype.inner if isinstance(found.dtype, pl.List) else None
+    if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
+        made = of_one_width(found)
+        if isinstance(made, ImpossibleStep):
+            raise _unusable(source, f"{made.row}, step {made.step}", made.column, made.must, made.was)
+        return made
+    return _cast(found, column.dtype, source)
+
+
 def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file says about its origin, and for one that this pipeline has not written what the config says.
+    """What the file says about its origin; else nobody knows how its tokens were drawn.
 
     Raises InputError where neither says of which kind the log-probabilities are.
     """
@@ -138,8 +173,7 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
         )
     from_config = {key: settings[key] for key in ("version", "model", "benchmark", "engine", "source", "samples")}
     return {
-        "sampling": settings["sampling"],
-        "top_k_returned": TOP_K,
+        "sampling": "unknown",
         **{key: value for key, value in own.items() if key != "stage"},
         **from_config,
         "logprobs_mode": mode,
@@ -153,9 +187,12 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
 
 
-def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
+def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
     """Per column: which rows of a file of traces cannot be used, and what they must be."""
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
+    too_many = f"must be below generation.samples, {samples}"
+    if not numbered:
+        too_many = f"must be there once per sample, of which there is {samples} (generation.samples)"
     return {
         "finish_reason": (
             reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
@@ -168,7 +205,7 @@ def _checks(samples: int) -> dict[str, tuple[pl.Expr, str]]:
         },
         "n_tokens": (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs"),
         "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
-        "sample": (pl.col("sample") >= samples, f"must be below generation.samples, {samples}"),
+        "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
     }
 
 
@@ -238,4 +275,5 @@ def _fits(value: pl.Series, dtype: pl.DataType) -> bool:
 
 
 def _unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
+    was = was.to_list() if isinstance(was, pl.Series) else was
     return InputError(f"{source}: row {row}: '{column}' {must}; was {str(was)[:200]}")

@@ -3,11 +3,14 @@
 import re
 import string
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.frames.sections import DISTINCT, Positive, Revision, Settings, Text
+from entropy_sentinel.frames.sections import DISTINCT, Number, Positive, Revision, Settings, Text
+
+# Ends of the names of files with traces made elsewhere, the first that is there.
+SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 # Ends of the names of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
@@ -27,6 +30,24 @@ def _local_file(path: str) -> str:
 
 # What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
+
+
+class Tolerance(Settings):
+    """How far a number may be from the reference and count as correct. One of the first two keys."""
+
+    relative: Number | None = Field(
+        None, gt=0, lt=1, description="share of the reference by which an answer may be off"
+    )
+    significant_digits: Annotated[int, Field(ge=1, le=15)] | Literal["reference"] | None = Field(
+        None, description="both agree when rounded to so many digits; `reference`: to as many as the reference has"
+    )
+    whole_numbers: bool = Field(True, description="false: references that are whole numbers are compared exactly")
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> "Tolerance":
+        if (self.relative is None) == (self.significant_digits is None):
+            raise ValueError("needs exactly one of 'relative' (0.05 for 5 %) and 'significant_digits'")
+        return self
 
 
 class Benchmark(Settings):
@@ -51,6 +72,9 @@ class Benchmark(Settings):
     reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
     reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
+    tolerance: Tolerance | None = Field(
+        None, description="how far a number may be from the reference, for judges of kind math-verify"
+    )
     limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")
     expected_items: Positive | None = Field(None, description="published count; another count is a warning")
 

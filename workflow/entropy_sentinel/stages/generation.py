@@ -14,7 +14,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from entropy_sentinel.chat.servers import announced_server
@@ -26,6 +25,7 @@ from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
+from entropy_sentinel.frames.lists import list_column
 from entropy_sentinel.sources.made_elsewhere import import_generations
 from entropy_sentinel.stages.parts import Parts
 
@@ -186,7 +186,7 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
     """Responses as a frame of contract GENERATIONS, without a Python object per token."""
 
     def lists(name: str, dtype: Any) -> pl.Series:
-        return _lists([getattr(response, name) for response in responses], dtype)
+        return list_column([getattr(response, name) for response in responses], dtype)
 
     return GENERATIONS.frame(
         {
@@ -212,25 +212,6 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
             "top_token_ids": lists("top_token_ids", pl.Array(pl.UInt32, TOP_K)),
         }
     )
-
-
-def _lists(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
-    """One list per array, null for None; an array of no rows becomes an empty list."""
-    rows = [row for row, array in enumerate(arrays) if array is not None]
-    if not rows:
-        return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
-    given = [arrays[row] for row in rows]
-    flat = pl.DataFrame(
-        {
-            "row": np.repeat(rows, [len(array) for array in given]),
-            "value": pl.Series(np.concatenate(given), dtype=dtype),
-        }
-    )
-    filled = flat.group_by("row", maintain_order=True).agg("value")
-    empty = pl.DataFrame({"row": [row for row in rows if not len(arrays[row])]}, schema={"row": pl.Int64})
-    empty = empty.with_columns(value=pl.lit([], dtype=pl.List(dtype)))
-    every = pl.DataFrame({"row": np.arange(len(arrays))})
-    return every.join(pl.concat([filled, empty]), on="row", how="left", maintain_order="left")["value"]
 
 
 def provenance(settings: Mapping[str, Any], parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:

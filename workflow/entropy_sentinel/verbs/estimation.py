@@ -139,7 +139,9 @@ def _training_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _signal(rows: pl.DataFrame) -> dict[str, Any]:
-    return {name: _one(rows, name) for name in SIGNAL if name in rows.columns}
+    """The facts that features must share; a response without features has no alternatives to a token to count."""
+    with_features = rows.filter(pl.col("reason").is_null())
+    return {name: _one(with_features, name) for name in SIGNAL if name in rows.columns}
 
 
 def _join(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -157,5 +159,6 @@ def _one(rows: pl.DataFrame, column: str) -> Any:
     if len(found) > 1:
         raise InputError(
             f"features: {column} must be the same in all rows, is {found[0]!r} and {found[1]!r}: filter them"
+            + (", or cut all to the smaller number when they are read (top_k)" if column == "top_k_returned" else "")
         )
     return found[0] if found else None

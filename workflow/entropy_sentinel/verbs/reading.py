@@ -1,6 +1,6 @@
 """Files of responses, features and labels as frames."""
 
-import glob
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,22 +9,32 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, scan_traces
+from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
+from entropy_sentinel.sources.logs.reading import Logs, Options
+from entropy_sentinel.sources.logs.records import SUFFIXES as LOG_SUFFIXES
+from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.traces import combined
+from entropy_sentinel.verbs.files import Paths, files
 
-Paths = str | Path | Sequence[str | Path]
+log = logging.getLogger(__name__)
+
 # What identifies a response; labels may have less of it.
 KEY = ("model", "benchmark", "item_id", "sample")
 
 
 @dataclass(frozen=True)
 class Example:
-    """Files that come with the package: a tiny model's responses to 160 arithmetic problems, and their labels."""
+    """Files that come with the package: a tiny model's responses to 160 arithmetic problems, and their labels.
+
+    `log` has some of them as the log of a server, with five alternatives to a token.
+    """
 
     traces: Path
     labels: Path
+    log: Path
 
 
 def example() -> Example:
@@ -34,40 +44,107 @@ def example() -> Example:
     'labels.parquet'
     """
     folder = Path(__file__).parents[1] / "example"
-    return Example(folder / "traces", folder / "labels.parquet")
+    return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl")
 
 
-def read_logs(paths: Paths) -> pl.DataFrame:
-    """Responses with their log-probabilities, from files of stage `generations`, folders of such, or patterns.
+def open_logs(
+    paths: Paths,
+    *,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+    logprobs_mode: str | None = None,
+    top_k: int | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    strict: bool = False,
+) -> Logs:
+    """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
-    Columns are those of GENERATIONS, with `model`, `benchmark`, and the signal: `logprobs_mode`, `top_k_returned`.
-    Raises InputError where there is no file, ContractError for a file of another kind.
+    `paths` are files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or
+    traces of this pipeline. `format` is one of its names, for where the records do not show it. `columns` are dotted
+    names of those to keep (`metadata.route`), default the usual ones. `logprobs_mode` says what the log-probabilities
+    are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
+    many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
+    first record that cannot be read is an InputError; else such records are counted.
+
+    >>> logs = open_logs(example().log)
+    >>> sum(frame.height for frame in logs), logs.summary.top_k
+    (12, Counter({5: 12}))
+    """
+    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict)
+    return Logs(files(paths, LOG_SUFFIXES), options)
+
+
+def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
+    """The responses of logs, with their log-probabilities, in one frame; `options` are those of `open_logs`.
+
+    Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file), the signal: `logprobs_mode`,
+    `top_k_returned`; and those of the log. What could not be read is a warning. Raises InputError where there is no
+    file, and no response in it, ContractError for a file of another stage.
 
     >>> traces = read_logs(example().traces)
     >>> traces.height, traces["logprobs_mode"].unique().to_list()
     (160, ['raw_logprobs'])
     """
-    return pl.concat([_with_signal(scan_traces(path), read_provenance(path)) for path in files(paths)])
+    logs = open_logs(paths, **options)
+    frames = _some(list(logs), logs.summary)
+    _warn(logs.summary)
+    return combined(frames)
 
 
-def read_features(paths: Paths) -> pl.DataFrame:
-    """Features from files of stage `features` or, computed now, of stage `generations`, with the columns of the signal.
+def read_features(paths: Paths, **options: Any) -> pl.DataFrame:
+    """Features from files of stage `features` or, computed now, of logs, with the columns of the signal and the log.
 
-    Raises as `read_logs` does.
+    Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held.
 
-    >>> read_features(example().traces).height
-    160
+    >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
+    ('req-0001', 'averages')
     """
-    return pl.concat([_features_of(path) for path in files(paths)])
+    found = files(paths, LOG_SUFFIXES)
+    made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
+    if made and options.get("top_k"):
+        raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
+    frames = [_with_signal(FEATURE_FRAME.scan(path), read_provenance(path)) for path in made]
+    if len(made) < len(found):
+        logs = open_logs([path for path in found if path not in made], **options)
+        frames.append(features_of(logs))
+        _warn(logs.summary)
+    return combined(frames)
 
 
-def _features_of(path: Path) -> pl.DataFrame:
-    origin = read_provenance(path)
-    if origin["stage"] == GENERATIONS.stage:
-        return compute_features(read_logs(path))
-    if origin["stage"] == FEATURE_FRAME.stage:
-        return _with_signal(FEATURE_FRAME.scan(path), origin)
-    raise InputError(f"{path}: must hold features or generations, holds {origin['stage']}")
+def features_of(logs: Logs) -> pl.DataFrame:
+    """The features of logs, computed batch by batch; InputError where they hold no response."""
+    return combined(_some([compute_features(frame) for frame in logs], logs.summary))
+
+
+def write_features(
+    features: pl.DataFrame, path: str | Path, facts: Mapping[str, Any] | None = None, split: bool = False
+) -> list[Path]:
+    """Write features with the columns of their signal, and further `facts` about them, to a file for `read_features`.
+
+    With `split` each signal gets a file of its own, `NAME-top5.parquet`; without, InputError for features of several:
+    they do not compare. Returns the files.
+    """
+    usable = features.filter(pl.col("reason").is_null())
+    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows()
+    if len(signals) > 1 and not split:
+        several = "; ".join(f"{count:,} responses with {_words(signal)}" for *signal, count in signals)
+        raise InputError(
+            f"features: {' and '.join(SIGNAL)} must be the same in all rows, there are {several}; cut all to the "
+            "smallest number of alternatives (--top-k), or write a file for each (--split)"
+        )
+    written = []
+    for number, (*signal, _) in enumerate(signals or [[None, None, 0]]):
+        origin = dict(zip(SIGNAL, signal, strict=True))
+        same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
+        # Responses without features go with the first.
+        rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
+        target = Path(path)
+        if len(signals) > 1:
+            target = target.with_stem(f"{target.stem}-top{origin['top_k_returned']}")
+        FEATURE_FRAME.write(rows.drop(SIGNAL), target, {**(facts or {}), **origin})
+        written.append(target)
+    return written
 
 
 def read_labels(paths: Paths) -> pl.DataFrame:
@@ -93,31 +170,32 @@ def _labels_of(path: Path) -> pl.DataFrame:
     return found.select([name for name in KEY if name in found.columns] + ["label"]).cast({"label": pl.Boolean})
 
 
-def files(paths: Paths) -> list[Path]:
-    """The files that paths, folders and patterns name, in their order; InputError for one that names none."""
-    found: list[Path] = []
-    for path in [paths] if isinstance(paths, str | Path) else paths:
-        if Path(path).is_dir():
-            matches = sorted(Path(path).rglob("*.parquet"))
-        else:
-            matches = [Path(path)] if Path(path).is_file() else sorted(map(Path, glob.glob(str(path), recursive=True)))
-        if not matches:
-            raise InputError(f"{path}: is no file, no folder with Parquet files, and no pattern that a file matches")
-        found += matches
-    return found
-
-
 def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:
     return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
 
 
-def write_features(features: pl.DataFrame, path: str | Path) -> None:
-    """Write features with the columns of their signal to a file that `read_features` reads.
+def _stage(path: str | Path) -> str | None:
+    """The stage of this pipeline that has written a file; None for one from outside."""
+    if Path(path).suffix != ".parquet" or PROVENANCE_KEY not in pl.read_parquet_metadata(path):
+        return None
+    stage = read_provenance(path)["stage"]
+    if stage not in (GENERATIONS.stage, FEATURE_FRAME.stage):
+        raise InputError(f"{path}: must hold features or generations, holds {stage}")
+    return stage
 
-    Raises InputError for features of several signals: they do not compare.
-    """
-    signals = features.select(SIGNAL).unique(maintain_order=True)
-    if len(signals) > 1:
-        raise InputError(f"features: {', '.join(SIGNAL)} must be the same in all rows, were {signals.rows()}")
-    origin = signals.row(0, named=True) if len(signals) else dict.fromkeys(SIGNAL)
-    FEATURE_FRAME.write(features.select(FEATURE_FRAME.schema.names()), path, origin)
+
+def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
+    if not frames:
+        raise InputError(f"there is no response in the logs: {'; '.join(summary.lines()) or 'they are empty'}")
+    return frames
+
+
+def _warn(summary: Summary) -> None:
+    """Say what could not be read."""
+    if summary.n_bad:
+        log.warning("%d records could not be read: %s", summary.n_bad, "; ".join(summary.lines()))
+
+
+def _words(signal: Sequence[Any]) -> str:
+    mode, top_k = signal
+    return f"{top_k} alternatives to a token ({mode})"

@@ -161,6 +161,7 @@ rule accuracy_report:
         estimates=ACCURACY_HEADLINE,
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
         tables=expand("{table}.html", table=ACCURACY_TABLES),
         figures=expand("{figure}.html", figure=ACCURACY_FIGURES),
     output:

@@ -1,0 +1,49 @@
+"""The two small judges: text letter by letter, and options of multiple-choice questions."""
+
+import pytest
+
+from entropy_sentinel.judges import choice, exact
+from entropy_sentinel.judges.judge import Case
+
+QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Argon"
+
+
+@pytest.mark.parametrize(
+    ("response", "reference", "truncated", "label", "reason"),
+    [
+        (r"So \boxed{\text{Blue  whale}}.", "blue whale", False, True, None),
+        ("The answer is blue whale.", "Blue Whale", False, True, None),
+        ("Blue whale", "blue whale", False, True, None),
+        ("The answer is blue.", "blue whale", False, False, None),
+        (r"So \boxed{12.0}", "12", False, False, None),
+        ("It may be blue.\nOr not.", "blue", False, None, "no final answer"),
+        ("The answer is bl", "blue", True, None, "cut off before an answer"),
+        ("", "blue", False, None, "no final answer"),
+    ],
+)
+def test_exact(response: str, reference: str, truncated: bool, label: bool | None, reason: str | None) -> None:
+    verdict = exact.make({}).judge([Case("?", response, reference, truncated)])[0]
+    assert (verdict.label, verdict.reason) == (label, reason)
+
+
+@pytest.mark.parametrize(
+    ("response", "reference", "label", "reason"),
+    [
+        (r"So \boxed{C}.", "C", True, None),
+        (r"So \boxed{\text{(C)}}.", "C", True, None),
+        (r"So \boxed{B}.", "C", False, None),
+        ("The answer is (C).", "C", True, None),
+        ("The correct answer is **C) Hydrogen, H_2**", "C", True, None),
+        ("The answer is hydrogen, H_2.", "C", True, None),
+        ("The answer is Neon.", "C", False, None),
+        (r"So \boxed{C}.", "Hydrogen, H_2", True, None),
+        (r"So \boxed{Hydrogen, H_2}.", "(C)", True, None),
+        ("The answer is not C.", "C", None, "answer is no option of the question"),
+        (r"So \boxed{Xenon}.", "C", None, "answer is no option of the question"),
+        ("I cannot say.\nSorry.", "C", None, "no final answer"),
+        (r"So \boxed{C}.", "Xenon", None, "reference is no option of the question"),
+    ],
+)
+def test_choice(response: str, reference: str, label: bool | None, reason: str | None) -> None:
+    verdict = choice.make({}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
+    assert (verdict.label, verdict.reason) == (label, reason)

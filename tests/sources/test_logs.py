@@ -1,0 +1,519 @@
+"""Logs in each format: what is read from samples of what the tools write, and what a person is told."""
+
+import gzip
+import io
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.sources.logs import catalogue, reading
+from entropy_sentinel.sources.logs.catalogue import FORMATS, Format
+from entropy_sentinel.sources.logs.reading import Logs, Options
+from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.traces import combined
+
+SAMPLES = Path(__file__).parent / "logs"
+NO_LOGPROBS = "no log-probabilities in the log"
+A_CALL = f"{NO_LOGPROBS} (a tool call)"
+# What the samples say again and again: "Yes." and "No.", of two tokens with three alternatives each.
+FIRST, YES, NO = [-0.105361, -2.525729, -5.298317], [-0.0001, -9.5, -11.25], [-0.0002, -9.0, -10.75]
+
+
+def entropy(log_p: list[float]) -> float:
+    return -sum(math.exp(value) * value for value in log_p)
+
+
+YES_MEAN, NO_MEAN = (entropy(FIRST) + entropy(YES)) / 2, (entropy(FIRST) + entropy(NO)) / 2
+
+
+def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
+    logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], Options(**options))
+    frames = list(logs)
+    return (combined(frames) if frames else pl.DataFrame()), logs.summary
+
+
+def rows(frame: pl.DataFrame, *names: str) -> list[tuple]:
+    return frame.select(names).rows()
+
+
+def write_lines(path: Path, *records: Any) -> Path:
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in records))
+    return path
+
+
+def chat(*steps: tuple[float, list[float]], **more: Any) -> dict[str, Any]:
+    """A chat completion of these sampled log-probabilities and alternatives."""
+    content = [
+        {"token": "a", "logprob": sampled, "top_logprobs": [{"token": "b", "logprob": value} for value in top]}
+        for sampled, top in steps
+    ]
+    choice = {"index": 0, "message": {"content": "a" * len(steps)}, "finish_reason": "stop"}
+    return {"id": "one", "model": "m", "choices": [choice | {"logprobs": {"content": content}}], **more}
+
+
+def test_replies_of_openai_and_vllm() -> None:
+    frame, summary = read("openai.jsonl")
+    who, qwen = "gpt-4o-mini-2024-07-18", "Qwen/Qwen3-8B"
+    assert rows(frame, "item_id", "sample", "model", "text", "finish_reason", "n_tokens", "top_k_returned") == [
+        ("chatcmpl-BA1", 0, who, "Yes.", "stop", 2, 3),
+        ("chatcmpl-BA2", 0, who, "\U0001f600", "stop", 2, 3),  # one character of two tokens
+        ("chatcmpl-BA3", 0, who, "I can't help.", "stop", 2, 3),  # a refusal
+        ("chatcmpl-BA4", 0, who, "", "tool_calls", 0, None),
+        ("chatcmpl-BA5", 0, who, "Yes.", "stop", 2, 3),  # two choices
+        ("chatcmpl-BA5", 1, who, "No.", "stop", 2, 3),
+        ("chatcmpl-BA6", 0, who, "Zounds", "length", 1, 3),
+        ("chatcmpl-7d0f6c2b", 0, qwen, "4", "stop", 4, 3),  # with the tokens of its reasoning
+        ("cmpl-55", 0, qwen, " blue.", "stop", 2, 2),  # a text completion
+        ("chatcmpl-BA9", 0, who, "Hello", "stop", 0, None),
+        (
+            *("openai-00010", 0, "unknown", ""),
+            *("refused: This model's maximum context length is 128000 tokens.", 0, None),
+        ),
+    ]
+    assert frame["unusable"].to_list() == [None] * 3 + [A_CALL] + [None] * 5 + [NO_LOGPROBS, None]
+    assert summary.facts == {"refusal": 1, "tool calls": 1, "reasoning": 1, "cut off": 1}
+    assert (summary.responses, summary.formats, summary.top_k) == (11, {"openai": 11}, {3: 7, 2: 1})
+    assert summary.modes == {"raw_logprobs, assumed": 11}
+    assert str(frame["time"][0]) == "2025-11-01 12:26:40+00:00"
+    features = compute_features(frame)
+    assert features["mean"][0] == pytest.approx(YES_MEAN, rel=1e-6)
+    refusal = [-0.051293, -3.2189, -5.8091], [-0.356675, -1.2729657, -4.6052]
+    assert features["mean"][2] == pytest.approx(sum(map(entropy, refusal)) / 2, rel=1e-6)
+    # A sampled token of -9999, outside the alternatives, counts as the least likely of them.
+    assert (features["nll_sum"][6], features["clamped_tokens"][6]) == (pytest.approx(5.298317, rel=1e-6), 1)
+    assert features["reason"].to_list()[9:] == [NO_LOGPROBS, frame["finish_reason"][10]]
+
+
+def test_vllm_lists_the_sampled_token_first_and_maybe_in_place_of_another() -> None:
+    frame, summary = read("openai.jsonl")
+    chat_reply, completion = frame.row(7, named=True), frame.row(8, named=True)
+    assert chat_reply["top_logprobs"][1] == pytest.approx([-0.693147, -1.386294, -1.609438])
+    # Of four steps, `2+2` and `4` are the least likely of three and stand first.
+    assert chat_reply["displaced_steps"] == 2
+    assert chat_reply["token_ids"] == [151667, 17, 151668, 19]
+    # Text completions list it as one more: the most likely two stay, and nothing is displaced.
+    assert completion["top_logprobs"][1] == pytest.approx([-0.105361, -2.995732, None])
+    assert completion["token_logprobs"][1] == pytest.approx(-6.907755)
+    assert (completion["displaced_steps"], summary.unsorted_steps) == (0, 3)
+
+
+def test_thinking_is_left_out_where_its_end_is_named() -> None:
+    whole, _ = read("openai.jsonl")
+    frame, _ = read("openai.jsonl", trace_after="</think>")
+    assert (whole["trace_start"][7], frame["trace_start"][7]) == (0, 3)
+    assert frame["trace_start"][0] == 2  # it never came
+    features = compute_features(frame)
+    assert features["nll_sum"][7] == pytest.approx(3.912023, rel=1e-6)
+    assert features["reason"][0] == "no token after the thinking"
+
+
+def test_batch_output() -> None:
+    frame, summary = read("openai_batch.jsonl")
+    assert rows(frame, "item_id", "text", "finish_reason", "metadata.route") == [
+        ("gsm-7", "Yes.", "stop", None),
+        ("gsm-8", "", "refused: Invalid 'messages[0].content'.", None),
+        ("gsm-9", "", "refused: This request could not be executed before the completion window expired.", None),
+        ("gsm-10", "No.", "stop", "faq"),
+    ]
+    assert compute_features(frame)["mean"].drop_nulls().to_list() == pytest.approx([YES_MEAN, NO_MEAN], rel=1e-6)
+    assert summary.n_bad == 0
+
+
+def test_requests_and_replies_with_the_columns_of_the_log() -> None:
+    frame, summary = read("openai_pairs.jsonl")
+    names = ("item_id", "sample", "text", "route", "segment", "latency_ms", "temperature", "user", "metadata.prompt")
+    assert rows(frame, *names) == [
+        ("chatcmpl-D1", 0, "Yes.", "billing", "free", 412, 0.2, "u-17", "v3"),
+        ("p-2", 0, "No.", "faq", "paid", 8, None, None, None),  # both as text
+        ("p-2", 1, "Yes.", "faq", None, 10.5, None, None, None),  # both below the HTTP
+    ]
+    assert frame["seed"].to_list() == [7, -1, -1]
+    assert summary.repeated_ids == 1
+    assert not [name for name in frame.columns if "authorization" in name]
+    assert "sk-verysecret" not in str(frame.to_dicts())
+
+
+def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
+    trace = {"token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
+    odd = [1, "a", True, 2**70, None, 0.5, [1, "b"], {"x": 1}, "long" * 100]
+    lines = [trace | {"item_id": number, "prompt_id": "p", "odd": value} for number, value in enumerate(odd)]
+    frame, _ = read(write_lines(tmp_path / "a.jsonl", *lines))
+    assert frame["odd"].to_list() == ["1", "a", "True", str(2**70), None, "0.5", "1, b", None, None]
+    assert frame["item_id"].to_list() == [str(number) for number in range(9)]
+    assert frame["prompt_id"].to_list() == ["p"] * 9
+
+
+def test_parquet_with_parts_is_read_by_the_row_where_they_are_asked_for(tmp_path: Path) -> None:
+    trace = {"token_logprobs": [[-1.0]] * 2, "top_logprobs": [[[-1.0, -2.0]]] * 2, "tokens": [["x"], None]}
+    pl.DataFrame(trace | {"metadata": [{"route": "a"}, {"route": None}]}).write_parquet(tmp_path / "a.parquet")
+    frame, _ = read(tmp_path / "a.parquet", columns=["metadata.route"])
+    assert frame["metadata.route"].to_list() == ["a", None]
+    frame, _ = read(tmp_path / "a.parquet", trace_after="y")
+    assert frame["unusable"].to_list() == [None, "no tokens in the log to find the end of the thinking in"]
+    assert frame["trace_start"].to_list() == [1, 1]
+
+
+def test_text_in_parts(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    record = chat((-1, [-1, -2]))
+    record["choices"][0]["message"]["content"] = content
+    assert read(write_lines(tmp_path / "a.jsonl", record))[0]["text"].to_list() == ["ab"]
+
+
+def test_columns_by_name() -> None:
+    frame, _ = read("openai_pairs.jsonl", columns=["route", "metadata.prompt", "request.messages.0.content", "none"])
+    slices = frame.columns[frame.columns.index("unusable") + 1 :]
+    assert slices == ["route", "metadata.prompt", "request.messages.0.content", "none"]
+    assert rows(frame, *slices)[:2] == [("billing", "v3", "Is it?", None), ("faq", None, None, None)]
+
+
+def test_a_column_that_a_frame_has_itself_gets_another_name(tmp_path: Path) -> None:
+    record = {"id": 3, "mean": 4, "reason": "x", "benchmark": "faq", "token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
+    frame, _ = read(write_lines(tmp_path / "a.jsonl", record))
+    assert rows(frame, "item_id", "benchmark", "log_mean", "log_reason") == [("3", "faq", 4, "x")]
+    assert compute_features(frame)["log_mean"].to_list() == [4]
+
+
+def test_streams_are_joined_by_id() -> None:
+    frame, summary = read("openai_stream.txt")
+    assert rows(frame, "item_id", "text", "finish_reason", "n_tokens", "unusable") == [
+        ("chatcmpl-E1", "Yes.", "stop", 2, None),
+        ("chatcmpl-E3", "", "tool_calls", 0, A_CALL),
+        ("chatcmpl-E2", "No", "unknown", 1, None),  # interrupted
+    ]
+    assert summary.facts == {"tool calls": 1, "interrupted stream": 1}
+    assert compute_features(frame)["mean"][0] == pytest.approx(YES_MEAN, rel=1e-6)
+
+
+def test_the_responses_api() -> None:
+    frame, summary = read("openai_responses.json")
+    assert rows(frame, "item_id", "text", "finish_reason", "n_tokens", "unusable", "user") == [
+        ("resp_1", "Yes.", "stop", 2, None, "eu-west"),
+        ("resp_2", "No.", "length", 2, None, "eu-west"),
+        ("resp_3", "", "stop", 0, A_CALL, "eu-west"),
+        ("resp_4", "", "refused: The model produced an error.", 0, None, "eu-west"),
+        ("resp_5", "I can't.", "stop", 0, NO_LOGPROBS, "eu-west"),
+    ]
+    assert summary.ignored == {"events within a stream": 1}
+    assert summary.facts == {"reasoning": 1, "tool calls": 1, "refusal": 1, "cut off": 1}
+
+
+def test_outputs_of_vllm() -> None:
+    frame, _ = read("vllm.jsonl", model="Qwen/Qwen3-8B")
+    assert rows(frame, "item_id", "sample", "text", "finish_reason", "topic", "unusable") == [
+        ("0", 0, " blue.", "stop", "sky", None),
+        ("0", 1, " clear", "length", "sky", None),
+        ("1", 0, " blue,", "stop", "sky", None),  # FlatLogprobs
+        ("2", 0, " a", "stop", "none", NO_LOGPROBS),
+    ]
+    assert frame["model"].unique().to_list() == ["Qwen/Qwen3-8B"]
+    assert frame["prompt_tokens"].to_list() == [3, 3, 2, 1]
+    # k = 2: the second step has the sampled token, of rank 12, as a third.
+    assert frame["top_logprobs"][0][1].to_list() == pytest.approx([-0.105361, -2.995732])
+    features = compute_features(frame)
+    mean = (entropy([-0.693147, -1.609438]) + entropy([-0.105361, -2.995732])) / 2
+    assert features["mean"].to_list()[:3] == pytest.approx([mean, entropy([-0.693147, -1.609438]), mean], rel=1e-6)
+    assert features["nll_sum"].to_list()[:2] == pytest.approx([7.600902, 1.609438], rel=1e-6)
+    assert frame["displaced_steps"].sum() == 0
+
+
+def test_payloads_of_litellm() -> None:
+    frame, summary = read("litellm.json")
+    names = ("item_id", "text", "finish_reason", "model_group", "request_tags", "metadata.route", "key_team_alias")
+    assert rows(frame, *names) == [
+        ("chatcmpl-F1", "Yes.", "stop", "cheap", "prod, eu", "returns", "retail"),
+        ("chatcmpl-F2", "No.", "stop", "cheap", "prod, eu", "returns", "retail"),
+        ("f-1", "", "refused: litellm.RateLimitError: slow down", "cheap", "prod, eu", "returns", "retail"),
+    ]
+    assert str(frame["time"][0]) == "2025-11-01 12:26:40.500000+00:00"
+    assert summary.ignored == {"calls of aembedding": 1}
+    kept = str(frame.to_dicts())
+    assert not [one for one in ("88dc28", "ann@example.org", "10.0.0.7") if one in kept]
+    asked, _ = read("litellm.json", columns=["metadata.user_api_key_user_email"])
+    assert asked["metadata.user_api_key_user_email"][0] == "ann@example.org"
+
+
+def test_tables_as_lines_and_as_parquet_say_the_same(tmp_path: Path) -> None:
+    frame, summary = read("table.jsonl")
+    assert rows(frame, "item_id", "sample", "text", "finish_reason", "route") == [
+        ("17", 0, "Yes.", "stop", "a"),
+        ("18", 0, "Yes.", "unknown", "b"),
+        ("18", 1, "No.", "length", "b"),
+    ]
+    assert summary.repeated_ids == 1
+    plain = frame.select(
+        *("item_id", "text", "finish_reason", "model", "route", "token_logprobs"),
+        top_logprobs=pl.col("top_logprobs").cast(pl.List(pl.List(pl.Float64))),
+    )
+    plain.write_parquet(tmp_path / "table.parquet")
+    same, other = read(tmp_path / "table.parquet")
+    assert same.select(sorted(same.columns)).equals(
+        frame.select(sorted(frame.columns))
+        .drop("token_ids")
+        .insert_column(same.select(sorted(same.columns)).get_column_index("token_ids"), same["token_ids"])
+    )
+    assert (other.formats, other.repeated_ids, other.top_k) == ({"table": 3}, 1, {3: 3})
+
+
+def test_a_table_of_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    table = {
+        "token_logprobs": [[-0.5, -0.5], [-0.5], None, [-0.5, None], [-0.5], []],
+        "top_logprobs": [[[-1.0, -0.5, None], [-0.5, -3.0, -4.0]], None, [], [[-0.5]] * 2, [[-0.5]] * 2, []],
+        "finish_reason": ["STOP"] * 6,
+    }
+    pl.DataFrame(table).write_parquet(path)
+    frame, summary = read(path)
+    assert frame["unusable"].to_list() == [
+        None,
+        "no alternatives to the sampled tokens in the log",
+        NO_LOGPROBS,
+        None,
+    ]
+    assert frame["top_logprobs"][0].to_list() == [[-0.5, -1.0], [-0.5, -3.0]]  # k is 2: the smaller of two as common
+    assert frame["finish_reason"].unique().to_list() == ["stop"]
+    assert [(record.where, record.problem) for record in summary.bad] == [
+        (f"{path}: row 3", "'token_logprobs' must not hold null"),
+        (f"{path}: row 4", "'token_logprobs' and 'top_logprobs' must have as many steps, have 1 and 2"),
+    ]
+    assert compute_features(frame)["reason"].to_list()[3] == "empty response"
+
+
+def test_gzip_and_standard_input_and_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (SAMPLES / "openai_batch.jsonl").read_bytes()
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(content))
+    for name, raw in {"plain": content, "packed": gzip.compress(content)}.items():
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        frame, _ = read(Path("-"))
+        assert (frame["benchmark"][0], frame["item_id"].to_list()[0]) == ("log", "gsm-7"), name
+    frame, summary = read(packed, "openai_batch.jsonl")
+    assert frame["benchmark"].unique(maintain_order=True).to_list() == ["a", "openai_batch"]
+    assert (summary.files, summary.responses) == (2, 8)
+    packed.write_bytes(gzip.compress(content)[:-20])
+    with pytest.raises(InputError, match=r"a.jsonl.gz: cannot be read to its end"):
+        read(packed)
+
+
+def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
+    paths = [tmp_path / day / "log.jsonl" for day in ("monday", "tuesday")]
+    for path in paths:
+        path.parent.mkdir()
+        write_lines(path, chat((-0.5, [-0.5, -2]), id=None), chat((-0.5, [-0.5, -2])))
+    frame, summary = read(*paths)
+    assert rows(frame, "item_id", "sample") == [("log-00000", 0), ("one", 0), ("log-00002", 0), ("one", 1)]
+    assert summary.repeated_ids == 1
+
+
+BAD = [
+    ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
+    ("[1, 2]", "must be a JSON object, is list: [1, 2]"),
+    ({"a": 1, "b": 2}, "is of no known format (litellm, openai-batch, "),
+    ({"choices": []}, "the `choices` of the reply are empty: it has no answer"),
+    ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
+    (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, are 'much'"),
+    (chat((-1, [None])), "the log-probabilities of step 0 (from 0) must be numbers, are None"),
+    (
+        {"token_logprobs": [-1], "top_logprobs": []},
+        "there are 1 sampled tokens, and alternatives for 0: must",
+    ),
+    ({"request": {}, "response": "<html>"}, "the reply must be JSON: Expecting value"),
+    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have a step for each of"),
+    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": [{"2": -1}]}]}, "must have the sampled token, 1"),
+    (
+        chat((-1, [-1]), usage={"prompt_tokens": 1.5}),
+        "prompt_tokens must be a whole number from 0 to 4,294,967,295",
+    ),
+    ({"sample": -1, "token_logprobs": [-1], "top_logprobs": [[-1]]}, "sample must be a whole number from 0 to 65,535"),
+    ({"token_ids": [-1], "token_logprobs": [-1], "top_logprobs": [[-1]]}, "token_ids must be whole numbers from 0"),
+    ({"choices": [3]}, "has not the form of its format: "),
+    ({"object": "response"}, "a reply of the Responses API must have an `output`"),
+    ({"type": "response.completed"}, "has no 'response', which its format must have"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), BAD)
+def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, line: Any, said: str) -> None:
+    good = chat((-0.5, [-0.5, -2]))
+    path = write_lines(tmp_path / "a.jsonl", good, line, good)
+    frame, summary = read(path)
+    assert (len(frame), summary.responses, summary.n_bad) == (2, 2, 1)
+    assert summary.bad[0].where == f"{path}: line 2"
+    assert said in summary.bad[0].problem
+    with pytest.raises(InputError) as error:
+        read(path, strict=True)
+    assert str(error.value) == f"{path}: line 2: {summary.bad[0].problem}"
+
+
+def test_bytes_that_are_no_text_and_half_a_character(tmp_path: Path) -> None:
+    good = (
+        json.dumps(chat((-0.5, [-0.5, -2]))).replace('"aa"', '"a"').replace('"content": "a"', '"content": "\\ud83d!"')
+    )
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + good.encode() + b'\n{"id": "\xff"}\n\n')
+    frame, summary = read(path)
+    assert frame["text"].to_list() == ["\ufffd!"]
+    assert "can't decode byte 0xff" in summary.bad[0].problem
+
+
+def test_a_long_list_of_bad_lines_is_cut(tmp_path: Path) -> None:
+    _, summary = read(write_lines(tmp_path / "a.jsonl", *["{}"] * 9))
+    assert len(summary.lines()) == 6
+    assert summary.lines()[-1] == "... and 4 more"
+
+
+def test_a_servers_own_text_log_has_nothing_to_read() -> None:
+    frame, summary = read("vllm_server.log")
+    assert (len(frame), summary.n_bad) == (0, 2)
+    assert "has no log-probabilities: log the replies as JSON" in summary.bad[0].problem
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda records: json.dumps(records),
+        lambda records: json.dumps(records, indent=2),
+        lambda records: "\n".join(json.dumps(record, indent=2) for record in records),
+        lambda records: "\n\n".join(json.dumps(record, indent=2).replace("{\n", "{", 1) for record in records),
+        lambda records: "[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n",
+    ],
+)
+def test_documents_and_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[list], str], block: int
+) -> None:
+    monkeypatch.setattr("entropy_sentinel.sources.logs.records._BLOCK", block)
+    records = [chat((-0.5, [-0.5, -2]), id=f"n {number} ]\u00e9") for number in range(3)]
+    path = tmp_path / "a.json"
+    path.write_text(write(records), encoding="utf-8")
+    frame, summary = read(path)
+    assert frame["item_id"].to_list() == [record["id"] for record in records]
+    assert summary.n_bad == 0
+    path.write_text(write([records[0], 5])[:-1] + " oops")
+    frame, summary = read(path)
+    assert (len(frame), summary.bad[0].where) == (1, f"{path}: entry 2")
+
+
+def test_a_format_that_is_named(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", {"custom_id": "x", "error": None, **chat((-0.5, [-0.5, -2]))})
+    assert read(path)[0]["finish_reason"].to_list() == ["refused: no response"]
+    assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
+    with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: litellm, openai-batch"):
+        Options(format="csv")
+    with pytest.raises(ConfigError, match="top_k: must be 1 or more, is 0"):
+        Options(top_k=0)
+
+
+def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
+    step, more, few = (-0.5, [-0.5, -2, -3]), (-0.5, [-0.5, -2, -3, -4]), (-0.5, [-0.5, -2])
+    path = write_lines(tmp_path / "a.jsonl", chat(step, more, step, few), chat(few, few, id="two"))
+    frame, summary = read(path)
+    assert frame["top_k_returned"].to_list() == [3, 2]
+    assert frame["top_logprobs"][0].to_list() == [[-0.5, -2, -3]] * 3 + [[-0.5, -2, None]]
+    assert (summary.short_steps, summary.top_k) == (1, {3: 1, 2: 1})
+    cut, _ = read(path, top_k=2)
+    assert cut["top_logprobs"].to_list() == [[[-0.5, -2]] * 4, [[-0.5, -2]] * 2]
+    assert compute_features(cut)["mean"].to_list() == pytest.approx([entropy([-0.5, -2])] * 2)
+    three, _ = read(path, top_k=3)
+    assert three["top_k_returned"].to_list() == [3, None]
+    assert three["unusable"].to_list() == [None, "2 alternatives to a token in the log, 3 are asked for"]
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ((0.6, [0.6, 0.3]), "probabilities in place of their logarithms"),
+        ((12.0, [12.0, 3.0]), "positive log-probability: raw logits?"),
+        ((-0.2, [-0.2, -0.3]), "probabilities of a step's top 2 add up to more than 1"),
+        ((-0.2, [-0.5, -3.0]), "sampled token more likely than the first of its top 2"),
+        ((-3.0, [-3.0, -3.0]), "the top 2 of every step are equally likely"),
+        ((-3.0, [-9999.0, -9999.0]), "a step has no token of its top 2 with a probability above 0"),
+        ((math.nan, [-1.0, -2.0]), "NaN in the log-probabilities"),
+        ((-1.0, [-1.0, math.nan, -0.5]), "NaN in the log-probabilities"),
+        ((-0.2, []), "no alternatives to the sampled tokens in the log"),
+    ],
+)
+def test_traces_that_no_model_can_have_made(tmp_path: Path, step: tuple, reason: str) -> None:
+    frame, _ = read(write_lines(tmp_path / "a.jsonl", chat(step, step)))
+    found = compute_features(frame).row(0, named=True)
+    assert (found["reason"], found["mean"]) == (reason, None)
+
+
+def test_entries_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", chat((-0.5, [-3, -0.5, -2]), (-0.5, [-0.5, -2, -3])))
+    frame, summary = read(path)
+    assert frame["top_logprobs"].to_list() == [[[-0.5, -2, -3]] * 2]
+    assert summary.unsorted_steps == 1
+
+
+def test_frames_are_of_bounded_size_and_the_same_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, _ = read("openai.jsonl", "table.jsonl", "vllm.jsonl")
+    monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 3)
+    logs = Logs([SAMPLES / name for name in ("openai.jsonl", "table.jsonl", "vllm.jsonl")], Options())
+    frames = list(logs)
+    assert max(int(frame["n_tokens"].sum()) for frame in frames) <= 6  # full at 3, with the reply of 4 on top
+    assert combined(frames).equals(whole)
+    monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 100)
+    monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
+    frames = list(Logs([SAMPLES / "openai.jsonl"], Options()))
+    assert [len(frame) for frame in frames] == [2, 2, 2, 2, 2, 1]
+
+
+def test_a_frame_of_a_log_has_the_columns_of_generations() -> None:
+    frame, _ = read("vllm.jsonl", logprobs_mode="processed_logprobs")
+    found = frame.select(GENERATIONS.schema.names())
+    GENERATIONS.check(found.filter(frame["unusable"].is_null()))
+    assert frame["logprobs_mode"].unique().to_list() == ["processed_logprobs"]
+
+
+def test_what_is_said_of_a_log() -> None:
+    _, summary = read("openai.jsonl", logprobs_mode="raw_logprobs")
+    said = dict(summary.rows())
+    assert said["alternatives per token"] == "3 (7), 2 (1)"
+    assert said["log-probabilities"] == "raw_logprobs, as you say (11)"
+    assert said["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"
+    assert (said["responses"], said["steps sorted"], said["steps that may lack the k-th"]) == ("11", "3", "2")
+    assert "could not be read" not in said
+
+
+def test_a_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "my_server.py").write_text(
+        "from entropy_sentinel.sources.logs import reply\n"
+        "class Reader(reply.Reader):\n"
+        "    def replies(self, record):\n"
+        "        trace = reply.trace(record['l'], record['alts'])\n"
+        "        yield reply.Reply(record['q'], 'mine', record['said'], 'stop', trace)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = Format("mine", "a server of one's own", "my_server", lambda record: "alts" in record)
+    monkeypatch.setitem(catalogue.FORMATS, "mine", mine)
+    path = write_lines(tmp_path / "a.jsonl", {"q": "7", "said": "x", "l": [-0.5], "alts": [[-0.5, -3]]})
+    frame, summary = read(path)
+    assert rows(frame, "item_id", "model", "n_tokens") == [("7", "mine", 1)]
+    assert summary.formats == {"mine": 1}
+    assert "mine" in FORMATS
+
+
+def test_every_sample_is_of_the_format_of_its_name() -> None:
+    expected = {
+        "litellm.json": "litellm",
+        "openai.jsonl": "openai",
+        "openai_batch.jsonl": "openai-batch",
+        "openai_pairs.jsonl": "openai-pairs",
+        "openai_responses.json": "openai-responses",
+        "openai_stream.txt": "openai-stream",
+        "table.jsonl": "table",
+        "vllm.jsonl": "vllm",
+    }
+    for name, format in expected.items():
+        assert set(read(name)[1].formats) == {format}
+    assert set(expected.values()) == set(FORMATS)

@@ -1,0 +1,43 @@
+"""The judge of multiple-choice questions: the letter of an option, or its text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from entropy_sentinel.judges.exact import final_answer, normalised
+from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.words import negated, option
+
+_OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
+
+
+class ChoiceJudge:
+    """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
+
+    version = "choice 1"
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, in order; null where the reference or the answer is none of the options."""
+        return [self._verdict(case) for case in cases]
+
+    def _verdict(self, case: Case) -> Verdict:
+        options = {normalised(text): letter for letter, text in _OPTION.findall(case.question)}
+        expected, answer = _letter(case.reference, options), final_answer(case)
+        if expected is None:
+            return Verdict(None, answer=answer, reason="reference is no option of the question")
+        if answer is None:
+            return Verdict(None, reason="cut off before an answer" if case.truncated else "no final answer")
+        found = None if negated(answer) and normalised(answer) not in options else _letter(answer, options)
+        if found is None:
+            return Verdict(None, answer=answer, reason="answer is no option of the question")
+        return Verdict(found == expected, answer=answer)
+
+
+def make(settings: Mapping[str, Any]) -> ChoiceJudge:
+    """The judge, which has no settings."""
+    return ChoiceJudge()
+
+
+def _letter(text: str, options: Mapping[str, str]) -> str | None:
+    """The letter that `text` names, by itself, before an option's text, or through that text."""
+    return options.get(normalised(text)) or option(text.strip(" *`\"'"))

@@ -1,0 +1,236 @@
+r"""A number and its unit: `50.7 \text{atm}`, `9.8 m/s^2`, `$18`, `90^\circ`. The known units are data, below.
+
+A unit has a size in base units and the powers of those; two that are known are compared by both. What a text calls a
+unit and is not known here can only be compared as text.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+# Without a definition: what all others are made of. Money, temperatures on a scale and pounds (a mass or a force) are
+# not converted into anything else.
+_BASE = {
+    "m", "g", "s", "A", "K", "mol", "cd", "bit", "dollar", "euro", "pound_sterling", "degC", "degF", "lb", "debye",
+    "dB", "month", "photon", "electron",
+}  # fmt: skip
+_DEFINED = {
+    "N": "kg m s^-2", "J": "N m", "W": "J s^-1", "Pa": "N m^-2", "Hz": "s^-1", "C": "A s", "V": "J C^-1",
+    "ohm": "V A^-1", "F": "C V^-1", "H": "Wb A^-1", "T": "Wb m^-2", "Wb": "V s", "S": "A V^-1", "L": "dm^3",
+    "l": "L", "cc": "cm^3", "min": "60 s", "h": "60 min", "day": "24 h", "week": "7 day", "year": "365.25 day",
+    "bar": "1e5 Pa", "atm": "101325 Pa", "Torr": "133.322368 Pa", "mmHg": "Torr", "eV": "1.602176634e-19 J",
+    "cal": "4.184 J", "angstrom": "1e-10 m", "in": "2.54 cm", "ft": "12 in", "yd": "3 ft", "mi": "5280 ft",
+    "AU": "1.495978707e11 m", "ly": "9.4607e15 m", "pc": "3.0857e16 m", "t": "1e6 g", "dyn": "1e-5 N", "erg": "1e-7 J",
+    "G": "1e-4 T", "M": "mol L^-1", "u": "1.66053907e-24 g", "e": "1.602176634e-19 C", "psi": "lb in^-2",
+    "mph": "mi h^-1", "kmh": "km h^-1", "ha": "1e4 m^2", "acre": "4046.8564224 m^2", "gal": "3.785411784 L",
+    "oz": "0.0625 lb", "slug": "14593.903 g", "cent": "0.01 dollar", "B": "8 bit", "rad": "1", "sr": "1",
+    "deg": f"{math.pi / 180!r}", "rev": f"{2 * math.pi!r}", "rpm": "rev min^-1", "%": "0.01", "ppm": "1e-6",
+    "dozen": "12", "hundred": "100", "thousand": "1000", "million": "1e6", "billion": "1e9", "trillion": "1e12",
+}  # fmt: skip
+_OTHER_NAMES = {
+    "meter": "m", "metre": "m", "gram": "g", "second": "s", "sec": "s", "minute": "min", "hour": "h", "hr": "h",
+    "d": "day", "yr": "year", "yrs": "year", "ampere": "A", "amp": "A", "kelvin": "K", "mole": "mol", "newton": "N",
+    "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "coulomb": "C", "volt": "V", "farad": "F", "henry": "H",
+    "tesla": "T", "weber": "Wb", "liter": "L", "litre": "L", "calorie": "cal", "electronvolt": "eV", "torr": "Torr",
+    "inch": "in", "foot": "ft", "feet": "ft", "yard": "yd", "mile": "mi", "pound": "lb", "lbs": "lb", "lbf": "lb",
+    "ounce": "oz", "gallon": "gal", "hectare": "ha", "tonne": "t", "dyne": "dyn", "gauss": "G", "byte": "B",
+    "radian": "rad", "degree": "deg", "revolution": "rev", "percent": "%", "pct": "%", "percentage": "%",
+    "dollar": "dollar", "USD": "dollar", "$": "dollar", "€": "euro", "EUR": "euro", "£": "pound_sterling",
+    "°": "deg", "Ω": "ohm", "Å": "angstrom", "D": "debye", "decibel": "dB", "celsius": "degC", "fahrenheit": "degF",
+    "KJ": "kJ", "kPA": "kPa", "KPa": "kPa", "KN": "kN", "Kg": "kg", "KG": "kg", "Mev": "MeV", "kev": "keV", "ev": "eV",
+    "Gev": "GeV", "hz": "Hz", "ml": "mL", "mins": "min", "secs": "s", "hrs": "h", "gm": "g", "kph": "kmh",
+    "dimensionless": "rad", "unitless": "rad", "amu": "u", "Da": "u",
+}  # fmt: skip
+_PREFIXES = {
+    "Y": 24, "Z": 21, "E": 18, "P": 15, "T": 12, "G": 9, "M": 6, "k": 3, "h": 2, "d": -1, "c": -2, "m": -3, "μ": -6,
+    "n": -9, "p": -12, "f": -15, "a": -18, "tera": 12, "giga": 9, "mega": 6, "kilo": 3, "deci": -1, "centi": -2,
+    "milli": -3, "micro": -6, "nano": -9, "pico": -12, "femto": -15,
+}  # fmt: skip
+# What takes a prefix, as a symbol or as a name; `min` is no milli-inch and `ft` no femtotonne.
+_PREFIXED = {
+    "m", "g", "s", "A", "K", "mol", "cd", "bit", "N", "J", "W", "Pa", "Hz", "C", "V", "ohm", "F", "H", "T", "Wb", "S",
+    "L", "l", "bar", "eV", "cal", "pc", "G", "M", "e", "B", "rad",
+}  # fmt: skip
+# A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
+_UNSPOKEN = ("deg", "%")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a number is counted in; `powers` is None where the unit is not known, and then `text` is all there is."""
+
+    text: str
+    size: float = 1.0
+    powers: tuple[tuple[str, int], ...] | None = None
+    unspoken: bool = field(default=False)
+
+    @property
+    def is_number(self) -> bool:
+        """A part or a multiple of one, such as per cent, a degree, a million."""
+        return self.powers == ()
+
+
+def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
+    """Factors by which an answer's number may be multiplied to be in the reference's unit; None if none can be known.
+
+    Nothing is yielded where both are known and of different kinds. Where one names no unit, the numbers are compared
+    as they stand, but for `million` and its like.
+    """
+    if reference is not None and answer is not None:
+        if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
+            return iter([1.0]) if _same_words(reference.text, answer.text) else None
+        return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
+    named = reference or answer
+    if named is None or not named.is_number:
+        return iter([1.0])
+    converted = 1 / named.size if named is reference else named.size
+    return iter([1.0, converted] if named.unspoken else [converted])
+
+
+def _is_scale(unit: Unit) -> bool:
+    """Whether it is degrees on a scale of temperature, which no factor takes to kelvins."""
+    return unit.powers in ((("degC", 1),), (("degF", 1),), (("K", 1),)) and unit.text != "K"
+
+
+def _same_words(one: str, other: str) -> bool:
+    return one.removesuffix("s") == other.removesuffix("s")
+
+
+@lru_cache(maxsize=4096)
+def parse_unit(text: str) -> Unit | None:
+    """The unit that cleaned `text` names as a whole; one without powers where it is not known; None for no text."""
+    words = _plain(text)
+    if not words:
+        return None
+    factors = _factors(words)
+    if factors is None:
+        return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
+    size, powers = _product(factors)
+    return Unit(words, size, powers, unspoken=len(factors) == 1 and factors[0][0] in _UNSPOKEN)
+
+
+def leading_unit(text: str) -> str:
+    """The longest beginning of `text`, the words after a number in a sentence, that is a known unit; may be empty."""
+    words = text.split()
+    for length in range(min(len(words), 6), 0, -1):
+        start = " ".join(words[:length]).rstrip(".,;:!?*)")
+        unit = None if start.rpartition(" ")[2] in _WORDS else parse_unit(start)
+        if unit is not None and unit.powers is not None:
+            return start
+    return ""
+
+
+# Words of a sentence that are also symbols.
+_WORDS = {"a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "us"}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<over>/|per\b)|(?P<power>square|sq\b|cubic|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
+    r"(?P<open>\()|(?P<close>\))|"
+    r"(?P<name>[A-Za-zμΩÅ°%$€£]+|\\[%$])\s*(?:\^?\s*\{?\s*(?P<exponent>[-+]?\d+)\s*\}?|(?P<words>squared|cubed))?)\s*"
+)
+
+
+def _plain(text: str) -> str:
+    r"""Without LaTeX: `\text{J} \text{K}^{-1}` is `J K^{-1}`."""
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text)
+    text = re.sub(r"\{\s*\}|\\hat|\\circ(?=\s*\\circ)", "", text)
+    text = re.sub(r"\^?\s*\{?\s*\\circ\s*\}?", "° ", text)
+    text = re.sub(r"\bper\s+cent\b", "%", text)
+    text = re.sub(r"°\s*(C|F)\b|\bdeg(?:rees?)?\.?\s+(C|F|[Cc]elsius|[Ff]ahrenheit)\b", _scale, text)
+    text = text.replace("\\mu", "μ").replace("\\Omega", "Ω").replace("\\AA", "Å").replace("\\ ", " ")
+    text = re.sub(r"μ\s+(?=[A-Za-z])", "μ", text.replace("\\$", "$").replace("\\%", "%"))
+    return " ".join(re.sub(r"(?<=[A-Za-z])\s+(?=\^)", "", text).split()).strip(" ;,.")
+
+
+def _scale(found: re.Match[str]) -> str:
+    return " degC " if (found[1] or found[2])[0] in "cC" else " degF "
+
+
+def _factors(words: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], int]] | None:
+    """(name, size, powers, exponent) of each unit in a product; None if one is not known."""
+    factors, position, sign, inside, power = [], 0, 1, 0, 1
+    while position < len(words):
+        found = _TOKEN.match(words, position)
+        if found is None or found.end() == position:
+            return None
+        position = found.end()
+        if found["over"]:
+            sign = -1
+        elif found["power"]:
+            power = 2 if found["power"].startswith("sq") else 3
+        elif found["open"]:
+            inside = sign
+        elif found["close"]:
+            inside = 0
+            sign = 1
+        elif found["name"]:
+            known = _look_up(found["name"])
+            if known is None:
+                return None
+            exponent = int(found["exponent"] or {"squared": 2, "cubed": 3}.get(found["words"], 1)) * sign * power
+            factors += [(name, size, powers, exponent if last else sign) for name, size, powers, last in known]
+            sign, power = inside or 1, 1
+    return factors or None
+
+
+def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], bool]] | None:
+    """The unit of a name, or the units of two symbols written as one, `JK`; the last of them has the exponent."""
+    if (whole := _known(name)) is not None:
+        return [(*whole, True)]
+    for middle in range(1, len(name)):
+        if (
+            not name.islower()
+            and len(name) <= 6
+            and (first := _known(name[:middle]))
+            and (second := _known(name[middle:]))
+        ):
+            return [(*first, False), (*second, True)]
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _known(name: str) -> tuple[str, float, tuple[tuple[str, int], ...]] | None:
+    """(symbol, size in base units, powers of these) of one unit, with or without a prefix, in the plural or not."""
+    for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
+        symbol = _OTHER_NAMES.get(spelled, spelled)
+        if symbol in _BASE:
+            return symbol, 1.0, ((symbol, 1),)
+        if symbol in _DEFINED:
+            return symbol, *_definition(_DEFINED[symbol])
+        for prefix, exponent in _PREFIXES.items():
+            rest = _OTHER_NAMES.get(symbol.removeprefix(prefix), symbol.removeprefix(prefix))
+            is_name = len(prefix) > 2
+            if symbol.startswith(prefix) and rest in _PREFIXED and is_name == (rest != symbol.removeprefix(prefix)):
+                _, size, powers = _known(rest)
+                return symbol, size * 10.0**exponent, powers
+    return None
+
+
+def _singular(name: str) -> Iterator[str]:
+    if len(name) > 3:
+        yield name
+        yield name.removesuffix("s")
+        yield name.removesuffix("es")
+
+
+def _definition(text: str) -> tuple[float, tuple[tuple[str, int], ...]]:
+    number, _, rest = text.partition(" ")
+    try:
+        size = float(number)
+    except ValueError:
+        size, rest = 1.0, text
+    if not rest:
+        return size, ()
+    factor, powers = _product(_factors(rest))
+    return size * factor, powers
+
+
+def _product(factors: list[tuple[str, float, tuple[tuple[str, int], ...], int]]) -> tuple[float, tuple]:
+    """The size of a product of units, and the powers of base units that are left of it."""
+    size, total = 1.0, {}
+    for _, one, powers, exponent in factors:
+        size *= one**exponent
+        for base, power in powers:
+            total[base] = total.get(base, 0) + power * exponent
+    return size, tuple(sorted((base, power) for base, power in total.items() if power))

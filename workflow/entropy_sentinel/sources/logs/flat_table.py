@@ -1,0 +1,109 @@
+"""Tables in Parquet whose traces are lists of numbers: read by the column, without a Python object per number."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.sources.logs.openai_pairs import IDS
+from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
+from entropy_sentinel.sources.logs.table import TEXTS, TRACES, own_columns
+from entropy_sentinel.sources.logs.traces import ROWS, Responses
+
+
+def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, trace_after: str | None = None) -> bool:
+    """Whether the columns of traces are lists of numbers, and nothing is asked for that needs a look at each row."""
+    if trace_after is not None or not set(columns or ()) <= set(schema):
+        return False
+    sampled, top = (schema.get(name) for name in TRACES)
+    return (
+        isinstance(sampled, pl.List)
+        and sampled.inner.is_numeric()
+        and isinstance(top, pl.List)
+        and isinstance(top.inner, pl.List | pl.Array)
+        and top.inner.inner.is_numeric()
+    )
+
+
+def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    """Rows (from 0) that cannot be used, and why."""
+    steps, alternatives = (pl.col(name).list.len() for name in TRACES)
+    nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
+    uneven = pl.format(
+        "'token_logprobs' and 'top_logprobs' must have as many steps, have {} and {}", steps, alternatives
+    )
+    problem = (
+        pl.when(nulls).then(pl.lit("'token_logprobs' must not hold null")).when(steps != alternatives).then(uneven)
+    )
+    found = batch.select(problem).to_series()
+    for row in found.is_not_null().arg_true():
+        yield row, found[row]
+
+
+def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
+    """The responses of rows without a problem. An entry that is null counts as not there."""
+    sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
+    if isinstance(top.dtype, pl.Array):
+        top = top.arr.to_list()
+    top = top.cast(pl.List(pl.Float32))
+    if top.explode(empty_as_null=False, keep_nulls=False).null_count():
+        top = top.list.drop_nulls()
+    # A row without alternatives has a step of none for each token.
+    lengths = batch["token_logprobs"].list.len().fill_null(0).to_numpy().astype(np.int64)
+    given = np.repeat(batch["top_logprobs"].is_not_null().to_numpy(), lengths)
+    counts = np.zeros(len(given), dtype=np.int64)
+    counts[given] = top.list.len().fill_null(0).to_numpy()
+    trace = Trace(
+        sampled.cast(pl.Float32).to_numpy(), counts, top.explode(empty_as_null=False, keep_nulls=False).to_numpy()
+    )
+    return Responses(
+        batch.select(*_known(batch.schema), *_slices(batch.schema, wanted)),
+        lengths,
+        trace,
+        np.full(len(batch), -1),
+        np.zeros(len(batch), dtype=bool),
+    )
+
+
+def _known(schema: pl.Schema) -> list[pl.Expr]:
+    """The columns of `ROWS`, from those of the table or as not known."""
+
+    def own(*names: str, otherwise: Any = None) -> pl.Expr:
+        there = [pl.col(name) for name in names if name in schema]
+        return pl.coalesce(*there, pl.lit(otherwise)) if there else pl.lit(otherwise)
+
+    finish, text = own("finish_reason").cast(pl.String), own(*TEXTS, otherwise="").cast(pl.String)
+    steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
+    columns = {
+        "item_id": own(*IDS),
+        "model": own("model"),
+        "sample": own("sample"),
+        "text": text,
+        "finish_reason": pl.when(finish.str.strip_chars().str.len_chars().fill_null(0) == 0)
+        .then(pl.lit("unknown"))
+        .when(finish.str.strip_chars().str.to_lowercase().is_in(sorted(STOPS)))
+        .then(pl.lit("stop"))
+        .otherwise(finish),
+        "prompt_tokens": own("prompt_tokens", otherwise=0),
+        "seed": own("seed", otherwise=-1),
+        "token_ids": own("token_ids"),
+        "trace_start": own("trace_start", otherwise=0),
+        "unusable": pl.when(steps.is_null() | ((steps == 0) & (text != "")))
+        .then(pl.lit(NO_LOGPROBS))
+        .when((steps > 0) & entries.is_null())
+        .then(pl.lit(NO_ALTERNATIVES)),
+    }
+    return [value.cast(ROWS[name], strict=False).alias(name) for name, value in columns.items()]
+
+
+def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
+    if wanted is not None:
+        return [(pl.col(name) if name in schema else pl.lit(None)).alias(f"column.{name}") for name in wanted]
+    return [
+        pl.col(name).alias(f"column.{name}")
+        for name, dtype in schema.items()
+        if not dtype.is_nested() and dtype != pl.Binary and name not in (*own_columns(schema), *TRACES, "trace_start")
+        if not (dtype == pl.String and is_secret_name(name))
+    ]

@@ -1,0 +1,52 @@
+"""LiteLLM's StandardLoggingPayload: what its callbacks get, and its S3, GCS and generic API loggers write.
+
+A stream is logged as the whole reply. Calls that are no completion (embeddings, images) are passed over; failed ones
+are refused requests. Of the metadata, only what the client sent and the names of key and team are kept as columns: no
+hash of a key, no address of a person, unless they are asked for by name.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from entropy_sentinel.sources.logs import bodies, columns, openai_replies, reply
+from entropy_sentinel.sources.logs.reply import Ignored, Reply
+
+_KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
+_KEPT_METADATA = ("user_api_key_alias", "user_api_key_team_alias")
+_FROM_THE_CLIENT = ("requester_metadata", "spend_logs_metadata")
+_COMPLETIONS = ("completion", "responses", "generate_content", "messages")
+
+
+class Reader(reply.Reader):
+    """One call per record."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The responses of the call."""
+        payload = record.get("standard_logging_object") or record
+        call = str(payload.get("call_type") or "")
+        if not any(kind in call for kind in _COMPLETIONS):
+            raise Ignored(f"calls of {call or 'no type'}")
+        if payload.get("status") == "failure":
+            found, facts = [openai_replies.error_reply(_error(payload), {})], {}
+        else:
+            found, facts = bodies.responses(payload.get("response"))
+        kept = self.columns(payload, facts | _usual(payload))
+        for one in found:
+            one.item_id, one.model, one.columns = payload.get("id"), payload.get("model"), kept
+            yield one
+
+
+def _error(payload: Mapping[str, Any]) -> Any:
+    return payload.get("error_str") or (payload.get("error_information") or {}).get("error_message")
+
+
+def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = payload.get("metadata") or {}
+    sent = {name: value for part in _FROM_THE_CLIENT for name, value in (metadata.get(part) or {}).items()}
+    named = {name: metadata[name] for name in _KEPT_METADATA if metadata.get(name)}
+    return (
+        columns.of_request(payload.get("model_parameters"))
+        | columns.usual({name: payload[name] for name in _KEPT if name in payload} | {"metadata": sent})
+        | {name.removeprefix("user_api_"): value for name, value in named.items()}
+        | columns.time(payload.get("startTime"))
+    )

@@ -1,0 +1,52 @@
+"""Who a response is, where the log does not say it all: benchmark, id, number among those of the same id."""
+
+from collections import Counter
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+
+_MOST = 2**16
+
+
+class Numbers:
+    """Ids and samples of the responses of one reading.
+
+    A response without an id gets its file's name and its place, `NAME-00012`. One whose id was there before, for the
+    same model and benchmark, is one more sample of it: an item that was asked again, or a reply that was logged twice.
+    """
+
+    def __init__(self) -> None:
+        """Begin a reading."""
+        self._places, self._repeats = Counter[str](), 0
+        # Of every model, benchmark and id the numbers that are taken, as bits.
+        self._taken: dict[tuple[str, str, str], int] = {}
+
+    def complete(self, frame: pl.DataFrame, file: str, model: str) -> pl.DataFrame:
+        """Fill in `item_id`, `sample`, `model` and `benchmark`: the log's own, or else the file's name."""
+        own = pl.col("column.benchmark").cast(pl.String) if "column.benchmark" in frame.columns else pl.lit(None)
+        named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
+        ids, samples = [], []
+        for *group, item_id, sample in named.select("model", "benchmark", "item_id", "sample").iter_rows():
+            ids.append(f"{file}-{self._places[file]:05d}" if item_id is None else item_id)
+            self._places[file] += 1
+            samples.append(self._number((*group, ids[-1]), sample))
+        return named.with_columns(
+            item_id=pl.Series(ids, dtype=pl.String), sample=pl.Series(samples, dtype=pl.UInt16)
+        ).drop("column.benchmark", strict=False)
+
+    def new_repeats(self) -> int:
+        """How many ids were there before, since this was last asked."""
+        repeats, self._repeats = self._repeats, 0
+        return repeats
+
+    def _number(self, key: tuple[str, str, str], asked: int | None) -> int:
+        """The number that was asked for, or the lowest that is free."""
+        taken = self._taken.get(key, 0)
+        if asked is None or taken >> asked & 1:
+            self._repeats += bool(taken)
+            asked = (~taken & (taken + 1)).bit_length() - 1
+        if asked >= _MOST:
+            raise InputError(f"the id '{key[-1]}' is there more than {_MOST:,} times: it is no id")
+        self._taken[key] = taken | 1 << asked
+        return asked

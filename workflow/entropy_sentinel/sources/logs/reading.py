@@ -1,0 +1,225 @@
+"""Logs as frames of bounded size: files, folders' files and standard input, in any format of the catalogue."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, scan_traces, top_k_of
+from entropy_sentinel.sources.logs import flat_table, reply
+from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
+from entropy_sentinel.sources.logs.numbers import Numbers
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, batches, records
+from entropy_sentinel.sources.logs.reply import Ignored, Reply
+from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.traces import Responses, gathered, to_frame
+
+# What bounds a frame: about 10 MB of traces with 20 alternatives.
+TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
+ASSUMED_MODE = "raw_logprobs"
+# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`.
+_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, "label"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How logs are read.
+
+    `format` of FORMATS, null to recognise it record by record; `columns`, dotted names of those to keep, null for the
+    usual ones; `logprobs_mode`, what the log-probabilities are; `top_k`, cut to so many; `trace_after`, the token that
+    ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything.
+    """
+
+    format: str | None = None
+    columns: Sequence[str] | None = None
+    logprobs_mode: str | None = None
+    top_k: int | None = None
+    trace_after: str | None = None
+    model: str | None = None
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in FORMATS:
+            raise ConfigError(f"format: unknown name '{self.format}'; known: {', '.join(FORMATS)}")
+        if self.top_k is not None and self.top_k < 1:
+            raise ConfigError(f"top_k: must be 1 or more, is {self.top_k}")
+
+
+class Logs:
+    """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, SIGNAL, UNUSABLE and slice columns.
+
+    A frame has as many entries to a step as the largest k in it; `top_k_returned` is each response's own. `summary`
+    counts what was read so far.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], options: Options) -> None:
+        """Prepare to read `paths` in their order; `-` is standard input."""
+        self._paths, self._options, self.summary = list(map(str, paths)), options, Summary()
+        self._numbers = Numbers()
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        """Read everything. Raises InputError for a file that cannot be read, and if `strict` for any bad record."""
+        for path in self._paths:
+            self.summary.files += 1
+            yield from self._file(path)
+
+    def _file(self, path: str) -> Iterator[pl.DataFrame]:
+        if Path(path).suffix == ".parquet":
+            with readable(path):
+                lazy = pl.scan_parquet(path, glob=False)
+                own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
+            if own:
+                yield from self._own(path)
+                return
+            if self._options.format in (None, "table") and self._is_flat(lazy):
+                yield from self._flat(path, lazy)
+                return
+        yield from self._records(path)
+
+    def _is_flat(self, lazy: pl.LazyFrame) -> bool:
+        return flat_table.is_flat(lazy.collect_schema(), self._options.columns, self._options.trace_after)
+
+    def _own(self, path: str) -> Iterator[pl.DataFrame]:
+        """Traces of this pipeline, which say themselves what they are."""
+        origin = read_provenance(path)
+        traces = scan_traces(path).with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL})
+        with readable(path):
+            for frame in batches(traces, RESPONSES_AT_A_TIME):
+                frame = _cut(frame, self._options.top_k)
+                self._count(frame, "traces of this pipeline", f"{origin.get('logprobs_mode')}, as the file says")
+                yield frame
+
+    def _flat(self, path: str, lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        name, start = _name(path), 0
+        with readable(path):
+            for batch in batches(lazy, RESPONSES_AT_A_TIME):
+                bad = dict(flat_table.bad_rows(batch))
+                for row, problem in bad.items():
+                    self._bad(BadRecord(f"{path}: row {start + row}", problem))
+                start += len(batch)
+                good = batch.filter(~pl.int_range(pl.len()).is_in(list(bad))) if bad else batch
+                yield self._frame(flat_table.responses(good, self._options.columns), name, "table")
+
+    def _records(self, path: str) -> Iterator[pl.DataFrame]:
+        """Records of any format, each recognised by itself unless the user has named one."""
+        file, waiting, tokens = _name(path), list[Reply](), 0
+        for name, one in self._replies(path):
+            self.summary.formats[name] += 1
+            self.summary.facts.update(one.facts)
+            waiting.append(one)
+            tokens += 0 if one.trace is None else len(one.trace.sampled)
+            if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
+                yield self._frame(gathered(waiting, self._options.trace_after), file)
+                waiting, tokens = [], 0
+        if waiting:
+            yield self._frame(gathered(waiting, self._options.trace_after), file)
+
+    def _replies(self, path: str) -> Iterator[tuple[str, Reply]]:
+        """The responses in a file with the name of their format; bad records are counted."""
+        readers: dict[str, reply.Reader] = {}
+        for record in records(path):
+            if isinstance(record, BadRecord):
+                self._bad(record)
+                continue
+            try:
+                name = self._format_of(record)
+                if name not in readers:
+                    readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
+                found = [one.checked() for one in readers[name].replies(record.content)]
+            except Ignored as other:
+                self.summary.ignored[str(other)] += 1
+            except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
+                self._bad(BadRecord(record.where, _said(error)))
+            else:
+                yield from ((name, one) for one in found)
+        yield from chain.from_iterable(((name, one) for one in reader.rest()) for name, reader in readers.items())
+
+    def _format_of(self, record: Found) -> str:
+        if self._options.format is not None:
+            return self._options.format
+        found = recognise(record.content)
+        if found is None:
+            raise InputError(
+                f"is of no known format ({', '.join(FORMATS)}); its fields: {', '.join(record.content)[:200] or 'none'}"
+            )
+        return found.name
+
+    def _bad(self, record: BadRecord) -> None:
+        if self._options.strict:
+            raise InputError(f"{record.where}: {record.problem}")
+        self.summary.add_bad(record)
+
+    def _frame(self, responses: Responses, file: str, name: str | None = None) -> pl.DataFrame:
+        """A batch as a frame, with what the log alone does not say, counted."""
+        frame, counted = to_frame(responses, self._options.top_k)
+        frame = _named(self._numbers.complete(frame, file, self._options.model or "unknown"))
+        frame = frame.with_columns(
+            run=pl.lit(0, pl.UInt16),
+            prompt_hash=pl.lit(""),
+            logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
+        )
+        own = [*GENERATIONS.schema.names(), "model", "benchmark", *SIGNAL, UNUSABLE]
+        slices = [column for column in frame.columns if column not in own]
+        self.summary.unsorted_steps += counted.unsorted_steps
+        self.summary.short_steps += counted.short_steps
+        self.summary.repeated_ids += self._numbers.new_repeats()
+        self.summary.columns |= dict.fromkeys(slices)
+        stated = f"{self._options.logprobs_mode}, as you say"
+        self._count(frame, name, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
+        return frame.select(*own, *slices)
+
+    def _count(self, frame: pl.DataFrame, name: str | None, mode: str) -> None:
+        summary = self.summary
+        summary.responses += len(frame)
+        summary.tokens += int(frame["n_tokens"].sum())
+        summary.displaced_steps += int(frame["displaced_steps"].sum())
+        summary.modes[mode] += len(frame)
+        if name is not None:
+            summary.formats[name] += len(frame)
+        for column, counts in {"model": summary.models, "top_k_returned": summary.top_k}.items():
+            counts.update(dict(frame[column].drop_nulls().value_counts().iter_rows()))
+        if UNUSABLE in frame.columns:
+            summary.unusable.update(dict(frame[UNUSABLE].drop_nulls().value_counts().iter_rows()))
+        cut_off = int((frame["finish_reason"] == "length").sum())
+        if cut_off:
+            summary.facts["cut off"] += cut_off
+
+
+def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
+    """Traces of this pipeline with `top_k` entries to a step, which are sorted there."""
+    width = top_k_of(frame.schema)
+    if top_k is None or top_k == width:
+        return frame
+    if top_k > width:
+        raise InputError(f"top_k: {top_k} alternatives to a token are asked for, the traces have {width}")
+    return frame.with_columns(
+        top_logprobs=pl.col("top_logprobs").list.eval(pl.element().arr.slice(0, top_k, as_array=True)),
+        top_token_ids=pl.lit(None, frame.schema["top_token_ids"]),
+        top_k_returned=pl.lit(top_k, pl.Int64),
+    )
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """The log's columns by their names, `log_` before one that the frame has itself."""
+    names = [name for name in frame.columns if name.startswith("column.")]
+    plain = {name: name.removeprefix("column.") for name in names}
+    return frame.rename({name: f"log_{one}" if one in _TAKEN else one for name, one in plain.items()})
+
+
+def _name(path: str) -> str:
+    """What the responses of a file belong to where they do not say: the file's name without its ends."""
+    return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"has no {error}, which its format must have"
+    return f"has not the form of its format: {error}"

@@ -1,0 +1,148 @@
+"""Records of a log file, one at a time: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet.
+
+A record that cannot be read is given as a BadRecord in its place, and the next ones follow.
+"""
+
+import codecs
+import gzip
+import io
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import readable
+from entropy_sentinel.frames.errors import InputError
+
+STANDARD_INPUT = "-"
+# Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
+
+_BLOCK = 1 << 20
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
+# Lines of a server's own text log, which people try first.
+_SERVER_LOG = (b"Generated response ", b"Received request ")
+
+
+class Found(NamedTuple):
+    """A record and where it is: file and line, entry or row."""
+
+    where: str
+    content: dict[str, Any]
+
+
+class BadRecord(NamedTuple):
+    """What is no record, where it is, and what is wrong with it."""
+
+    where: str
+    problem: str
+
+
+def records(path: str) -> Iterator[Found | BadRecord]:
+    """The records of a file, `.gz` too; `-` is standard input.
+
+    JSON Lines are read line by line, an array entry by entry. InputError where the file cannot be read or unpacked.
+    """
+    name = "standard input" if path == STANDARD_INPUT else path
+    if Path(path).suffix == ".parquet":
+        yield from _rows(path)
+        return
+    try:
+        with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb") as raw:
+            stream = io.BufferedReader(raw)
+            packed = stream.peek(2)[:2] == b"\x1f\x8b"
+            yield from _json(gzip.GzipFile(fileobj=stream) if packed else stream, name)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name}: cannot be read to its end: {error}") from None
+
+
+def _json(stream: io.BufferedReader | gzip.GzipFile, name: str) -> Iterator[Found | BadRecord]:
+    """An array; or lines; or documents, where the first line is the beginning of one."""
+    if stream.peek(1).removeprefix(_MARK).lstrip().startswith(b"["):
+        yield from _documents(b"", stream, name)
+        return
+    first = stream.readline().removeprefix(_MARK)
+    if first.strip().endswith((b"{", b"[", b",")):
+        yield from _documents(first, stream, name)
+    else:
+        yield from _lines(first, stream, name)
+
+
+def _lines(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
+    """JSON Lines and server-sent events: of the latter, `data:` is the record, and all other fields go."""
+    number, line = 1, first
+    while line:
+        content = line.strip()
+        if content.startswith(b"data:"):
+            content = content.removeprefix(b"data:").strip()
+        if content and content != b"[DONE]" and not content.startswith((b":", b"event:", b"id:", b"retry:")):
+            yield _record(content, f"{name}: line {number}")
+        number, line = number + 1, stream.readline()
+
+
+def _record(content: bytes, where: str) -> Found | BadRecord:
+    if any(mark in content for mark in _SERVER_LOG) and not content.startswith(b"{"):
+        return BadRecord(where, "is of a server's text log, which has no log-probabilities: log the replies as JSON")
+    try:
+        found = json.loads(content.decode())
+    except json.JSONDecodeError as error:
+        return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.colno}")
+    except (ValueError, RecursionError) as error:  # not UTF-8, a number of 5,000 digits; nested too deep
+        return BadRecord(where, f"must be a JSON object: {error}")
+    return _checked(found, where)
+
+
+def _checked(found: Any, where: str) -> Found | BadRecord:
+    if not isinstance(found, dict):
+        return BadRecord(where, f"must be a JSON object, is {type(found).__name__}: {found!r}"[:200])
+    return Found(where, found)
+
+
+def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
+    """Objects one after the other, or in an array, over any number of lines; no more than one is held at a time.
+
+    After an error in one there is no telling where the next begins, so the rest of the file is one bad record.
+    """
+    decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
+    waiting, block = text.decode(first), _BLOCK
+    while True:
+        waiting = waiting.lstrip(" \t\r\n,\ufeff" if number > 1 else " \t\r\n\ufeff[")
+        try:
+            found, end = decoder.raw_decode(waiting) if waiting else (None, 0)
+        except (ValueError, RecursionError) as error:
+            if waiting.startswith("]"):
+                return
+            more = stream.read(block)
+            if not more:
+                yield BadRecord(f"{name}: entry {number}", f"must be a JSON object: {error}")
+                return
+            waiting, block = waiting + text.decode(more), 2 * block
+            continue
+        if end:
+            yield _checked(found, f"{name}: entry {number}")
+            number, waiting, block = number + 1, waiting[end:], _BLOCK
+        elif more := stream.read(block):
+            waiting = text.decode(more)
+        else:
+            return
+
+
+def _rows(path: str) -> Iterator[Found]:
+    """Rows of a Parquet file as records."""
+    number = 0
+    with readable(path):
+        for batch in batches(pl.scan_parquet(path, glob=False), 1000):
+            for row in batch.iter_rows(named=True):
+                yield Found(f"{path}: row {number}", row)
+                number += 1
+
+
+def batches(lazy: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
+    """A lazy frame by the batch, in order: of about so many rows, and of no more than a file's part at a time."""
+    for batch in lazy.collect_batches(chunk_size=rows, maintain_order=True, lazy=True):
+        for start in range(0, len(batch), rows):
+            yield batch[start : start + rows]

@@ -1,0 +1,161 @@
+"""One response of a log in the form that all formats are brought to, and what a format's reader is."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
+
+NO_LOGPROBS = "no log-probabilities in the log"
+NO_TOKENS = "no tokens in the log to find the end of the thinking in"
+NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NUMBERS = {int, float}
+STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
+
+
+class Ignored(Exception):
+    """A record that is no response of a language model to text; the message says what it is instead."""
+
+
+class Trace(NamedTuple):
+    """Log-probabilities of a response of T tokens, in nats; the alternatives of all steps one after the other."""
+
+    sampled: np.ndarray  # (T,) float32
+    counts: np.ndarray  # (T,) alternatives of each step
+    values: np.ndarray  # (sum of counts,) float32
+
+
+@dataclass
+class Reply:
+    """One response. What the log does not have is empty, or None."""
+
+    item_id: str | None
+    model: str | None
+    text: str
+    finish_reason: str
+    trace: Trace | None
+    tokens: Sequence[str] = ()
+    token_ids: Sequence[int] | None = None
+    sample: int | None = None
+    prompt_tokens: int = 0
+    seed: int = -1
+    # How many of the alternatives are the k most likely; None for as many as most steps have.
+    k: int | None = None
+    # Whether the sampled token may stand in the place of the k-th most likely, first in the list.
+    displaces: bool = False
+    unusable: str | None = None
+    facts: Sequence[str] = ()
+    columns: dict[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> "Reply":
+        """Itself; InputError where a frame could not hold it."""
+        if not isinstance(self.text, str):
+            raise InputError(f"the text must be text, is {self.text!r}"[:200])
+        for name, largest in {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1}.items():
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
+                raise InputError(f"{name} must be a whole number from 0 to {largest:,}, is {value!r}"[:200])
+        if any(type(one) is not int or not 0 <= one < 2**32 for one in self.token_ids or ()):
+            raise InputError("token_ids must be whole numbers from 0 to 4,294,967,295")
+        return self
+
+
+class Reader:
+    """Brings the records of one file to replies; `wanted` are dotted names of the columns to keep, or None."""
+
+    def __init__(self, wanted: Sequence[str] | None = None) -> None:
+        """Begin a file."""
+        self._wanted = wanted
+
+    def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
+        """The responses in a record; InputError for one that cannot be used, Ignored for what is no response."""
+        raise NotImplementedError
+
+    def rest(self) -> Iterable[Reply]:
+        """The responses that are left when the file is at its end."""
+        return ()
+
+    def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones."""
+        if self._wanted is None:
+            return dict(usual)
+        return {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in self._wanted}
+
+
+def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
+    """The log-probabilities of a response; InputError where the two differ in length, or one is no number."""
+    if len(sampled) != len(top):
+        raise InputError(f"there are {len(sampled)} sampled tokens, and alternatives for {len(top)}: must be as many")
+    _check_numbers([[value] for value in sampled])
+    _check_numbers(top)
+    counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
+    with np.errstate(over="ignore"):  # -1e300 becomes -inf
+        values = np.array([value for entries in top for value in entries], dtype=np.float32)
+        return Trace(np.array(sampled, dtype=np.float32), counts, values)
+
+
+def why_unusable(found: Trace | None, text: str, facts: Iterable[str]) -> str | None:
+    """Why no feature can be computed; None where one can, and for a response of no tokens."""
+    if found is None or (not len(found.sampled) and text):
+        return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
+    return NO_ALTERNATIVES if len(found.sampled) and not len(found.values) else None
+
+
+def finish(reason: Any) -> str:
+    """The finish reason as contract GENERATIONS has it; `unknown` where the log says none."""
+    if reason is None or not str(reason).strip():
+        return "unknown"
+    return "stop" if str(reason).strip().lower() in STOPS else str(reason)
+
+
+def refused(error: Any) -> str:
+    """The finish reason of a request that was answered with an error, in the server's words."""
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("code") or error.get("type")
+    return REFUSED + " ".join(storable(str(error or "an error without a message")).split())[:300]
+
+
+def storable(text: str) -> str:
+    """Text that a file can hold: half a surrogate pair, as of a token that is part of a character, becomes U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def scalar(value: Any) -> Any:
+    """A value that can be a column: text, number, truth value; lists of such as text; None for anything else."""
+    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+        return storable(", ".join(map(str, value)))
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return str(value)
+    return storable(value) if isinstance(value, str) else value if isinstance(value, bool | int | float) else None
+
+
+def look_up(record: Any, name: str) -> Any:
+    """What stands at a dotted name, `request.messages.0.content`; None where there is nothing."""
+    if isinstance(record, Mapping) and name in record:
+        return record[name]
+    for part in name.split("."):
+        if isinstance(record, Mapping):
+            record = record.get(part)
+        elif isinstance(record, list) and part.isdecimal() and int(part) < len(record):
+            record = record[int(part)]
+        else:
+            return None
+    return record
+
+
+def most_common(counts: np.ndarray) -> int:
+    """The number of alternatives that most steps have; the smaller of two, 0 for no steps."""
+    return int(np.bincount(counts).argmax()) if len(counts) else 0
+
+
+def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
+    for step, values in enumerate(steps):
+        if not _NUMBERS.issuperset(map(type, values)):
+            wrong = next(value for value in values if type(value) not in _NUMBERS)
+            raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, are {wrong!r}"[:200])

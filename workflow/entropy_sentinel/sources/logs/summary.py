@@ -1,0 +1,81 @@
+"""What was understood of a log, for a person to check before trusting what follows."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from entropy_sentinel.sources.logs.records import BadRecord
+
+# Bad records that are shown one by one; all are counted.
+SHOWN = 5
+
+
+@dataclass
+class Summary:
+    """Counts over the files read so far."""
+
+    files: int = 0
+    responses: int = 0
+    tokens: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    # Responses by the number of alternatives to a token.
+    top_k: Counter[int] = field(default_factory=Counter)
+    # Responses with a refusal, tool calls, reasoning; or cut off, or interrupted.
+    facts: Counter[str] = field(default_factory=Counter)
+    # Responses that can have no features, by the reason.
+    unusable: Counter[str] = field(default_factory=Counter)
+    # Kinds of log-probabilities, and whether the files or the user say so, or nobody.
+    modes: Counter[str] = field(default_factory=Counter)
+    columns: dict[str, None] = field(default_factory=dict)
+    unsorted_steps: int = 0
+    short_steps: int = 0
+    displaced_steps: int = 0
+    repeated_ids: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+    n_bad: int = 0
+    bad: list[BadRecord] = field(default_factory=list)
+
+    def add_bad(self, record: BadRecord) -> None:
+        """Count a record that cannot be used."""
+        self.n_bad += 1
+        if len(self.bad) < SHOWN:
+            self.bad.append(record)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Names and values, those that are nothing left out."""
+        named = {
+            "files": f"{self.files:,}",
+            "responses": f"{self.responses:,}",
+            "tokens": f"{self.tokens:,}",
+            "format": _counts(self.formats),
+            "model": _counts(self.models),
+            "alternatives per token": _counts(self.top_k),
+            "log-probabilities": _counts(self.modes),
+            "columns": ", ".join(self.columns),
+            "of them": _counts(self.facts),
+            "no features possible": _counts(self.unusable),
+            "steps sorted": _number(self.unsorted_steps),
+            "steps with fewer alternatives": _number(self.short_steps),
+            "steps that may lack the k-th": _number(self.displaced_steps),
+            "ids there before, numbered": _number(self.repeated_ids),
+            "passed over": _counts(self.ignored),
+            "could not be read": _number(self.n_bad),
+        }
+        return [(name, value) for name, value in named.items() if value]
+
+    def lines(self) -> list[str]:
+        """The first bad records, one line each."""
+        shown = [f"{record.where}: {record.problem}" for record in self.bad]
+        return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _counts(found: Counter) -> str:
+    """The most common first, `a (10), b (2)`; a single number of alternatives by itself."""
+    if len(found) == 1 and isinstance(next(iter(found)), int):
+        return str(next(iter(found)))
+    ordered = sorted(found.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    return ", ".join(f"{name} ({count:,})" for name, count in ordered)

@@ -1,0 +1,73 @@
+"""vLLM's RequestOutput as JSON, from offline generation.
+
+Every step has the sampled token and the k most likely, so k entries or k + 1: token ids with a `logprob`, or with the
+number itself; or FlatLogprobs, whose steps are slices of flat lists. The engine does not say which model it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs import columns, reply
+from entropy_sentinel.sources.logs.reply import Reply
+
+_OWN = (
+    *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
+    *("encoder_prompt", "encoder_prompt_token_ids", "num_cached_tokens", "num_cache_creation_tokens", "model"),
+    *("kv_transfer_params", "ec_transfer_params", "prompt_token_id_logprobs"),
+)
+
+
+class Reader(reply.Reader):
+    """One request per record, with an output per sample."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The outputs of the request."""
+        found = self.columns(record, columns.usual(record, leave_out=_OWN))
+        identity = record.get("item_id", record.get("request_id"))
+        for position, output in enumerate(record["outputs"]):
+            one = _reply(output)
+            one.item_id, one.model, one.columns = identity, record.get("model"), found
+            one.sample = output.get("index", position) if len(record["outputs"]) > 1 else None
+            one.prompt_tokens = len(record.get("prompt_token_ids") or ())
+            yield one
+
+
+def _reply(output: Mapping[str, Any]) -> Reply:
+    token_ids, steps, found, k = output.get("token_ids"), output.get("logprobs"), None, None
+    text = reply.storable(output.get("text") or "")
+    if steps is not None:
+        steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
+        if token_ids is None or len(token_ids) != len(steps):
+            raise InputError("`logprobs` must have a step for each of `token_ids`")
+        top = [[_value(entry) for entry in step.values()] for step in steps]
+        found = reply.trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
+        k = int(found.counts.min()) if len(found.counts) else None
+    return Reply(
+        *(None, None, text, reply.finish(output.get("finish_reason")), found, _tokens(token_ids, steps)),
+        token_ids=token_ids,
+        k=k,
+        unusable=reply.why_unusable(found, text, ()),
+    )
+
+
+def _unflattened(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
+    entries = list(zip(map(str, flat["token_ids"]), flat["logprobs"], strict=True))
+    return [dict(entries[start:end]) for start, end in zip(flat["start_indices"], flat["end_indices"], strict=True)]
+
+
+def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
+    if str(token_id) not in step:
+        raise InputError(f"`logprobs` of step {at} (from 0) must have the sampled token, {token_id}")
+    return _value(step[str(token_id)])
+
+
+def _value(entry: Any) -> Any:
+    return entry["logprob"] if isinstance(entry, Mapping) else entry
+
+
+def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
+    """The sampled tokens as text, where every step has them."""
+    entries = [step[str(token_id)] for token_id, step in zip(token_ids or (), steps or (), strict=False)]
+    decoded = [entry.get("decoded_token") if isinstance(entry, Mapping) else None for entry in entries]
+    return [] if None in decoded else decoded

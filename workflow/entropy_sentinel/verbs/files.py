@@ -1,0 +1,40 @@
+"""The files that a user names."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT
+
+Paths = str | Path | Sequence[str | Path]
+
+
+def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
+    """The files that paths, folders and patterns name, in their order; `-` is standard input.
+
+    Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. InputError for a path that names
+    none.
+    """
+    found: list[Path] = []
+    for path in [paths] if isinstance(paths, str | Path) else paths:
+        matches = list(_matches(path, suffixes))
+        if not matches:
+            raise InputError(
+                f"{path}: is no file, no folder with files of {', '.join(suffixes)}, and no pattern that a file matches"
+            )
+        found += matches
+    return found
+
+
+def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
+    if str(path) == STANDARD_INPUT or Path(path).is_file():
+        yield Path(path)
+    elif Path(path).is_dir():
+        yield from (one for one in sorted(Path(path).rglob("*")) if _ends(one.name, suffixes) and one.is_file())
+    else:
+        yield from sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())
+
+
+def _ends(name: str, suffixes: Sequence[str]) -> bool:
+    return not name.startswith(".") and name.removesuffix(".gz").endswith(tuple(suffixes))
