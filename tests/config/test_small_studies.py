@@ -228,7 +228,8 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     long = long_names("xyz", 60)
     row = {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     benchmarks = dict.fromkeys(long, row)
-    run = {"models": ["tiny-3m"], "benchmarks": [*long, "remainders"], "groups": [], "sizes": [{"size": 3}]}
+    run = {"models": ["tiny-3m"], "judges": ["math-verify"], "benchmarks": [*long, "remainders"]}
+    run |= {"groups": [], "sizes": [{"size": 3}]}
     counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
     assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
 

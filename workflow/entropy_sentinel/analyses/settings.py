@@ -31,10 +31,10 @@ class Studied:
     def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
         """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled or groups; `where` the key that the lines begin with.
+        `axis` is models, benchmarks, labelled, judges or groups; `where` the key that the lines begin with.
         """
         ran = getattr(self, axis)
-        one = {"models": "model", "groups": "group"}.get(axis, "benchmark")
+        one = {"models": "model", "groups": "group", "judges": "judge"}.get(axis, "benchmark")
         check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
         absent = [name for name in asked if name not in ran]
         why = "not run, or without references" if axis == "labelled" else "not run"

@@ -19,7 +19,9 @@ def missing_file(config: Config) -> str | None:
 
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     """Every local file of what is run, and what to say where it is missing."""
-    for name in config.run.models:
+    judging = (config.judges[name] for name in config.run.judges)
+    served = [judge.served for judge in judging if judge.kind == "llm" and judge.served]
+    for name in dict.fromkeys([*config.run.models, *served]):
         model, key = config.models[name], f"models.{name}"
         if model.kind == "path":
             folder = f"{key}.path: must be a folder with a config.json; '{model.path}' has none"

@@ -38,6 +38,7 @@ def fitted(config: Config) -> Config:
             "models": config.models,
             "benchmarks": config.benchmarks,
             "labelled": config.benchmarks,
+            "judges": config.judges,
             "groups": config.groups,
         },
     )

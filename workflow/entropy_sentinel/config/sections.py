@@ -86,11 +86,23 @@ class Config(Settings):
         check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question"])
         for judge, settings in self.judges.items():
             if settings.kind == "llm":
+                self._can_be_served(f"judges.{judge}.served", settings.served)
                 key, name = f"judges.{judge}.prompt", settings.prompt
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
+
+    def _can_be_served(self, key: str, name: str | None) -> None:
+        """A judge's model must be one whose weights, and so whose labels, are the same tomorrow."""
+        if name is None:
+            return
+        check_names(f"model in {key}:", [name], self.models)
+        model = self.models[name]
+        if model.kind not in ("id", "path"):
+            raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
+        if model.kind == "id" and model.revision is None:
+            raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
@@ -102,7 +114,12 @@ class Config(Settings):
                 raise ValueError(
                     f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
                 )
-            asked(name, self.judges)
+            for member in asked(name, self.judges):
+                if member != name and getattr(self.judges[member], "served", None):
+                    raise ValueError(
+                        f"judges.{name}.judges: '{member}' has 'served', and only its own jobs start its server; start "
+                        "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
+                    )
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

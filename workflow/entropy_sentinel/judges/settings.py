@@ -64,6 +64,9 @@ class Llm(Server):
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
     model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
+    served: Name | None = Field(
+        None, description="llm: name of a model of `models` with weights, which its jobs serve; in place of `model`"
+    )
     revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
     prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
     shown: Literal["response", "answer"] = Field(
@@ -88,6 +91,13 @@ class Llm(Server):
                 "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
                 "the provider; 0 for a server of your own"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _one_server(self) -> "Llm":
+        given = self.model_fields_set & {"model", "base_url", "revision"}
+        if self.served and given:
+            raise ValueError(f"'served' starts a server of its own: it does not go together with '{min(given)}'")
         return self
 
 

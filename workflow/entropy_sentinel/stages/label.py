@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.chat.servers import announce_address
+from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
@@ -86,6 +88,23 @@ class _Asking:
         for name, count in counts.items():
             log.info("%s labelled %d of %d responses that it was asked about", name, count["labelled"], count["asked"])
         return frame, {"counts": {name: count | facts.get(name, {}) for name, count in counts.items()}}
+
+
+def write_served_labels(
+    benchmarks: Sequence[str],
+    generations: Sequence[str],
+    settings: Mapping[str, Any],
+    threads: int,
+    outputs: Sequence[str],
+) -> None:
+    """Label a model's responses to several benchmarks by a judge that a server has loaded, once for all of them.
+
+    The server gets `threads` CPU cores and ends with the labels. Errors are those of `running_server`.
+    """
+    with running_server(settings["server"], threads) as base_url:
+        announce_address(f"judges.{settings['judge']}", base_url)
+        for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):
+            write_labels(benchmark, responses, settings, output)
 
 
 def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:

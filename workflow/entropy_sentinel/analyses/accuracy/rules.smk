@@ -183,4 +183,4 @@ rule accuracy_report:
         "scripts/report.py"
 
 
-TARGETS += expand(REPORT, judge=JUDGES)
+TARGETS += expand(REPORT, judge=ACCURACY.judges)
