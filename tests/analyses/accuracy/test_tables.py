@@ -192,6 +192,10 @@ def test_estimates_show_domains_without_labels_first():
         ["b", "logic", "-", "100", "100", "-", "-", "-", "Extremes", "unseen", forest],
     ]
     assert "b, logic, Extremes: no estimate, no row." in table.notes
+    told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
+    table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]})
+    said = [note for note in table.notes if "caution" in note]
+    assert said == ["a, Extremes: caution, only 3 of 100 rows are correct."]
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -80,7 +80,7 @@ class Combined:
 
 COMBINATIONS: dict[str, Combined] = {
     "consensus": Combined(
-        "Consensus: mean of 3 ATC",
+        "Consensus of 3 ATC",
         "mean",
         members=("atc-max", "atc-nll_max", "atc-nll_sum"),
         rankers=("log-max", "log-nll_max", "log-nll_sum"),
