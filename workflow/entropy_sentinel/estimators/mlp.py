@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from imblearn.over_sampling import RandomOverSampler
 from scipy.special import expit
 from sklearn.model_selection import StratifiedShuffleSplit
 
@@ -59,9 +60,7 @@ def _require_early_stopping(rows: TrainingRows) -> None:
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:
     """Train a network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
     if balanced:
-        rarer = y == (2 * y.sum() < len(y))
-        copies = np.random.RandomState(seed).choice(np.flatnonzero(rarer), len(y) - 2 * rarer.sum())
-        x, y = np.concatenate([x, x[copies]]), np.concatenate([y, y[copies]])
+        x, y = RandomOverSampler(random_state=seed).fit_resample(x, y)
     return Separate([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
 
 
