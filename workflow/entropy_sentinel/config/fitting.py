@@ -10,6 +10,8 @@ from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
 from entropy_sentinel.config.study import first_group
+from entropy_sentinel.estimators.catalogue import ESTIMATORS
+from entropy_sentinel.estimators.settings import OWN
 
 # What Snakemake can still plan, in minutes: a job for each, and for each model.
 MOST_GROUPS = 20_000
@@ -34,12 +36,14 @@ def fitted(config: Config) -> Config:
         judges=config.run.judges,
         labelled=config.labelled,
         groups=groups or [first_group(config)],
+        kept=config.estimation.keep,
         known={
             "models": config.models,
             "benchmarks": config.benchmarks,
             "labelled": config.benchmarks,
             "judges": config.judges,
             "groups": config.groups,
+            "kept": [OWN, *ESTIMATORS],
         },
     )
     analyses, more = _analyses(config, studied)

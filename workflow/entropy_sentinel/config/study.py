@@ -43,10 +43,11 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
-def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
-    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep` or of `names`."""
+    wanted = list(config.estimation.keep if names is None else names)
     return {
-        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in wanted)
         for name in config.run.groups
     }
 
