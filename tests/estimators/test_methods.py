@@ -103,6 +103,15 @@ def test_leave_one_out_errors_are_those_of_estimators_fitted_on_the_other_domain
     assert fitted.accuracy(OTHERS) == TRAINING.fit(fitted.chosen["method"]).accuracy(OTHERS)
 
 
+def test_where_a_threshold_is_taken_the_consensus_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entropy_sentinel.estimators.recommended.choose", lambda errors: ("atc-max", "told to"))
+    training = TrainingRows(X, Y, SETTINGS, domains=DOMAINS)
+    fitted = training.fit("recommended")
+    assert fitted.accuracy(OTHERS) == training.fit("atc-max").accuracy(OTHERS)
+    assert training.fit("atc-max").p_correct(OTHERS) is None
+    assert (fitted.p_correct(OTHERS) == training.fit("consensus").p_correct(OTHERS)).all()
+
+
 def test_a_candidate_that_some_domains_cannot_fit_is_left_out() -> None:
     # Without domain c all rows are correct, and a regression has nothing to tell apart.
     labels = np.where(DOMAINS == "c", Y, True)

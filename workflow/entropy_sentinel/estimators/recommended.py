@@ -27,9 +27,13 @@ FIRST = CANDIDATES[0]
 
 @dataclass(frozen=True)
 class Recommended(Estimator):
-    """The method taken, and why: the error of each candidate where it was judged."""
+    """The method taken, and why: the error of each candidate where it was judged.
+
+    Where the method gives no P(correct), as a threshold does, `ranker` does.
+    """
 
     method: Estimator
+    ranker: Estimator
     why: dict[str, Any]
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
@@ -39,7 +43,8 @@ class Recommended(Estimator):
         return self.method.accuracy_of(values)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        return self.method.p_correct(features)
+        p = self.method.p_correct(features)
+        return self.ranker.p_correct(features) if p is None else p
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -53,12 +58,11 @@ def fit(name: str, rows: TrainingRows) -> Recommended:
     n_domains = len(np.unique(rows.domains))
     if n_domains < FEWEST_DOMAINS:
         reason = f"leave-one-domain-out needs {FEWEST_DOMAINS} labelled domains, there are {n_domains}"
-        return Recommended(name, _fitted(FIRST, rows), {"domains": n_domains, "reason": reason})
+        return _recommended(name, rows, FIRST, {"domains": n_domains, "reason": reason})
     errors = leave_one_out_errors(rows)
     method, reason = choose(errors)
     means = {candidate: round(float(found.mean()), 4) for candidate, found in errors.items()}
-    why = {"domains": n_domains, "reason": reason, "leave_one_out_aee": means}
-    return Recommended(name, _fitted(method, rows), why)
+    return _recommended(name, rows, method, {"domains": n_domains, "reason": reason, "leave_one_out_aee": means})
 
 
 def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
@@ -91,8 +95,9 @@ def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
     return best, f"least leave-one-domain-out error, below that of {FIRST} by more than a standard error"
 
 
-def _fitted(method: str, rows: TrainingRows) -> Estimator:
-    fitted = rows.fit(method)
-    if isinstance(fitted, Unfitted):
-        raise CannotFit(fitted.reason)
-    return fitted
+def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]) -> Recommended:
+    taken, ranker = rows.fit(method), rows.fit(FIRST)
+    for fitted in (taken, ranker):
+        if isinstance(fitted, Unfitted):
+            raise CannotFit(fitted.reason)
+    return Recommended(name, taken, ranker, why)
