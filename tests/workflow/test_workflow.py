@@ -96,6 +96,7 @@ def test_report_and_tables_are_there(project: Project) -> None:
     judge = results(project) / "math-verify"
     assert "Extremes" in (judge / "summary.txt").read_text()
     assert (judge / "report.html").stat().st_size > 20_000
+    assert "differs between files" not in (judge / "report.html").read_text()
     assert sorted(path.name for path in (judge / "tables").iterdir()) == [
         f"table_{name}.{kind}" for name in ("2_by_model", "5_design_choices") for kind in ("csv", "html", "md", "tex")
     ]
