@@ -12,15 +12,15 @@ INSTALLED := $(VENV)/installed
 demo: $(INSTALLED)
 	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
-	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt'
+	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt'
 	@echo 'The whole report: results/demo/math-verify/report.html'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Less than a minute: without the tests marked `slow`.
 test-fast: $(INSTALLED)
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow'
 
 # Faults of whole runs, in minutes; as root also those that need a file system of their own.
 attack: $(INSTALLED)

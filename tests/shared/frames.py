@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
@@ -26,6 +26,8 @@ GROUPS: dict[str, dict[str, Any]] = {
     "sci-math": {"benchmarks": ["logic", "units", "words"], "estimator": "mlp-10d-balanced-isotonic"},
 }
 LABEL = "demo: synthetic domains, tiny models"
+# What the recommended estimator says of its choice.
+CHOSEN = {"method": "consensus", "domains": 2, "reason": "leave-one-domain-out needs 3 labelled domains, there are 2"}
 # Nobody has labelled the responses to this one.
 UNLABELLED = "puzzles"
 # Tokens, captured mass, open steps, error bound (the vocabulary is not known), clamped tokens, displaced steps.
@@ -48,10 +50,11 @@ def sweep_rows(
             group.count("+") + 1,
             estimator,
             scope,
-            4,
+            6,
             error,
             correlation,
             _reason(error, correlation),
+            None,
         )
         for model, error, correlation in zip(models, aee, rho, strict=True)
     ]
@@ -78,7 +81,9 @@ def estimate_rows(
         reason = "no row" if estimated is None else None
         on_labelled = estimated if labelled else None
         counts = (100, 100 if labelled else 0, 2, 300)
-        full.append((model, group, estimator, benchmark, role, estimated, on_labelled, true, *counts, None, reason))
+        full.append(
+            (model, group, estimator, benchmark, role, estimated, on_labelled, true, *counts, None, reason, None)
+        )
     return ESTIMATES.frame(full)
 
 
@@ -98,6 +103,7 @@ class SyntheticStudy:
         estimates = [self._estimates(model, group) for model in models for group in self._groups()]
         self.estimates = pl.concat(estimates)
         self.sweep = pl.concat([_errors(frame) for frame in estimates])
+        self.repeats = self._repeats()
         self.observations = self._observations(models[0])
 
     def inputs(self) -> dict[str, Any]:
@@ -108,6 +114,7 @@ class SyntheticStudy:
             "domains": self.domains,
             "estimates": self.estimates,
             "observations": self.observations,
+            "repeats": self.repeats,
             "groups": GROUPS,
             "default": DEFAULT,
             "headline_group": "extremes",
@@ -127,7 +134,7 @@ class SyntheticStudy:
         swept = group in list(named)[:2]
         estimators = [c.name for c in CONFIGURATIONS] if swept else sorted({DEFAULT, named.get(group, DEFAULT)})
         frames = []
-        for estimator in [*estimators, *BASELINES, "group-accuracy", "atc-max"]:
+        for estimator in [*estimators, *BASELINES, "group-accuracy", "atc-max", "recommended"]:
             rows = []
             for benchmark in self.benchmarks:
                 true = self.accuracy[model, benchmark]
@@ -136,16 +143,60 @@ class SyntheticStudy:
                 rows.append((benchmark, role, estimated, true))
             rows.append((UNLABELLED, "held_out", float(self.random.uniform(0.3, 0.7)), None))
             frames.append(estimate_rows(model, group, rows, estimator))
+        frames[-1] = frames[-1].with_columns(hyperparameters=pl.lit(json.dumps(CHOSEN)))
         return pl.concat(frames)
+
+    def _repeats(self) -> pl.DataFrame:
+        groups = ["+".join(sorted(entry["benchmarks"])) for entry in GROUPS.values()]
+        shown = self.sweep.filter(pl.col("group").is_in(groups), pl.col("estimator") == DEFAULT)
+        frames = [shown.with_columns(seed=pl.lit(seed, pl.UInt32), aee=pl.col("aee") + seed / 100) for seed in range(3)]
+        return pl.concat(frames).select(REPEATS.schema.names())
 
     def _domains(self) -> pl.DataFrame:
         rows = []
         for (model, benchmark), accuracy in self.accuracy.items():
             correct = round(180 * accuracy)
+            whole = (correct - 1) / 170
             reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
-            rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, *MASS, reasons))
+            rows.append(
+                (
+                    model,
+                    benchmark,
+                    200,
+                    correct,
+                    180 - correct,
+                    20,
+                    0,
+                    12,
+                    1,
+                    9,
+                    85.5,
+                    correct / 180,
+                    whole,
+                    *MASS,
+                    reasons,
+                )
+            )
         for model in self.models:
-            rows.append((model, UNLABELLED, 200, 0, 0, 200, 0, 0, 60.0, None, *MASS, json.dumps({"no reference": 200})))
+            rows.append(
+                (
+                    model,
+                    UNLABELLED,
+                    200,
+                    0,
+                    0,
+                    200,
+                    0,
+                    0,
+                    0,
+                    0,
+                    60.0,
+                    None,
+                    None,
+                    *MASS,
+                    json.dumps({"no reference": 200}),
+                )
+            )
         return DOMAINS.frame(rows)
 
     def _auroc(self) -> pl.DataFrame:
@@ -194,6 +245,7 @@ def _errors(estimates: pl.DataFrame) -> pl.DataFrame:
             scope=pl.lit(scope),
             k=pl.col("group").str.count_matches("+", literal=True) + 1,
             reason=pl.when(pl.col("rho").is_null()).then(pl.lit("fewer than 2 domains")),
+            method=pl.when(pl.col("estimator") == "recommended").then(pl.lit("consensus")),
         )
         for scope, rows in scopes.items()
     ]
@@ -211,7 +263,7 @@ def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame
     """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
     return DOMAINS.frame(
         [
-            (model, name, right + wrong, right, wrong, 0, 0, 0, 10.0, accuracy, "{}")
+            (model, name, right + wrong, right, wrong, 0, 0, 0, 0, 0, 10.0, accuracy, accuracy, *MASS, "{}")
             for model, name, right, wrong, accuracy in rows
         ]
     )

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from entropy_sentinel.statistics.auroc import auroc
-from entropy_sentinel.statistics.errors import aee, evaluate, rho
+from entropy_sentinel.statistics.errors import aee, evaluate, evaluate_all, rho
 from entropy_sentinel.statistics.spread import median, quartile_range
 
 DATA = Path(__file__).parents[1] / "data"
@@ -115,3 +116,22 @@ def test_published_table_3_follows_from_the_rows_of_table_8():
             values = models[column].to_list()
             assert abs(median(values) - row[f"{column}_median"]) < 1e-9, (row["method"], column)
             assert abs(quartile_range(values) - row[f"{column}_iqr"]) < 0.005 + 1e-9, (row["method"], column)
+
+
+def test_all_at_once_are_as_one_by_one():
+    """Groups of few domains with ties, constants, gaps, and accuracies that differ in their last bits."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    frame = pl.DataFrame({"group": rng.integers(600, size=n), "of": rng.integers(2, size=n)}).with_columns(
+        estimated=pl.Series(rng.choice([0.1, 0.3, 0.3 + 1e-15, 0.5, np.nan], n)).fill_nan(None),
+        true=pl.Series(rng.choice([0.2, 0.4, 0.8, rng.random(), np.nan], n)).fill_nan(None),
+    )
+    found = evaluate_all(frame, ("group", "of"))
+    assert found.select("group", "of").equals(frame.select("group", "of").unique(maintain_order=True))
+    for group, of, *errors in found.rows():
+        rows = frame.filter(group=group, of=of)
+        expected = evaluate(rows["estimated"].to_numpy(), rows["true"].to_numpy())
+        assert errors == pytest.approx(list(expected), abs=1e-12)
+    assert set(found["reason"]) == {None, "fewer than 2 domains", "no domain with labels and an estimate"} | {
+        f"{name} accuracies are all equal" for name in ("estimated", "true")
+    }

@@ -33,11 +33,11 @@ EDITS = [
         '    letter: Text = Field("a", description="yes: the letter")\n\n\n'
         "KINDS: dict",
     ),
-    ("judges/settings.py", '{"math-verify": MathVerify,', '{"yes": Yes, "math-verify": MathVerify,'),
+    ("judges/settings.py", '    "math-verify": MathVerify,', '    "yes": Yes,\n    "math-verify": MathVerify,'),
     (
         "engines/catalogue.py",
         "PROMPTS: dict[str, Prompt] = {",
-        'PROMPTS: dict[str, Prompt] = {\n    "bare": Prompt(version=1, template="{question}"),',
+        'PROMPTS: dict[str, Prompt] = {\n    "bare": Prompt(version=1, user="{question}"),',
     ),
     ("analyses/accuracy/catalogue.py", '    "estimates":', '    "11_counts": "Counts of responses",\n    "estimates":'),
 ]

@@ -25,10 +25,10 @@ class Column:
     meaning: str
     unit: str = ""
     nullable: bool = False
+    # Files written before the column was there are as good as new ones: it is null in them.
+    added: bool = False
     # Whether arrays in it may have another width than that of `dtype`; the file's provenance says which.
     free_width: bool = False
-    # Whether files made before the column was there may lack it; it is null then.
-    later: bool = False
 
     def accepts(self, found: pl.DataType) -> bool:
         """Whether a column of the dtype `found` keeps the contract."""
@@ -55,7 +55,9 @@ class Contract:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
-        """Build a frame of this contract from a dict of columns or a list of rows."""
+        """Build a frame of this contract from a dict of columns or a list of rows; added columns may be left out."""
+        if isinstance(rows, Mapping):
+            rows = {column.name: None for column in self.columns if column.added} | dict(rows)
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)
 
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
@@ -66,7 +68,7 @@ class Contract:
         prefix = f"{where or self.stage}: "
         self._check_schema(frame.schema, prefix)
         for column in self.columns:
-            if not (column.nullable or column.later) and (nulls := frame[column.name].null_count()):
+            if not column.nullable and (nulls := frame[column.name].null_count()):
                 row = frame[column.name].is_null().arg_true()[0]
                 raise ContractError(
                     f"{prefix}column '{column.name}' must not be null; {nulls} rows are (first: row {row})"
@@ -101,12 +103,13 @@ class Contract:
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+            found, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
-        self._check_schema(schema, f"{path}: ")
-        absent = {column.name: pl.lit(None, column.dtype) for column in self.columns if column.name not in schema}
-        return lazy.with_columns(**absent) if absent else lazy
+        absent = [column for column in self.columns if column.added and column.name not in found]
+        lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
+        self._check_schema(lazy.collect_schema(), f"{path}: ")
+        return lazy
 
     def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:
         repeated = frame.select(self.key).is_duplicated()
@@ -115,13 +118,13 @@ class Contract:
             raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
 
     def _check_schema(self, found: pl.Schema, prefix: str) -> None:
-        if missing := [column.name for column in self.columns if column.name not in found and not column.later]:
+        if missing := [name for name in self.schema if name not in found]:
             raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(found)}")
         extra = [name for name in found if name not in self.schema]
         if extra and not self.open:
             raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
         for column in self.columns:
-            if column.name in found and not column.accepts(found[column.name]):
+            if not column.accepts(found[column.name]):
                 raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {found[column.name]}")
 
 

@@ -58,7 +58,7 @@ GENERATIONS = Contract(
             pl.List(pl.String),
             "(T,) texts of the sampled tokens; null where they are not known, as in files of earlier versions",
             nullable=True,
-            later=True,
+            added=True,
         ),
         Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null where a server gives none", nullable=True),
         Column("token_logprobs", pl.List(pl.Float32), "(T,) log-probability of the sampled token", "nats"),

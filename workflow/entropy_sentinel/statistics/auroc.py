@@ -6,6 +6,22 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 
+def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
+    """The area under the ROC curve of correct responses, both (n_responses,), of two classes.
+
+    scikit-learn's `roc_auc_score` to the last digit, without its checks, which take longer than the area itself.
+    """
+    order = np.argsort(scores)[::-1]
+    sorted_scores = scores[order]
+    last_of_equals = np.append(np.flatnonzero(np.diff(sorted_scores)), len(order) - 1)
+    hits = np.cumsum(correct[order], dtype=float)[last_of_equals]
+    misses = 1.0 + last_of_equals - hits
+    if len(hits) > 2:  # points between two others on a line: left out, since the rest is rounded in another way
+        corners = np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(misses, 2) != 0), [True]])
+        hits, misses = hits[corners], misses[corners]
+    return float(np.trapezoid(np.append(0.0, hits) / hits[-1], np.append(0.0, misses) / misses[-1]))
+
+
 def auroc(
     feature_values: Sequence[float], correct: Sequence[bool], larger_is_confident: bool
 ) -> tuple[float | None, str | None]:

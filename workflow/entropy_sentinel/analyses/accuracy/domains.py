@@ -43,6 +43,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     """The row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
+    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
     reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
     return {
         **_domain(observations),
@@ -51,9 +52,12 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "n_incorrect": (~label).sum(),
         "n_unlabelled": label.null_count(),
         "n_featureless": featureless.sum(),
-        "n_truncated": observations.filter(CUT_OFF).height,
+        "n_truncated": len(cut_off),
+        "n_truncated_correct": cut_off["label"].sum(),
+        "n_truncated_incorrect": (~cut_off["label"]).sum(),
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
+        "accuracy_whole": whole["label"].mean(),
         **missing_mass(observations, "feature_reason"),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
     }

@@ -1,4 +1,4 @@
-"""What the analysis reads off all estimates: `{judge}/sweep.parquet`, `auroc.parquet` and `domains.parquet`."""
+"""What the analysis reads off the estimates: files of `{judge}/`, sweep, auroc, domains and repeats."""
 
 import polars as pl
 
@@ -25,9 +25,22 @@ SWEEP = Contract(
             "1",
             nullable=True,
         ),
-        Column("rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True),
+        Column(
+            "rho",
+            pl.Float64,
+            "Spearman correlation of estimated and true over domains, of accuracies rounded to 12 decimals",
+            "1",
+            nullable=True,
+        ),
         Column("reason", pl.String, "why AEE or rho is null", nullable=True),
+        Column("method", pl.String, "the estimator that a recommendation took", nullable=True),
     ),
+)
+
+REPEATS = Contract(
+    stage="repeats",
+    key=("model", "group", "estimator", "scope", "seed"),
+    columns=(*SWEEP.columns, Column("seed", pl.UInt32, "of folds, forests and networks")),
 )
 
 AUROC = Contract(
@@ -56,8 +69,11 @@ DOMAINS = Contract(
         Column("n_unlabelled", pl.UInt32, "label null: no reference, or the judge could not tell", "responses"),
         Column("n_featureless", pl.UInt32, "features null", "responses"),
         Column("n_truncated", pl.UInt32, "cut off: at the token limit or for another reason", "responses"),
+        Column("n_truncated_correct", pl.UInt32, "of these, labelled correct", "responses"),
+        Column("n_truncated_incorrect", pl.UInt32, "of these, labelled incorrect", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),
         Column("accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True),
+        Column("accuracy_whole", pl.Float64, "the same without those that were cut off", "1", nullable=True),
         Column("trace_tokens", pl.UInt64, "tokens that the features are over", "tokens"),
         Column("captured_mass", pl.Float64, "mean probability of a step's top k together", "1", nullable=True),
         Column("open_steps", pl.Float64, "share of steps whose top k leave much to other tokens", "1", nullable=True),

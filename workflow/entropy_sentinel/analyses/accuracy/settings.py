@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.settings import Analysis, Studied
-from entropy_sentinel.frames.sections import Names, check_names
+from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
 _SIDE_BY_SIDE = 3
@@ -18,6 +18,9 @@ class Accuracy(Analysis):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
+    judges: Names | None = Field(
+        None, description="judges whose labels get all this, sweep and report; null for all that are run"
+    )
     auroc_models: Names | None = Field(
         None, description="models of Table 1, the others go to Table 6; null for the first three"
     )
@@ -30,6 +33,13 @@ class Accuracy(Analysis):
         None, description="named group of Figures 1 and 3 and of the summary; null for the first"
     )
 
+    repeats: Whole = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="seeds that the named groups' estimators are fitted under; a table shows the spread",
+    )
+
     @model_validator(mode="after")
     def _exhibits_are_known(self) -> "Accuracy":
         check_names("table", self.tables or [], TABLES)
@@ -38,7 +48,9 @@ class Accuracy(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        chosen, lines = {}, []
+        asked = self.judges or []
+        run, lines = studied.run("judges", "analyses.accuracy.judges", asked)
+        chosen = {"judges": run or studied.judges}
         for key, axis in {
             "auroc_models": "models",
             "auroc_benchmarks": "labelled",

@@ -7,17 +7,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods
+from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
-_MODULES = (tables_of_domains, tables_by_model, tables_of_medians)
+_MODULES = (tables_of_domains, tables_of_methods, tables_by_model, tables_of_medians)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     """The table of this name from those of `inputs` that its function names, with the study's label as last note."""
+    inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     table = call(f"table_{name}", _MODULES, inputs)
     return replace(table, notes=(*table.notes, f"Study: {label}."))
 
@@ -25,7 +29,8 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
 def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`.
 
-    `files` has the paths `sweep`, `auroc` and `domains`, and a list `estimates`: those of all models and named groups.
+    `files` has the paths `sweep`, `auroc` and `domains`, a list `estimates`: those of all models and named groups, and
+    a list `repeats`: those of all models, or none.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
     """
     inputs = settings | {
@@ -33,6 +38,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
+        "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
     }
     for name, title in titles.items():
         write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)
