@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from attack_cases import ROOT, Case, attack, cases
+from observations import BESIDE
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import estimation_settings
@@ -54,6 +55,7 @@ def observations(case: Case) -> pl.DataFrame:
             "finish_reason": ["stop"] * N,
             "feature_reason": [None] * N,
             **{name: list(values) for name, values in features.items()},
+            **{name: [value] * N for name, value in BESIDE.items()},
         }
         for column, value in case.get(benchmark, {}).items():
             names = FEATURES if column == "features" else [column]
