@@ -48,7 +48,7 @@ def study() -> SyntheticStudy:
 
 def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
     table = table_1_auroc(auroc_frame(["a", "b"]), ["a"], ["x"])
-    assert table.frame.columns == ["Model", "Statistic", "x"]
+    assert table.frame.columns == ["Model", "Statistic", "x", "x: from", "x: to"]
     assert table.frame["Model"].to_list() == ["a"] * 17
     assert cell(table, {"Statistic": "Mean"}, "x") == 0.5
     assert cell(table, {"Statistic": "PPL"}, "x") == pytest.approx(0.66)
@@ -67,8 +67,8 @@ def test_table_6_of_a_study_without_further_models_says_so():
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
     table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
-    assert table.cells()[0] == ["a", "Mean", "0.500", "-"]
-    assert "a, y: no AUROC, no incorrect response." in table.notes
+    assert table.cells()[0] == ["a", "Mean", "0.500", "0.400", "0.800", "-", "-", "-"]
+    assert "a, y: no AUROC, no incorrect response (10 correct, 0 incorrect)." in table.notes
 
 
 def test_table_2_shows_both_groups_and_both_scopes():

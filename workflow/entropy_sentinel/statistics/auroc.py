@@ -1,25 +1,59 @@
-"""How well a feature separates correct from incorrect responses: AUROC."""
+"""How well a feature separates correct from incorrect responses: AUROC with its interval."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
+from scipy.stats import norm, rankdata
+
+CONFIDENCE = 0.95
 
 
-def auroc(
-    feature_values: Sequence[float], correct: Sequence[bool], larger_is_confident: bool
-) -> tuple[float | None, str | None]:
+class Auroc(NamedTuple):
+    """An AUROC with the ends of its interval, all in [0, 1].
+
+    `reason` says why there is no AUROC. Without one the ends are null too; with one they are null where the interval
+    is undefined: a class of one response has no variance, and classes that do not overlap have none to show.
+    """
+
+    auroc: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None
+
+
+def auroc(feature_values: Sequence[float], correct: Sequence[bool], larger_is_confident: bool) -> Auroc:
     """AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
-    Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
-    or (None, reason) where the labels are of one class.
+    Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. The interval is DeLong's at
+    95 % (DeLong, DeLong and Clarke-Pearson 1988; by ranks as in Sun and Xu 2014), cut off at 0 and 1.
     """
     incorrect = ~np.asarray(correct, dtype=bool)
+    values = np.asarray(feature_values, dtype=float)
     if not len(incorrect):
-        return None, "no response with a label and features"
+        return Auroc(None, None, None, "no response with a label and features")
     if incorrect.all():
-        return None, "no correct response"
+        return Auroc(None, None, None, "no correct response")
     if not incorrect.any():
-        return None, "no incorrect response"
-    area = float(roc_auc_score(incorrect, feature_values))
-    return (1 - area if larger_is_confident else area), None
+        return Auroc(None, None, None, "no incorrect response")
+    area, variance = delong(values[incorrect], values[~incorrect])
+    area = 1 - area if larger_is_confident else area
+    if not variance > 0:
+        return Auroc(area, None, None, None)
+    half = float(norm.ppf((1 + CONFIDENCE) / 2)) * variance**0.5
+    return Auroc(area, max(0.0, area - half), min(1.0, area + half), None)
+
+
+def delong(positive: np.ndarray, negative: np.ndarray) -> tuple[float, float]:
+    """The share of pairs in which the positive value is larger, ties counted half, and DeLong's variance of it.
+
+    `positive` is (m,), `negative` (n,). The variance is NaN where a class has one value. A value's rank among all less
+    that in its own class counts the values of the other class below it (Sun and Xu 2014, algorithm 2).
+    """
+    m, n = len(positive), len(negative)
+    ranks = rankdata(np.concatenate([positive, negative]))
+    above = (ranks[:m] - rankdata(positive)) / n  # (m,) share of negatives below each positive
+    below = 1 - (ranks[m:] - rankdata(negative)) / m  # (n,) share of positives above each negative
+    if m == 1 or n == 1:
+        return float(above.mean()), float("nan")
+    return float(above.mean()), float(above.var(ddof=1) / m + below.var(ddof=1) / n)

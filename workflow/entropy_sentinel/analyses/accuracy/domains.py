@@ -27,14 +27,12 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     correct = usable["label"].to_numpy()
     for feature in CATALOGUE.values():
-        value, reason = auroc(usable[feature.name].to_numpy(), correct, feature.confident)
         yield {
             **_domain(observations),
             "feature": feature.name,
-            "auroc": value,
+            **auroc(usable[feature.name].to_numpy(), correct, feature.confident)._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
-            "reason": reason,
         }
 
 
