@@ -113,6 +113,7 @@ class SyntheticStudy:
             "figure_model": self.models[0],
             "figure_benchmark": self.benchmarks[2],
             "label": LABEL,
+            "rests_on": "The values of this study rest on nothing: they are made up.",
         }
 
     def _groups(self) -> list[str]:

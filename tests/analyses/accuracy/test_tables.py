@@ -67,7 +67,7 @@ def test_table_6_of_a_study_without_further_models_says_so():
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
     table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
-    assert table.cells()[0] == ["a", "Mean", "0.500", "0.400", "0.800", "-", "-", "-"]
+    assert table.cells()[0] == ["a", "Mean", "0.500", "0.400", "0.800", "all correct", "-", "-"]
     assert "a, y: no AUROC, no incorrect response (10 correct, 0 incorrect)." in table.notes
 
 

@@ -76,6 +76,8 @@ rule accuracy_tables:
         auroc=AUROC,
         domains=DOMAINS,
         estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
+        generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
+        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
     output:
         expand("{table}.{kind}", table=ACCURACY_TABLES, kind=["csv", "md", "tex", "html"]),
     log:

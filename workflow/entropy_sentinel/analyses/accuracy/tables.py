@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians
+from entropy_sentinel.analyses.accuracy.comparison import compare
+from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
+from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -17,15 +20,19 @@ _MODULES = (tables_of_domains, tables_by_model, tables_of_medians)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
-    """The table of this name from those of `inputs` that its function names, with the study's label as last note."""
+    """The table of this name from those of `inputs` that its function names, with the study's label as last note.
+
+    Beside it are the published values, where it has any.
+    """
     table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."))
+    return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
 
 
 def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`.
 
-    `files` has the paths `sweep`, `auroc` and `domains`, and a list `estimates`: those of all models and named groups.
+    `files` has the paths `sweep`, `auroc` and `domains`, and lists `estimates`, those of all models and named groups,
+    `generations` and `labels`, whose provenance says what a comparison with the paper rests on.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
     """
     inputs = settings | {
@@ -33,6 +40,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
+        "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
     }
     for name, title in titles.items():
         write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)

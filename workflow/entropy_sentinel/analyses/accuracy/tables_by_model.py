@@ -1,6 +1,8 @@
 """Tables with one result per cell: AUROC (1, 6), AEE and rho by model (2, 7, 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
 
 import polars as pl
 
@@ -65,7 +67,20 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
             *one_class(auroc),
             *([] if rows else ["There are no further models."]),
         ),
+        words={
+            (place, name): class_of(found[row["Model"], key, name])
+            for place, (row, key) in enumerate(zip(rows, cycle(CATALOGUE), strict=False))
+            for name in headings
+            if (row["Model"], key, name) in found
+        },
     )
+
+
+def class_of(domain: Mapping[str, Any]) -> str:
+    """What a row of AUROC without a value is shown as: the class of all its responses."""
+    if domain["n_correct"]:
+        return "all correct"
+    return "all incorrect" if domain["n_incorrect"] else "no labels"
 
 
 def one_class(auroc: pl.DataFrame) -> list[str]:
