@@ -19,16 +19,8 @@ from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/analyses/accuracy/paper"
 DEFAULT = "forest-10d-balanced-isotonic"
 BENCHMARKS = [
-    "gpqa",
-    "gsm-symbolic",
-    "gsm8k",
-    "livemathbench",
-    "matscibench",
-    "math",
-    "olympiadbench",
-    "scibench",
-    "svamp",
-    "theoremqa",
+    *("gpqa", "gsm-symbolic", "gsm8k", "livemathbench", "matscibench"),
+    *("math", "olympiadbench", "scibench", "svamp", "theoremqa"),
 ]
 GROUPS: dict[str, dict[str, Any]] = {
     "extremes": {"benchmarks": ["gsm8k", "olympiadbench"], "estimator": DEFAULT},

@@ -13,6 +13,10 @@ ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
 )
 
+PUBLISHED_FILES = [
+    f"analyses/accuracy/paper/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/paper").glob("*.csv"))
+]
+
 
 def accuracy_settings(*keys):
     """What is shown: of it those settings that a family of exhibits is made from."""
@@ -89,7 +93,7 @@ rule accuracy_tables:
         mem_mb=4000,
         runtime=30,
     params:
-        *accuracy_code("tables", "report/exhibits.html.j2"),
+        *accuracy_code("tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
         titles={name: TABLE_TITLES[name] for name in ACCURACY.tables},
         settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
