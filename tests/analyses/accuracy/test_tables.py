@@ -20,6 +20,7 @@ from frames import (
 from entropy_sentinel.analyses.accuracy import (
     figures_of_accuracies,
     figures_of_distributions,
+    figures_of_features,
     tables_by_model,
     tables_of_domains,
     tables_of_medians,
@@ -212,7 +213,7 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
     for kind, modules, names in (
         ("table", (tables_by_model, tables_of_domains, tables_of_medians), TABLES),
-        ("figure", (figures_of_accuracies, figures_of_distributions), FIGURES),
+        ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features), FIGURES),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
         assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)

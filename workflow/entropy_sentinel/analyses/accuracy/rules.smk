@@ -103,6 +103,7 @@ rule accuracy_tables:
 rule accuracy_figures:
     input:
         sweep=SWEEP,
+        auroc=AUROC,
         domains=DOMAINS,
         estimates=ACCURACY_HEADLINE,
         observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],

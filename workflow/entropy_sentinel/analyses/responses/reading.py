@@ -143,15 +143,21 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
     named = texts.of_response(row["token_ids"], n_tokens)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        ids = row["top_token_ids"][place] if row["top_token_ids"] is not None else [None] * len(top)
+        if row["top_token_ids"] is None:
+            names = [None] * len(top)
+            # Without their ids, of the likely tokens only that one is known which was sampled.
+            for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
+                names[rank] = named[place]
+        else:
+            names = [texts.of_token(one) for one in row["top_token_ids"][place]]
         yield Token(
             place + 1,
             named[place],
             row["token_logprobs"][place],
             entropy(top),
             tuple(
-                (texts.of_token(one), float(np.exp(logprob)))
-                for one, logprob in zip(ids[:alternatives], top[:alternatives], strict=True)
+                (name, float(np.exp(logprob)))
+                for name, logprob in zip(names[:alternatives], top, strict=False)
                 if logprob > ZERO_PROBABILITY
             ),
         )

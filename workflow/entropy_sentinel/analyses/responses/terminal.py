@@ -104,7 +104,7 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
         )
     response, missing = found[0], TokenTexts(read_provenance(files.generations)).missing
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
-    probability = f"P(correct) {number(response.p_correct)}. {_estimator(estimator)}"
+    probability = _estimator(estimator, f" {number(response.p_correct)}")
     answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
     length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
     parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
@@ -140,10 +140,10 @@ def _tokens(tokens: Sequence[Token]) -> Table:
     return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
 
 
-def _estimator(estimator: str | None) -> str:
+def _estimator(estimator: str | None, p: str = "") -> str:
     if estimator is None:
         return "There is no P(correct): no estimator that gives one is kept, or it is not made yet."
-    return f"P(correct) by {title(estimator)}."
+    return f"P(correct){p} by {title(estimator)}."
 
 
 def _first_item(files: ResponseFiles) -> str:
