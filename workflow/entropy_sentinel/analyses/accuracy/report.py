@@ -28,7 +28,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
 
     `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
     `generations` and `benchmarks`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html files.
-    `settings` has `label`, `groups`, `headline_group`, and `expected_items`, the published counts by benchmark.
+    `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by benchmark, and `response_pages`.
     """
     estimates, sweep = read_estimates(files["estimates"]), SWEEP.read(files["sweep"])
     text = summarise(estimates, sweep, settings["groups"], settings["headline_group"])
@@ -57,6 +57,7 @@ def render_report(
     generations: Provenance,
     benchmarks: Provenance,
     expected_items: Mapping[str, int | None],
+    response_pages: Mapping[str, str],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
@@ -64,7 +65,7 @@ def render_report(
 
     `estimates`, `sweep` and `domains` are frames of these contracts. `generations` has a provenance dict per (model,
     benchmark), `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and `figures` are the
-    .html files of exhibits, in the order shown.
+    .html files of exhibits, in the order shown. `response_pages` are links to pages of single responses by model.
     """
     group = training_group(groups, headline_group)
     found = headlines(estimates, sweep, group)
@@ -83,6 +84,7 @@ def render_report(
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
+        response_pages=response_pages,
         counts=_counts(domains),
         tables=[read_fragment(path) for path in tables],
         figures=[read_fragment(path) for path in figures],

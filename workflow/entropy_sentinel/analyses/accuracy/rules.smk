@@ -148,7 +148,8 @@ rule accuracy_report:
     params:
         *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/report.html.j2"),
         settings=accuracy_settings()
-        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}},
+        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
+        | {"response_pages": {name: f"responses/{name}.html" for name in MODELS if "responses" in CONFIG.run.analyses}},
     script:
         "scripts/report.py"
 
