@@ -51,6 +51,7 @@ def small_report(**changes: object) -> str:
         "generations": [],
         "benchmarks": [],
         "expected_items": {},
+        "response_pages": {},
         "tables": [],
         "figures": [],
     }

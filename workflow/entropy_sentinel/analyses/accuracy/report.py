@@ -28,7 +28,8 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
 
     `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
     `generations` and `benchmarks`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html files.
-    `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by benchmark, and `response_pages`.
+    `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by
+    benchmark, and `response_pages`, links by model.
     """
     estimates, sweep = read_estimates(files["estimates"]), SWEEP.read(files["sweep"])
     text = summarise(estimates, sweep, settings["groups"], settings["headline_group"])
