@@ -12,7 +12,7 @@ INSTALLED := $(VENV)/installed
 demo: $(INSTALLED)
 	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
-	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt'
+	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt'
 	@echo 'The whole report: results/demo/math-verify/report.html'
 
 test: $(INSTALLED)

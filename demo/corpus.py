@@ -1,8 +1,8 @@
-"""Tokenizer and training rows for the tiny models: from problems to packed token ids."""
+"""Tokenizer and training rows for the tiny models: from texts to packed token ids."""
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -25,13 +25,17 @@ CONTEXT = 512  # tokens
 IGNORED = -100  # the label that cross_entropy leaves out
 
 
-def train_tokenizer(seed: int, vocabulary: int = 640, per_domain: int = 1000) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer with one token per digit, trained on training problems."""
-    texts = [
+def problem_texts(seed: int, per_domain: int = 1000) -> list[str]:
+    """Prompts and solutions of training problems, for the tokenizer of the models that answer them."""
+    return [
         PROMPT.format(question=problem.question) + problem.solution
         for name in DOMAINS
         for problem in itertools.islice(stream(name, seed, test=False), per_domain)
     ]
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary: int = 640) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer with one token per digit."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
@@ -55,46 +59,61 @@ def train_tokenizer(seed: int, vocabulary: int = 640, per_domain: int = 1000) ->
     )
 
 
-def render(question: str, tokenizer: PreTrainedTokenizerFast) -> str:
+def render(message: str, tokenizer: PreTrainedTokenizerFast) -> str:
     """The text the model continues: exactly what an engine sends for one user message."""
-    message = {"role": "user", "content": PROMPT.format(question=question)}
-    return tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
+    messages = [{"role": "user", "content": message}]
+    return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
 
 
-def documents(seed: int, tokenizer: PreTrainedTokenizerFast) -> Iterator[tuple[list[int], ...]]:
-    """Endless (prompt, solution) token ids, every domain equally often; a solution ends in the eos token."""
+def tokenized(
+    pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerFast
+) -> Iterator[tuple[list[int], list[int]]]:
+    """The token ids of (user message, reply) pairs as the chat template writes them; a reply ends in the eos token."""
+    pairs = iter(pairs)
+    while batch := list(itertools.islice(pairs, 512)):  # the tokenizer is fast on many texts at once
+        prompts = tokenizer([render(message, tokenizer) for message, _ in batch])["input_ids"]
+        replies = tokenizer([reply + EOS for _, reply in batch])["input_ids"]
+        yield from zip(prompts, replies, strict=True)
+
+
+def problems_and_solutions(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless (message, solution) of training problems, every domain equally often."""
     rng = random.Random(seed)
     streams = [stream(name, seed, test=False) for name in DOMAINS]
     while True:
-        batch = [next(rng.choice(streams)) for _ in range(512)]  # the tokenizer is fast on many texts at once
-        prompts = tokenizer([render(problem.question, tokenizer) for problem in batch])["input_ids"]
-        solutions = tokenizer([problem.solution + EOS for problem in batch])["input_ids"]
-        yield from zip(prompts, solutions, strict=True)
+        problem = next(rng.choice(streams))
+        yield PROMPT.format(question=problem.question), problem.solution
 
 
-def columns(prompt: list[int], solution: list[int], number: int) -> np.ndarray:
+def columns(prompt: list[int], reply: list[int], number: int, prompt_too: bool) -> np.ndarray:
     """One document as it stands in a packed row, shape (4, n): token, label, position, document number.
 
-    The label of a token is the next token if the assistant says it, else IGNORED.
+    The label of a token is the next token if the assistant says it, or `prompt_too`; else IGNORED.
     """
-    n = len(prompt) + len(solution)
-    labels = [IGNORED] * (len(prompt) - 1) + solution + [IGNORED]
-    return np.array([prompt + solution, labels, range(n), [number] * n])
+    n = len(prompt) + len(reply)
+    told = prompt[1:] if prompt_too else [IGNORED] * (len(prompt) - 1)
+    return np.array([prompt + reply, told + reply + [IGNORED], range(n), [number] * n])
 
 
-def packed_rows(seed: int, tokenizer: PreTrainedTokenizerFast, row_tokens: int = 384) -> Iterator[np.ndarray]:
-    """Endless rows of whole training documents, shape (4, row_tokens).
+def packed_rows(
+    pairs: Iterable[tuple[str, str]],
+    beginning: str,
+    tokenizer: PreTrainedTokenizerFast,
+    row_tokens: int = 384,
+    prompt_too: bool = False,
+) -> Iterator[np.ndarray]:
+    """Endless rows of whole training documents, shape (4, row_tokens); the loss is on replies, or `prompt_too`.
 
-    All prompts begin alike: a row states the beginning once, as document 0, which all its documents see.
+    All prompts begin alike: a row states the `beginning` once, as document 0, which all its documents see.
     """
-    beginning = tokenizer(render("", tokenizer).split(":")[0] + ":")["input_ids"]
+    shared = tokenizer(beginning)["input_ids"]
     padding = np.array([[tokenizer.pad_token_id], [IGNORED], [0], [-1]])
-    parts, used = [columns(beginning, [], 0)], len(beginning)
-    for prompt, solution in documents(seed, tokenizer):
-        part = columns(prompt, solution, len(parts))[:, len(beginning) :]
+    parts, used = [columns(shared, [], 0, False)], len(shared)
+    for prompt, reply in tokenized(pairs, tokenizer):
+        part = columns(prompt, reply, len(parts), prompt_too)[:, len(shared) :]
         if used + part.shape[1] > row_tokens:
             yield np.concatenate([*parts, np.repeat(padding, row_tokens - used, axis=1)], axis=1)
-            parts, used = parts[:1], len(beginning)
+            parts, used = parts[:1], len(shared)
             part[3] = 1
         parts.append(part)
         used += part.shape[1]

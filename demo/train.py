@@ -16,13 +16,23 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from corpus import CONTEXT, IGNORED, packed_rows, render, train_tokenizer
+from corpus import (
+    CONTEXT,
+    IGNORED,
+    PROMPT,
+    packed_rows,
+    problem_texts,
+    problems_and_solutions,
+    render,
+    train_tokenizer,
+)
 from problems import DOMAINS, Problem, held_out
 
 
@@ -116,12 +126,18 @@ def train(model: LlamaForCausalLM, settings: Settings, rows: Iterator[np.ndarray
 
 
 @torch.inference_mode()
+def replies(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, messages: list[str], **how: Any) -> list[str]:
+    """One reply per user message, generated `how` Transformers is told."""
+    texts = [render(message, tokenizer) for message in messages]
+    prompts = tokenizer(texts, padding=True, return_tensors="pt", return_token_type_ids=False)
+    generated = model.generate(**prompts, **how)
+    return tokenizer.batch_decode(generated[:, prompts["input_ids"].shape[1] :], skip_special_tokens=True)
+
+
 def sample(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> list[str]:
     """One response per problem, sampled at temperature 0.5."""
-    texts = [render(problem.question, tokenizer) for problem in problems]
-    prompts = tokenizer(texts, padding=True, return_tensors="pt", return_token_type_ids=False)
-    sampled = model.generate(**prompts, max_new_tokens=256, do_sample=True, temperature=0.5, top_k=0)
-    return tokenizer.batch_decode(sampled[:, prompts["input_ids"].shape[1] :], skip_special_tokens=True)
+    messages = [PROMPT.format(question=problem.question) for problem in problems]
+    return replies(model, tokenizer, messages, max_new_tokens=256, do_sample=True, temperature=0.5, top_k=0)
 
 
 def is_correct(problem: Problem, response: str) -> bool:
@@ -171,7 +187,6 @@ def card(name: str, parameters: int, results: dict[str, tuple[float, float]], se
     """The README of a model: what it is, what it can do, how to make it again."""
     settings = MODELS[name]
     rows = [f"| {domain} | {accuracy:.3f} | {length:.0f} |" for domain, (accuracy, length) in results.items()]
-    packages = ("torch", "transformers", "tokenizers", "numpy")
     return CARD.substitute(
         name=name,
         parameters=f"{parameters:,}",
@@ -183,8 +198,13 @@ def card(name: str, parameters: int, results: dict[str, tuple[float, float]], se
         n_rows=settings.rows,
         minutes=f"{seconds / 60:.1f}",
         threads=torch.get_num_threads(),
-        versions=", ".join(f"{package} {version(package)}" for package in packages),
+        versions=versions(),
     )
+
+
+def versions() -> str:
+    """The packages that a training depends on."""
+    return ", ".join(f"{package} {version(package)}" for package in ("torch", "transformers", "tokenizers", "numpy"))
 
 
 def main() -> None:
@@ -196,11 +216,12 @@ def main() -> None:
     settings = MODELS[arguments.model]
 
     torch.manual_seed(settings.seed)
-    tokenizer = train_tokenizer(settings.seed)
+    tokenizer = train_tokenizer(problem_texts(settings.seed))
     model = new_model(settings, tokenizer)
     print(f"{arguments.model}: {model.num_parameters():,} parameters, {torch.get_num_threads()} threads")
     start = time.monotonic()
-    train(model, settings, packed_rows(settings.seed, tokenizer))
+    beginning = render(PROMPT, tokenizer).split(":")[0] + ":"
+    train(model, settings, packed_rows(problems_and_solutions(settings.seed), beginning, tokenizer))
     seconds = time.monotonic() - start
 
     model.half().save_pretrained(arguments.out)

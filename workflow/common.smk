@@ -65,10 +65,11 @@ ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
 
 
-def of_content(settings, file, output):
-    """The settings of the job that makes `output` from `file`, with the file's content among them."""
+def of_content(settings, files, output):
+    """The settings of the job that makes `output` from `files` (one, several or None), with their content."""
     record = workflow.persistence.metadata(IOFile(output))
-    return with_content(settings, file, record and record.params, record and record.input_checksums)
+    files = [files] if isinstance(files, str) else files or []
+    return with_content(settings, files, record and record.params, record and record.input_checksums)
 
 
 wildcard_constraints:

@@ -10,7 +10,7 @@ from attack_cases import ROOT
 
 from entropy_sentinel.config.config import Config, load_config, read_config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings
+from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings, labels_files
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.generation import write_generations
@@ -57,8 +57,8 @@ class Study:
         write_features(self.generations, self.features)
 
     def make_labels(self, judge: str = JUDGE) -> None:
-        settings, source = judge_settings(self.config, judge), str(self.given_labels) if judge == JUDGE else None
-        write_labels(self.items, self.generations, settings, self.labels, source)
+        settings, sources = judge_settings(self.config, judge), labels_files(self.config, judge, MODEL, BENCHMARK)
+        write_labels(self.items, self.generations, settings, self.labels, sources)
 
 
 def item_ids(n_items: int = 3) -> list[str]:

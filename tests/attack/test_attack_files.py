@@ -20,7 +20,6 @@ from entropy_sentinel.commands.study.pace import progress
 from entropy_sentinel.config.study import estimation_settings, split_settings
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
-from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.jobs.inputs import check_inputs
 from entropy_sentinel.stages.estimate import write_estimates
 from entropy_sentinel.stages.estimator import write_estimators
@@ -228,23 +227,3 @@ def test_damaged_file(case: Case, whole: Path, tmp_path: Path, monkeypatch: pyte
     DAMAGES[case["damage"]](path, study)
     expect = {key: value.replace("FILE", str(path)) for key, value in case["expect"].items()}
     attack(expect, lambda: study.run(case["read_by"]))
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"{", b"[]", b"null", b"5", b'{"key": 1}', b'{"rows": [], "choices": 5}', b"\xff\xfe\x00", b"[" * 100_000],
-    ids=["empty", "a brace", "a list", "null", "a number", "another key", "a number of choices", "bytes", "deep"],
-)
-def test_kept_choices_that_cannot_be_read_are_none(
-    content: bytes, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    study = WholeStudy(tmp_path)
-    before = ESTIMATES.read(study.estimates)
-    kept = Path(f"{study.estimates}.searches.json")
-    assert kept.is_file()
-    kept.write_bytes(content)
-    Path(study.estimates).unlink()
-    attack({}, lambda: study.run("make_estimates"))
-    assert ESTIMATES.read(study.estimates).equals(before)

@@ -1,94 +1,216 @@
-"""Speed of a training group's forest search against scikit-learn's grid search, side by side in one run.
+"""CPU time of a whole estimation job, all 48 configurations, against the obvious way with scikit-learn.
 
-The obvious way grows 9 settings x 5 folds = 45 forests per search; `search_forest` grows 5 and reads the narrower
-settings off them. Run by `make bench-sweep`; prints one JSON object as its last line.
+A job fits on the rows of four domains and scores ten domains of 11,000 rows. The obvious way is GridSearchCV, then
+CalibratedClassifierCV, for each configuration. Both sides run on the same rows, one after the other, each in a process
+of its own. Run by `make bench-sweep`, some 20 minutes; `--rows 500` takes two. Prints one JSON object as its last line,
+and draws how our time grows with training rows, domains trained on, and jobs.
 """
 
 import argparse
 import json
 import multiprocessing
-import resource
 import time
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+import polars as pl
+from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.estimators.forest_search import search_forest
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
+from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.settings import Estimation
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.catalogue import FEATURE_SETS, FEATURES
 
-DEPTHS, SPLITS = [3, 5, 10], [2, 5, 10]
-FOLDS = StratifiedKFold(5, shuffle=True, random_state=42)
+SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4
+NAMES = [configuration.name for configuration in CONFIGURATIONS]
+# Forests of two kinds are compared with other seeds of the reference too.
+YARDSTICKS = ("forest-10d-balanced-isotonic", "forest-3d-unbalanced-isotonic")
+SETTINGS = Estimation().model_dump() | {"seed": SEED}
 
-
-def make_forest(**setting: int) -> RandomForestClassifier:
-    return RandomForestClassifier(100, class_weight="balanced_subsample", random_state=42, **setting)
-
-
-def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ten features of which three matter, and labels with noise."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 10))
-    return x, x[:, 0] + x[:, 2] * x[:, 4] + rng.normal(size=n) > 0.3
-
-
-def ours(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
-    grid = [{"max_depth": depth, "min_samples_split": split} for depth, split in product(DEPTHS, SPLITS)]
-    return search_forest(make_forest, x, y, FOLDS, grid)
+# Accuracy by domain of every configuration, and what gives P(correct) by response.
+Result = tuple[dict[str, list[float]], Callable[[], dict[str, np.ndarray]]]
 
 
-def obvious(x: np.ndarray, y: np.ndarray) -> dict[str, int]:
-    grid = {"max_depth": DEPTHS, "min_samples_split": SPLITS}
-    return GridSearchCV(make_forest(), grid, scoring="roc_auc", cv=FOLDS, refit=False).fit(x, y).best_params_
+def responses(n: int, easiness: float, rng: np.random.Generator) -> tuple[pl.DataFrame, np.ndarray]:
+    """Features of n simulated responses of 64 tokens, and whether they are correct: easy ones have less entropy."""
+    easy = easiness + rng.normal(size=(n, 1))
+    correct = rng.random((n, 1)) < 1 / (1 + np.exp(-1.3 * easy))
+    shown = 0.55 * easy + 0.9 * correct - 0.45 + 0.9 * rng.normal(size=(n, 1))
+    entropy = np.minimum(rng.gamma(0.25, np.exp(-0.4 * shown), size=(n, 64)), 3.0)
+    nll = 2 * entropy * rng.gamma(0.3, size=(n, 64))
+    length = np.clip(np.exp(4.2 - 0.22 * easy + 0.4 * rng.normal(size=(n, 1))), 8, 300)[:, 0]
+    z = (entropy - entropy.mean(axis=1, keepdims=True)) / entropy.std(axis=1, keepdims=True)
+    quantiles = np.quantile(entropy, [0.1, 0.25, 0.5, 0.75, 0.9], axis=1)
+    columns = {
+        **{"mean": entropy.mean(axis=1), "std": entropy.std(axis=1), "max": entropy.max(axis=1)},
+        **dict(zip(("q10", "q25", "q50", "q75", "q90"), quantiles, strict=True)),
+        **{"skewness": (z**3).mean(axis=1), "kurtosis": (z**4).mean(axis=1), "se_sum": entropy.mean(axis=1) * length},
+        **{"nll_avg": nll.mean(axis=1), "nll_max": nll.max(axis=1), "nll_sum": nll.mean(axis=1) * length},
+        **{"lntp": np.exp(-nll.mean(axis=1)), "mtp": np.exp(-nll.max(axis=1)), "ppl": np.exp(nll.mean(axis=1))},
+    }
+    return pl.DataFrame(columns).select(FEATURES), correct[:, 0]
 
 
-def measure(search: Callable, n_rows: int, n_groups: int) -> dict:
-    """CPU-seconds, peak memory and choices of one side, in a process of its own."""
-    data = [rows(n_rows, seed) for seed in range(n_groups)]
-    start, cpu = time.perf_counter(), time.process_time()
-    chosen = [search(x, y) for x, y in data]
+class Job:
+    """Training rows of k domains, and rows of all ten to score."""
+
+    def __init__(self, n_rows: int, k: int = N_TRAINED_ON, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        easiness = rng.permutation(np.linspace(-2.2, 2.2, N_DOMAINS))
+        trained_on = [responses(n_rows // k, one, rng) for one in easiness[:k]]
+        scored = [responses(N_SCORED // N_DOMAINS, one, rng)[0] for one in easiness]
+        self.features, self.scored = pl.concat([x for x, _ in trained_on]), pl.concat(scored)
+        self.y = np.concatenate([y for _, y in trained_on])
+        number = np.repeat(np.arange(N_DOMAINS), N_SCORED // N_DOMAINS)
+        self.slices = {str(domain): number == domain for domain in range(N_DOMAINS)}
+
+
+def ours(job: Job, names: Sequence[str], seed: int) -> Result:
+    """The job as the workflow runs it."""
+    rows = TrainingRows(job.features, job.y, SETTINGS | {"seed": seed})
+    rows.folds.random_state = SEED
+    fitted = fit(rows, names)
+    estimates = {name: list(score(fitted[name], job.scored, job.slices).values()) for name in names}
+    return estimates, lambda: {name: fitted[name].p_correct(job.scored) for name in names}
+
+
+def obvious(job: Job, names: Sequence[str], seed: int) -> Result:
+    """The same from scikit-learn alone."""
+    from obvious import fit_obvious
+    from sklearn.preprocessing import StandardScaler
+
+    scores = {}
+    with threadpool_limits(1):
+        for name in names:
+            features = FEATURE_SETS[parse(name).features]
+            scaler = StandardScaler().fit(job.features.select(features).to_numpy())
+            x, others = (scaler.transform(frame.select(features).to_numpy()) for frame in (job.features, job.scored))
+            fitted = fit_obvious(name, x, job.y, SETTINGS | {"seed": seed}, seed_of_folds=SEED)
+            scores[name] = fitted.predict_proba(others)[:, 1]
+    estimates = {name: [float(p[rows].mean()) for rows in job.slices.values()] for name, p in scores.items()}
+    return estimates, lambda: scores
+
+
+def measure(side: Callable, names: Sequence[str], n_rows: int, k: int = N_TRAINED_ON, jobs: int = 1, seed: int = SEED):
+    """One side, in a process of its own: CPU-seconds from its start (`cpu_s`) and of the jobs alone, peak memory."""
+    started, total = time.process_time(), 0.0
+    for number in range(jobs):
+        job = Job(n_rows, k, number)
+        before = time.process_time()
+        estimates, scores = side(job, names, seed)
+        total += time.process_time() - before
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    figures = {"cpu_s": round(total, 2), "start_cpu_s": round(started, 2), "peak_mib": int(peak.split()[1]) // 1024}
+    return figures, estimates, scores()
+
+
+def apart(*arguments: Any, **more: Any) -> Any:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure, arguments, more)
+
+
+def agreement(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """By family: median, 95th percentile and largest difference, and the mean of the signed one."""
+    found = {}
+    for family in ("logistic", "mlp", "forest"):
+        names = [name for name in mine if name.startswith(family)]
+        difference = np.concatenate([np.subtract(mine[name], theirs[name]) for name in names]) if names else np.zeros(1)
+        found[family] = spread(difference)
+    return found
+
+
+def spread(difference: np.ndarray) -> dict[str, float]:
+    size = np.abs(difference)
+    figures = (np.median(size), np.quantile(size, 0.95), size.max(), difference.mean())
+    return {name: float(f"{one:.2g}") for name, one in zip(("median", "p95", "max", "signed"), figures, strict=True)}
+
+
+def compare(n_rows: int) -> dict[str, Any]:
+    """Both sides on the same rows."""
+    theirs, their_estimates, their_scores = apart(obvious, NAMES, n_rows)
+    mine, estimates, scores = apart(ours, NAMES, n_rows)
     return {
-        "wall_s": round(time.perf_counter() - start, 2),
-        "cpu_s": round(time.process_time() - cpu, 2),
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "chosen": chosen,
+        "rows": n_rows,
+        "ratio": round(theirs["cpu_s"] / mine["cpu_s"], 1),
+        "ratio_with_start": round(sum_of(theirs) / sum_of(mine), 1),
+        "obvious": theirs,
+        "ours": mine,
+        "estimates_differ": agreement(estimates, their_estimates),
+        "scores_differ": agreement(scores, their_scores),
     }
 
 
-def auc_of_choice(n_rows: int, n_groups: int, chosen: list[dict[str, int]]) -> float:
-    """Mean ROC-AUC on 5,000 new rows that a forest of the chosen setting reaches."""
-    from sklearn.metrics import roc_auc_score
+def sum_of(side: Mapping[str, float]) -> float:
+    return side["cpu_s"] + side["start_cpu_s"]
 
-    scores = []
-    for seed in range(n_groups):
-        x, y = rows(n_rows, seed)
-        new_x, new_y = rows(5_000, 1_000 + seed)
-        forest = make_forest(**chosen[seed]).fit(x, y)
-        scores.append(roc_auc_score(new_y, forest.predict_proba(new_x)[:, 1]))
-    return round(float(np.mean(scores)), 4)
+
+def over_seeds(n_rows: int, n_seeds: int) -> dict[str, dict[str, float]]:
+    """How far forests' estimates lie from the reference of the same seed, and those of two seeds from each other."""
+
+    def estimates(side: Callable) -> np.ndarray:
+        of_seeds = (apart(side, YARDSTICKS, n_rows, seed=SEED + number)[1] for number in range(n_seeds))
+        return np.array([[found[name] for name in YARDSTICKS] for found in of_seeds])
+
+    mine, theirs = estimates(ours), estimates(obvious)
+    pairs = (theirs[:, None] - theirs)[~np.eye(n_seeds, dtype=bool)]
+    return {"ours_from_reference": spread((mine - theirs).ravel()), "reference_from_itself": spread(pairs.ravel())}
+
+
+def growth() -> dict[str, dict[int, float]]:
+    """Our CPU-seconds by training rows, by domains trained on (500 rows of each), and by jobs of 500 rows."""
+    return {
+        "training rows": {n: apart(ours, NAMES, n)[0]["cpu_s"] for n in (250, 500, 1_000, 2_000, 4_000, 8_000)},
+        "domains trained on": {k: apart(ours, NAMES, 500 * k, k)[0]["cpu_s"] for k in (1, 2, 4, 9)},
+        "jobs": {n: apart(ours, NAMES, 500, jobs=n)[0]["cpu_s"] for n in (1, 2, 4, 8)},
+    }
+
+
+def draw(grown: Mapping[str, Mapping[int, float]], compared: Sequence[Mapping[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    for axes, (title, seconds) in zip(figure.subplots(1, 3), grown.items(), strict=True):
+        axes.plot(list(seconds), list(seconds.values()), "o-", label="ours")
+        if title == "training rows":
+            axes.plot(
+                [one["rows"] for one in compared], [one["obvious"]["cpu_s"] for one in compared], "s-", label="obvious"
+            )
+            axes.legend()
+        axes.set(xscale="log", yscale="log", xlabel=title, ylabel="CPU-seconds")
+        axes.set_xticks(list(seconds), [str(one) for one in seconds], minor=False)
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1000, help="training rows of a group")
-    parser.add_argument("--groups", type=int, default=4, help="training groups")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[500, 2_000, 8_000], help="training rows of a job")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds by which forests are compared, on the fewest rows")
+    parser.add_argument("--plot", type=Path, default=Path("results/benchmarks/sweep.svg"))
     arguments = parser.parse_args()
-    sides = {}
-    for name, search in {"obvious": obvious, "ours": ours}.items():
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            sides[name] = pool.apply(measure, (search, arguments.rows, arguments.groups))
-        sides[name]["auc_of_choice"] = auc_of_choice(arguments.rows, arguments.groups, sides[name]["chosen"])
-        print(name, sides[name])
+    apart(ours, NAMES, 500)  # the first process on a machine compiles
+    compared = []
+    for n_rows in arguments.rows:
+        compared.append(compare(n_rows))
+        print(json.dumps(compared[-1]), flush=True)
+    seeds = over_seeds(min(arguments.rows), arguments.seeds)
+    grown = growth()
+    draw(grown, compared, arguments.plot)
     print(
         json.dumps(
             {
                 "benchmark": "sweep",
-                "ratio": round(sides["obvious"]["cpu_s"] / sides["ours"]["cpu_s"], 2),
-                "of": "CPU-seconds of GridSearchCV over CPU-seconds of search_forest, the same grid and folds",
-                "rows": arguments.rows,
-                "groups": arguments.groups,
-                **{name: {key: side[key] for key in side if key != "chosen"} for name, side in sides.items()},
+                "ratio": min(one["ratio"] for one in compared),
+                "of": "CPU-seconds of GridSearchCV and CalibratedClassifierCV per configuration / CPU-seconds of ours",
+                "scored_rows": N_SCORED,
+                "sizes": compared,
+                "forests_over_seeds": seeds,
+                "growth_cpu_s": grown,
             }
         )
     )

@@ -138,3 +138,21 @@ def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> No
 def test_a_file_without_its_columns_is_to_be_made(config: Config) -> None:
     make(RESULTS / "math-verify/sweep.parquet", 4600, {"something": [1]})
     assert to_make(config) == {"math-verify/sweep.parquet", "math-verify/report.html"}
+
+
+def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw = small_study()
+    raw["judges"]["other"] = {"kind": "math-verify"}
+    raw["run"] |= {"judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]}
+    raw["analyses"] |= {"accuracy": {"judges": ["math-verify"]}}
+    stages = study_files(load_config(raw)).stages
+    groups = {path.stem for path in stages["estimates"] if path.parts[-3] == "math-verify"}
+    shown = {path.stem for path in stages["estimates"] if path.parts[-3] == "other"}
+    assert groups == {"gsm8k", "svamp"}
+    assert shown < groups
+    assert len(shown) == 1
+    assert [path.as_posix() for path in stages["report"]] == ["results/paper/math-verify/report.html"]
+    assert len(stages["observations"]) == 4

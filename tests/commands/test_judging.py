@@ -58,6 +58,15 @@ def test_before_anything_is_asked_rates_tell() -> None:
     assert costs["qwen3-4b"].usd == pytest.approx(costs["qwen3-4b"].gpu_h * 2.5 + usd)
 
 
+def test_a_judge_that_is_a_part_of_another_is_planned_for_all_that_it_may_be_asked() -> None:
+    raw = small_study()
+    raw["judges"] |= {"grok": {"kind": "llm", "max_tokens": 1000, **PRICES}}
+    raw["judges"]["both"] = {"kind": "first_of", "judges": ["math-verify", "grok"]}
+    raw["run"] |= {"judges": ["both"]}
+    judged = found(load_config(raw))[0]
+    assert (judged.judge, judged.left, judged.prompt_tokens) == ("grok", 200, 160_000)
+
+
 def test_replies_that_are_paid_for_are_not_left_and_tell_what_others_take() -> None:
     """Of gsm8k's 100 responses 40 are judged, at 500 tokens in and 30 out; other settings' calls are no progress."""
     config = study(**PRICES, budget_usd=5)

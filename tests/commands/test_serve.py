@@ -8,9 +8,10 @@ import yaml
 from snakemake.utils import update_config
 
 from entropy_sentinel.commands.main import main
-from entropy_sentinel.commands.study.server import config_snippet, flag, server_command, server_environment
+from entropy_sentinel.commands.study.server import config_snippet, served_settings
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.engines.server import flag, server_command, server_environment
 from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -87,14 +88,14 @@ def test_lora_is_served_under_the_models_name(tmp_path: Path) -> None:
     config = load_config(
         read_config(["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {lora}}}")])
     )
-    command = " ".join(server_command(config, "mine", "0.0.0.0", 1))
+    command = " ".join(server_command(served_settings(config, "mine"), "0.0.0.0", 1))
     assert "--model a/b --revision c0ffee --served-model-name mine-base" in command
     assert f"--enable-lora --lora-modules mine={lora}" in command
 
 
 def test_pinned_date_reaches_the_server() -> None:
     config = load_config(read_config(["config.yaml"]))
-    assert server_environment(config, "gpt-oss-20b")["VLLM_SYSTEM_START_DATE"] == "2025-11-01"
+    assert server_environment(served_settings(config, "gpt-oss-20b"), 1)["VLLM_SYSTEM_START_DATE"] == "2025-11-01"
 
 
 @pytest.mark.parametrize("model", ["gpt-oss-20b", "qwen3-8b", "mine"])

@@ -102,8 +102,11 @@ def test_labels_depend_on_what_a_judge_is_asked_and_not_on_where_how_fast_and_fo
     assert server_settings(other)["judges.x"] == place | limits | money | ledger
     for change in ({"model": "openai/y"}, {"shown": "answer"}, {"max_tokens": 9}, {"revision": "2"}):
         assert judge_settings(config(judges={"x": {"kind": "llm", **change}}), "x") != judge_settings(one, "x")
-    assert paid_judges(one) == []
-    assert paid_judges(config(judges={"x": {"kind": "llm"}}, run={"judges": ["x", "math-verify"]})) == ["x"]
+    assert paid_judges(one) == {}
+    both = {"x": {"kind": "llm"}, "both": {"kind": "first_of", "judges": ["math-verify", "x"]}}
+    assert paid_judges(config(judges=both, run={"judges": ["x", "math-verify"]})) == {"x": ["x"]}
+    assert paid_judges(config(judges=both, run={"judges": ["math-verify", "both"]})) == {"x": ["both"]}
+    assert paid_judges(config(judges=both, run={"judges": ["x", "both"]})) == {"x": ["x", "both"]}
 
 
 @pytest.mark.parametrize(

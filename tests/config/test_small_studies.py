@@ -17,6 +17,9 @@ from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
+NO_SCORES = (
+    "run.analyses: rejection left out, since no named group is run, and only theirs are the estimators that are kept"
+)
 PAPERS_BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["benchmarks"]
 
 
@@ -49,6 +52,7 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
         "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
         "analyses.accuracy.auroc_models: left out, since not run: phi-3.5-mini, ministral-3-8b, gpt-oss-20b",
         "analyses.accuracy.auroc_benchmarks: left out, since not run, or without references: olympiadbench",
+        NO_SCORES,
     ]
     shown = config.analyses.accuracy
     assert (shown.auroc_models, shown.auroc_benchmarks) == (["qwen3-4b"], ["math", "gsm8k"])
@@ -73,7 +77,7 @@ def test_a_model_less(over: Any, dropped: str) -> None:
 
 def test_no_named_group(over: Any) -> None:
     config = over({"run": {"groups": []}})
-    assert config.left_out == []
+    assert config.left_out == [NO_SCORES]
     # The first training group of one benchmark, by the alphabet.
     assert config.analyses.accuracy.headline_group == "gpqa"
     assert shown_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"
@@ -155,9 +159,12 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
         ),
         ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
-        ({"analyses": {"accuracy": {"tables": ["2"]}}}, "analyses.accuracy: unknown table '2'; known: estimates, 1_"),
-        ({"analyses": {"rejection": {}}}, "my.yaml: analyses: unknown key 'rejection'; known keys: accuracy"),
-        ({"run": {"analyses": ["rejection"]}}, "unknown name in run.analyses: 'rejection'; known: accuracy"),
+        (
+            {"analyses": {"accuracy": {"tables": ["2"]}}},
+            "analyses.accuracy: unknown table '2'; known: estimates, cut",
+        ),
+        ({"analyses": {"monitor": {}}}, "my.yaml: analyses: unknown key 'monitor'; known keys: accuracy, agreement, "),
+        ({"run": {"analyses": ["monitor"]}}, "unknown name in run.analyses: 'monitor'; known: accuracy, agreement, "),
         # Where what moved is now.
         (
             {"presentation": {"label": "a"}},
@@ -225,7 +232,8 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     long = long_names("xyz", 60)
     row = {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     benchmarks = dict.fromkeys(long, row)
-    run = {"models": ["tiny-3m"], "benchmarks": [*long, "remainders"], "groups": [], "sizes": [{"size": 3}]}
+    run = {"models": ["tiny-3m"], "judges": ["math-verify"], "benchmarks": [*long, "remainders"]}
+    run |= {"groups": [], "sizes": [{"size": 3}]}
     counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
     assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
 

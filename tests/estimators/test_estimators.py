@@ -8,7 +8,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from entropy_sentinel.estimators import mlp
+from entropy_sentinel.estimators import forest, mlp
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
@@ -83,31 +83,48 @@ def test_chosen_setting_is_recorded_and_of_the_grid() -> None:
     assert group.fit("mlp-10d-balanced-isotonic").chosen["hidden_layer_sizes"] in ([5], [8, 4])
 
 
-def test_calibrated_and_uncalibrated_share_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calibrated_and_uncalibrated_share_the_folds_forests(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rows()
     group = TrainingRows(x, y, SETTINGS)
-    calls = []
-    monkeypatch.setattr(
-        "entropy_sentinel.estimators.forest.search_forest",
-        lambda *arguments: calls.append(1) or {"max_depth": 3, "min_samples_split": 2, "n_estimators": 10},
-    )
+    grown = []
+    original = forest.fit_grid
+    monkeypatch.setattr(forest, "fit_grid", lambda *given, **more: grown.append(1) or original(*given, **more))
     group.fit("forest-10d-balanced-isotonic")
+    assert len(grown) == 5, "one per fold"
     group.fit("forest-10d-balanced-uncalibrated")
+    assert len(grown) == 6, "and the one on all rows"
     group.fit("forest-10d-unbalanced-uncalibrated")
-    assert len(calls) == 2
+    assert len(grown) == 12
 
 
-def test_oversampling_happens_inside_the_folds() -> None:
-    """5 correct rows among 200, features pure noise: copies on both sides of a split would let a model that
-    remembers them score far above one half."""
-    from sklearn.model_selection import cross_val_score
+def chess_board(n: int) -> tuple[pl.DataFrame, np.ndarray]:
+    """64 fields of two colours on two features: a tree of depth 3 cannot tell them."""
+    x, _ = rows(n)
+    fields = np.random.default_rng(3).uniform(size=(2, n))
+    x = x.with_columns(max=fields[0], se_sum=fields[1], nll_sum=pl.lit(0.0))
+    return x, (np.floor(fields * 8).sum(axis=0)) % 2 == 0
 
-    rng = np.random.default_rng(5)
-    x, y = rng.normal(size=(200, 17)), np.arange(200) < 5
-    network = mlp.make(True, seed=42, hidden_layer_sizes=(20,))
-    folds = StratifiedKFold(5, shuffle=True, random_state=42)
-    score = cross_val_score(network, x, y, cv=folds, scoring="roc_auc").mean()
-    assert score < 0.75
+
+def test_the_search_takes_the_setting_that_is_needed() -> None:
+    x, y = chess_board(400)
+    settings = SETTINGS | {"trees": 20, "max_depth": [3, 5, 10], "min_samples_split": [2, 5, 10]}
+    assert TrainingRows(x, y, settings).fit("forest-3d-unbalanced-isotonic").chosen["max_depth"] == 10
+
+
+def test_oversampling_happens_inside_the_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10 correct rows among 200: a fold trains on 8 of them, and on copies of these alone."""
+    x, _ = rows()
+    y = np.arange(200) < 10
+    seen = []
+    original = mlp.train
+    monkeypatch.setattr(mlp, "train", lambda x, y, *more: seen.append((x, y)) or original(x, y, *more))
+    group = TrainingRows(x, y, SETTINGS | {"hidden_layers": [[3]]})
+    group.fit("mlp-1d-balanced-isotonic")
+    correct = group.scaled(("se_sum",))[y, 0]
+    assert [len(labels) for _, labels in seen] == [2 * 152] * 5
+    for (z, labels), (train, _) in zip(seen, group.splits, strict=True):
+        assert labels.sum() == 152
+        assert set(z[labels, 0]) == set(correct[train[train < 10]])
 
 
 @pytest.mark.parametrize("value", [True, False])

@@ -54,7 +54,7 @@ def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) ->
 def test_the_file_says_what_it_is(kept: Path) -> None:
     about = load_estimator(kept).about
     assert (about["name"], about["model"], about["signal"]) == ("atc-max", "tiny", SIGNAL)
-    assert set(about["versions"]) == {"scikit-learn", "imbalanced-learn"}
+    assert set(about["versions"]) == {"scikit-learn"}
 
 
 def test_any_changed_byte_is_refused(kept: Path) -> None:

@@ -16,19 +16,32 @@ def test_settings_say_the_content_unless_the_result_was_recorded_without_it(tmp_
     assert checksum == f"sha256:{hashlib.sha256(b'{}' + bytes([10])).hexdigest()}"
     new = SETTINGS | {"content": checksum}
     same, other = {str(file): checksum}, {str(file): checksum.replace("c", "d")}
-    assert with_content(SETTINGS, str(file), None, None) == new
-    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], same) == SETTINGS
-    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], other) == new
-    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], None) == new
-    assert with_content(SETTINGS, str(file), [repr(new)], same) == new
-    assert with_content(SETTINGS, str(file), [repr(SETTINGS | {"limit": 5})], same) == new
+    assert with_content(SETTINGS, [str(file)], None, None) == new
+    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], same) == SETTINGS
+    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], other) == new
+    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], None) == new
+    assert with_content(SETTINGS, [str(file)], [repr(new)], same) == new
+    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS | {"limit": 5})], same) == new
     file.write_text("[]\n")
-    assert with_content(SETTINGS, str(file), [repr(SETTINGS)], same)["content"] != checksum
+    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], same)["content"] != checksum
 
 
 def test_without_a_file_and_of_a_large_one_settings_stay_as_they_are(tmp_path: Path) -> None:
     large = tmp_path / "rows.jsonl"
     with large.open("wb") as file:
         file.truncate(content.LARGEST_BYTES + 1)
-    for path in (None, str(tmp_path / "absent.jsonl"), str(large)):
-        assert with_content(SETTINGS, path, None, None) == SETTINGS
+    small = tmp_path / "small.jsonl"
+    small.touch()
+    for paths in ([], [tmp_path / "absent.jsonl"], [large], [small, large], [small, tmp_path / "absent.jsonl"]):
+        assert with_content(SETTINGS, [str(path) for path in paths], None, None) == SETTINGS
+
+
+def test_of_several_files_all_count(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in "ab"]
+    for file in files:
+        Path(file).write_text(file)
+    checksums = {file: f"sha256:{hashlib.sha256(file.encode()).hexdigest()}" for file in files}
+    new = SETTINGS | {"content": " ".join(checksums.values())}
+    assert with_content(SETTINGS, files, None, None) == new
+    assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums) == SETTINGS
+    assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums | {files[1]: "sha256:0"}) == new

@@ -67,7 +67,7 @@ def test_closure_includes_imports_inside_functions_and_the_families_that_are_nam
         for entry in fingerprint("estimate.py", *modules(["atc-max", "doc-forest-1d-balanced-isotonic"]))
     ]
     assert "entropy_sentinel/stages/estimate.py" in files
-    assert "entropy_sentinel/estimators/forest_search.py" in files
+    assert "entropy_sentinel/estimators/trees.py" in files
     assert "entropy_sentinel/estimators/atc.py" in files
     assert "entropy_sentinel/estimators/mlp.py" not in files
 

@@ -37,6 +37,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
         ("label", {"judge": "j", "model": "m", "benchmark": "averages"}, (12, "responses")),
         ("feature", {"model": "m", "benchmark": "averages"}, (12, "responses")),
         ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (22, "estimates")),
+        ("label_served", {"judge": "j", "model": "m"}, None),
         ("report", {"judge": "j"}, None),
         ("generation", {"model": "m", "benchmark": "remainders"}, None),
         ("generation", {"model": "m", "benchmark": "percentages"}, None),
@@ -46,6 +47,14 @@ def test_work_of_a_job(work: Work, rule: str, wildcards: dict[str, str], amount:
     assert work(rule, wildcards) == amount
 
 
+def test_a_served_judge_labels_all_benchmarks_of_a_model(work: Work) -> None:
+    items = Path("results/demo/benchmarks/averages.parquet")
+    for file in (ROOT / "demo" / "benchmarks").glob("*.jsonl"):
+        items.with_name(f"{file.stem}.parquet").write_bytes(items.read_bytes())
+    assert work("label_served", {"judge": "j", "model": "m"}) == (11 * 4 * 3, "responses")
+
+
 def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:
     for rule in ("benchmark", "generation", "label", "feature", "estimate"):
         assert f"\nrule {rule}:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()
+    assert "\nrule label_served:\n" in (ROOT / "workflow" / "rules" / "label.smk").read_text()

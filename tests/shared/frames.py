@@ -140,10 +140,15 @@ class SyntheticStudy:
         rows = []
         for (model, benchmark), accuracy in self.accuracy.items():
             correct = round(180 * accuracy)
+            whole = (correct - 1) / 170
             reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
-            rows.append((model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 85.5, correct / 180, reasons))
+            rows.append(
+                (model, benchmark, 200, correct, 180 - correct, 20, 0, 12, 1, 9, 85.5, correct / 180, whole, reasons)
+            )
         for model in self.models:
-            rows.append((model, UNLABELLED, 200, 0, 0, 200, 0, 0, 60.0, None, json.dumps({"no reference": 200})))
+            rows.append(
+                (model, UNLABELLED, 200, 0, 0, 200, 0, 0, 0, 0, 60.0, None, None, json.dumps({"no reference": 200}))
+            )
         return DOMAINS.frame(rows)
 
     def _auroc(self) -> pl.DataFrame:
@@ -209,7 +214,7 @@ def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame
     """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
     return DOMAINS.frame(
         [
-            (model, name, right + wrong, right, wrong, 0, 0, 0, 10.0, accuracy, "{}")
+            (model, name, right + wrong, right, wrong, 0, 0, 0, 0, 0, 10.0, accuracy, accuracy, "{}")
             for model, name, right, wrong, accuracy in rows
         ]
     )

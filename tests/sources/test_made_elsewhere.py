@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_file
+from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_files
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
@@ -94,8 +94,8 @@ def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: P
     assert (found["unused_rows"], found["missing_items"]) == (2, 1)
     labels, labelled = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
     pl.DataFrame({"item_id": IDS, "label": [True, False, True, False]}).write_parquet(labels)
-    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
-    write_labels("unused", str(output), settings, str(labelled), str(labels))
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(output), settings, str(labelled), [str(labels)])
     assert LABELS.read(labelled, ["item_id", "label"]).rows() == [(IDS[0], True)]
     assert read_provenance(labelled)["unused_rows"] == 3
 
@@ -270,8 +270,8 @@ def test_labels_are_taken_by_item_and_sample(tmp_path: Path) -> None:
     generations = run_import(tmp_path, traces())
     source, output = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
     pl.DataFrame({"item_id": [IDS[2], IDS[0]], "label": [True, None], "extra": [1, 2]}).write_parquet(source)
-    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
-    write_labels("unused", str(generations), settings, str(output), str(source))
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(generations), settings, str(output), [str(source)])
     frame = LABELS.read(output)
     assert frame["item_id"].to_list() == IDS[:3]
     assert frame["label"].to_list() == [None, None, True]
@@ -321,7 +321,7 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
     settings = generation_settings(config, "theirs", "gsm8k")
     assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))
     assert settings["logprobs_mode"] == "raw_logprobs"
-    assert labels_file(config, "people", "theirs", "gsm8k") == str(tmp_path / "theirs" / "gsm8k.parquet")
+    assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
     assert gpus(config, "theirs") == 0
 
 

@@ -34,28 +34,6 @@ def test_baseline_estimate_is_the_mean_of_platt_scaled_probabilities() -> None:
     assert row["true_accuracy"] == unseen["label"].mean()
 
 
-def test_searches_are_kept_for_a_killed_job_and_for_a_domain_added_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searches, two = str(tmp_path / "searches.json"), pl.concat([observations("a"), observations("c")])
-    settings = SETTINGS | {
-        "max_depth": [2, 3],
-        "estimators": ["forest-10d-balanced-isotonic", "mlp-1d-balanced-isotonic"],
-    }
-    first = estimate(two, "a", settings, searches)
-    forbidden = lambda *_: pytest.fail("searched again")  # noqa: E731
-    monkeypatch.setattr("entropy_sentinel.estimators.forest.search_forest", forbidden)
-    monkeypatch.setattr("entropy_sentinel.estimators.mlp.GridSearchCV", forbidden)
-    three = estimate(pl.concat([two, observations("d")]), "a", settings, searches)
-    assert three.filter(pl.col("benchmark") != "d").equals(first)
-    assert three.filter(benchmark="d")["estimated_accuracy"].null_count() == 0
-    for other in (settings | {"max_depth": [2]}, settings | {"seed": 1}):
-        with pytest.raises(pytest.fail.Exception, match="searched again"):
-            estimate(two, "a", other, searches)
-    with pytest.raises(pytest.fail.Exception, match="searched again"):
-        estimate(pl.concat([observations("a", n=55), observations("c")]), "a", settings, searches)
-
-
 def test_one_class_group_is_null_with_reason_everywhere() -> None:
     frame = pl.concat([observations("a", label=[True] * 60), observations("c")])
     found = estimate(frame, "a", SETTINGS)

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import roc_auc_score
 
-from entropy_sentinel.statistics.auroc import auroc, delong
-from entropy_sentinel.statistics.errors import aee, evaluate, rho
+from entropy_sentinel.statistics.auroc import auroc
+from entropy_sentinel.statistics.errors import aee, evaluate, evaluate_all, rho
 from entropy_sentinel.statistics.spread import median, quartile_range
 
 DATA = Path(__file__).parents[1] / "data"
@@ -73,15 +72,12 @@ def test_auroc_is_the_share_of_pairs_in_which_the_incorrect_response_scores_high
     incorrect = [v for v, c in zip(VALUES, CORRECT, strict=True) if not c]
     correct = [v for v, c in zip(VALUES, CORRECT, strict=True) if c]
     pairs = [(i > c) + 0.5 * (i == c) for i in incorrect for c in correct]
-    assert auroc(VALUES, CORRECT, larger_is_confident=False).auroc == pytest.approx(sum(pairs) / len(pairs))
+    assert auroc(VALUES, CORRECT, larger_is_confident=False) == (pytest.approx(sum(pairs) / len(pairs)), None)
 
 
 def test_auroc_of_a_confidence_is_turned_round():
-    area, lower, upper, _ = auroc(VALUES, CORRECT, larger_is_confident=False)
-    turned = auroc(VALUES, CORRECT, larger_is_confident=True)
-    assert turned.auroc == pytest.approx(1 - area)
-    assert (turned.lower, turned.upper) == (0, pytest.approx(1 - lower))
-    assert upper == 1
+    area, _ = auroc(VALUES, CORRECT, larger_is_confident=False)
+    assert auroc(VALUES, CORRECT, larger_is_confident=True) == (pytest.approx(1 - area), None)
     # Minus an uncertainty is a confidence that separates just as well.
     confidences = [-value for value in VALUES]
     assert auroc(confidences, CORRECT, larger_is_confident=True)[0] == pytest.approx(area)
@@ -96,38 +92,7 @@ def test_auroc_of_a_confidence_is_turned_round():
     ],
 )
 def test_auroc_of_one_class_is_null_with_its_reason(correct, reason):
-    assert auroc([0.1, 0.2][: len(correct)], correct, larger_is_confident=False) == (None, None, None, reason)
-
-
-def test_delong_variance_worked_by_hand():
-    # Shares of the correct below each incorrect value: 5/6, 1; of the incorrect above each correct one: 1, 3/4, 1.
-    # Their variances, (1/12)^2 * 2 = 1/72 and (1 + 4 + 1)/144 / 2 = 1/48, over 2 and 3: 1/144 + 1/144.
-    area, variance = delong(np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5]))
-    assert area == pytest.approx(11 / 12, abs=1e-15)
-    assert variance == pytest.approx(1 / 72, abs=1e-15)
-    found = auroc(VALUES, CORRECT, larger_is_confident=False)
-    assert found.lower == pytest.approx(11 / 12 - 1.959963984540054 * (1 / 72) ** 0.5, abs=1e-12)
-
-
-def test_delong_agrees_with_the_definition_and_a_bootstrap():
-    random = np.random.default_rng(3)
-    # Rounded, so that there are ties within and between the classes.
-    wrong, right = random.normal(0.8, 1, 150).round(1), random.normal(0, 1, 250).round(1)
-    pairs = (wrong[:, None] > right) + 0.5 * (wrong[:, None] == right)  # (150, 250)
-    variance = pairs.mean(1).var(ddof=1) / 150 + pairs.mean(0).var(ddof=1) / 250
-    assert delong(wrong, right) == (pytest.approx(pairs.mean(), abs=1e-12), pytest.approx(variance, abs=1e-12))
-    labels = [False] * 150 + [True] * 250
-    found = auroc([*wrong, *right], labels, larger_is_confident=False)
-    drawn = [
-        pairs[np.ix_(random.integers(0, 150, 150), random.integers(0, 250, 250))].mean() for _ in range(2000)
-    ]  # resampling within the classes
-    assert (found.lower, found.upper) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.008)
-    assert found.auroc == pytest.approx(roc_auc_score(~np.array(labels), [*wrong, *right]), abs=1e-12)
-
-
-def test_classes_of_one_response_or_without_overlap_have_no_interval():
-    assert auroc([1.0, 2.0, 3.0], [True, True, False], larger_is_confident=False) == (1, None, None, None)
-    assert auroc([1.0, 2.0, 3.0, 4.0], [True, True, False, False], larger_is_confident=False) == (1, None, None, None)
+    assert auroc([0.1, 0.2][: len(correct)], correct, larger_is_confident=False) == (None, reason)
 
 
 def test_quartile_range_takes_the_quartiles_at_n_plus_one_times_p():
@@ -151,3 +116,22 @@ def test_published_table_3_follows_from_the_rows_of_table_8():
             values = models[column].to_list()
             assert abs(median(values) - row[f"{column}_median"]) < 1e-9, (row["method"], column)
             assert abs(quartile_range(values) - row[f"{column}_iqr"]) < 0.005 + 1e-9, (row["method"], column)
+
+
+def test_all_at_once_are_as_one_by_one():
+    """Groups of few domains with ties, constants, gaps, and accuracies that differ in their last bits."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    frame = pl.DataFrame({"group": rng.integers(600, size=n), "of": rng.integers(2, size=n)}).with_columns(
+        estimated=pl.Series(rng.choice([0.1, 0.3, 0.3 + 1e-15, 0.5, np.nan], n)).fill_nan(None),
+        true=pl.Series(rng.choice([0.2, 0.4, 0.8, rng.random(), np.nan], n)).fill_nan(None),
+    )
+    found = evaluate_all(frame, ("group", "of"))
+    assert found.select("group", "of").equals(frame.select("group", "of").unique(maintain_order=True))
+    for group, of, *errors in found.rows():
+        rows = frame.filter(group=group, of=of)
+        expected = evaluate(rows["estimated"].to_numpy(), rows["true"].to_numpy())
+        assert errors == pytest.approx(list(expected), abs=1e-12)
+    assert set(found["reason"]) == {None, "fewer than 2 domains", "no domain with labels and an estimate"} | {
+        f"{name} accuracies are all equal" for name in ("estimated", "true")
+    }

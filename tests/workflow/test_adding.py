@@ -33,7 +33,7 @@ EDITS = [
         '    letter: Text = Field("a", description="yes: the letter")\n\n\n'
         "KINDS: dict",
     ),
-    ("judges/settings.py", '{"math-verify": MathVerify,', '{"yes": Yes, "math-verify": MathVerify,'),
+    ("judges/settings.py", '    "math-verify": MathVerify,', '    "yes": Yes,\n    "math-verify": MathVerify,'),
     (
         "engines/catalogue.py",
         "PROMPTS: dict[str, Prompt] = {",

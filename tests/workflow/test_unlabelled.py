@@ -16,6 +16,7 @@ STUDY = {
     "limit": 100,
     "run": {
         "models": ["tiny-1m"],
+        "judges": ["math-verify"],
         "benchmarks": [
             "averages",
             "multiply-then-add",

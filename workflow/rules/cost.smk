@@ -1,10 +1,13 @@
-# Needs: the labels of all models and benchmarks by a judge behind a server, and the ledger of what they cost.
+# Needs: the labels of all models and benchmarks by a judge behind a server, or by one that asks it among others, and the
+#        ledger of what they cost.
 # Makes: results/<study>/{judge}/costs.csv, calls, cached calls, tokens and dollars per model and benchmark.
 
 
 rule cost:
     input:
-        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
+        labels=lambda wildcards: expand(
+            LABELS, judge=study.paid_judges(CONFIG)[wildcards.judge][0], model=MODELS, benchmark=BENCHMARKS
+        ),
     output:
         COSTS,
     log:

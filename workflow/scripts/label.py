@@ -8,5 +8,5 @@ with job_log(snakemake.log[0], snakemake.input):
         generations=snakemake.input.generations,
         settings=snakemake.params.settings,
         output=snakemake.output[0],
-        source=snakemake.input.labels or None,
+        sources=snakemake.input.labels,
     )

@@ -45,6 +45,9 @@ def test_domain_counts() -> None:
     assert (row["n_incorrect"], row["n_unlabelled"], row["n_featureless"], row["n_truncated"]) == (1, 2, 1, 3)
     assert row["mean_tokens"] == 20
     assert row["accuracy"] == pytest.approx(2 / 3)
+    # Cut off are the second, which is correct, the third, which is not, and the fourth, which has no label.
+    assert (row["n_truncated_correct"], row["n_truncated_incorrect"]) == (1, 1)
+    assert row["accuracy_whole"] == 1
     assert row["reasons"] == '{"empty response": 2, "no final answer": 1}'
 
 

@@ -44,12 +44,30 @@ def small_report(**changes: object) -> str:
             ]
         ),
         "domains": DOMAINS.frame(
-            [("a", "logic", 200, 90, 80, 30, 0, 50, 85.5, 0.45, json.dumps({"no answer": 20, "cut off": 10}))]
+            [
+                (
+                    "a",
+                    "logic",
+                    200,
+                    90,
+                    80,
+                    30,
+                    0,
+                    50,
+                    2,
+                    38,
+                    85.5,
+                    0.45,
+                    0.66,
+                    json.dumps({"no answer": 20, "cut off": 10}),
+                )
+            ]
         ),
         "groups": GROUPS,
         "headline_group": "extremes",
         "generations": [],
         "benchmarks": [],
+        "labels": [],
         "expected_items": {},
         "response_pages": {},
         "tables": [],
@@ -104,7 +122,7 @@ def test_report_shows_estimates_errors_and_counts():
     assert LABEL in text
     assert "logic 0.300 100 0.300 0.450 -0.150" in text
     assert "AEE 0.150, rho - (estimated accuracies are all equal)" in text
-    assert "a logic 200 90 80 30 0 25.0% 85.5 0.450 no answer: 20; cut off: 10" in text
+    assert "a logic 200 90 80 30 0 25.0% 85.5 0.450 0.660 no answer: 20; cut off: 10" in text
 
 
 def test_report_says_plainly_when_a_simple_estimator_is_better():
@@ -179,5 +197,18 @@ def test_labels_for_a_part_of_a_domain_are_counted():
 
 @pytest.mark.parametrize(("reason", "words"), [("no reference", "no references"), ("no final answer", "no labels")])
 def test_counts_of_a_domain_without_labels_are_words(reason, words):
-    domains = DOMAINS.frame([("a", "puzzles", 9, 0, 0, 9, 0, 0, 80.0, None, json.dumps({reason: 9}))])
-    assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - {reason}: 9" in text_of(small_report(domains=domains))
+    domains = DOMAINS.frame([("a", "puzzles", 9, 0, 0, 9, 0, 0, 0, 0, 80.0, None, None, json.dumps({reason: 9}))])
+    assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - - {reason}: 9" in text_of(small_report(domains=domains))
+
+
+def test_a_judge_made_of_others_says_how_much_each_labelled():
+    counts = {
+        "exact": {"asked": 200, "labelled": 180, "decided": 180},
+        "llm": {"asked": 20, "labelled": 15, "decided": 15},
+    }
+    labels = [{"model": "a", "benchmark": "logic", "counts": counts}, {"model": "a", "benchmark": "words"}]
+    text = text_of(small_report(labels=labels))
+    assert "a logic exact 200 180 180 a logic llm 20 15 15" in text
+    assert "llm was asked about 20 of 200 responses (90.0% saved)" in text
+    assert "exact was asked about 200 of 200" not in text
+    assert "saved" not in text_of(small_report())

@@ -34,7 +34,7 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
     table_7_by_model_further_groups,
     table_8_simple_estimators_by_model,
 )
-from entropy_sentinel.analyses.accuracy.tables_of_domains import table_estimates
+from entropy_sentinel.analyses.accuracy.tables_of_domains import table_cut_off, table_estimates
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -221,3 +221,15 @@ def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse(
 
 def test_synthetic_study_has_every_benchmark(study):
     assert set(study.domains["benchmark"]) == {*BENCHMARKS, UNLABELLED}
+
+
+def test_accuracy_with_and_without_cut_off_responses(study):
+    table = table_cut_off(study.domains)
+    assert UNLABELLED not in table.frame["Domain"].to_list()
+    assert len(table.frame) == 2 * len(BENCHMARKS)
+    row = {"Model": "tiny-a", "Domain": BENCHMARKS[0]}
+    correct = round(180 * study.accuracy["tiny-a", BENCHMARKS[0]])
+    # 12 of 200 are cut off; 10 of these are labelled, 1 correct.
+    assert cell(table, row, "Share cut off") == pytest.approx(0.06)
+    assert (cell(table, row, "of these labelled"), cell(table, row, "of these correct")) == (10, 1)
+    assert cell(table, row, "Difference") == pytest.approx((correct - 1) / 170 - correct / 180)

@@ -80,7 +80,9 @@ def written(
     ids = [row["item_id"] for row in rows]
     BENCHMARKS.write(BENCHMARKS.frame([(one, question, "12", one) for one in ids]), paths["benchmarks"], {})
     GENERATIONS.write(GENERATIONS.frame(rows), paths["generations"], {"model": "m", "benchmark": "b"} | origin)
-    LABELS.write(LABELS.frame([(one, 0, False, None, "13") for one in ids]), paths["labels"], {})
+    verdicts = {"item_id": ids, "sample": 0, "label": False, "reason": None, "answer": "13"}
+    nothing = dict.fromkeys(name for name in LABELS.schema if name not in verdicts)
+    LABELS.write(LABELS.frame(verdicts | nothing), paths["labels"], {})
     SCORES.write(SCORES.frame([("m", "b", one, 0, FOREST, 0.25) for one in ids]), paths["scores"], {})
     frame = observations("b", len(ids), item_id=ids, label=[False] * len(ids))
     OBSERVATIONS.write(frame, paths["observations"], {})

@@ -20,24 +20,28 @@ class Studied:
 
     models: list[str]
     benchmarks: list[str]
+    judges: list[str]
     # Benchmarks with references: what has a true accuracy.
     labelled: list[str]
     # Named training groups; where none is run, the first training group's id.
     groups: list[str]
+    # Estimators that are kept, with P(correct) of every response where they give one.
+    kept: list[str]
     # Of each axis, also the names that are not run.
     known: Mapping[str, Iterable[str]]
 
     def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
         """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled or groups; `where` the key that the lines begin with.
+        `axis` is models, benchmarks, labelled, judges, groups or kept; `where` the key that the lines begin with.
         """
         ran = getattr(self, axis)
-        one = {"models": "model", "groups": "group"}.get(axis, "benchmark")
+        named = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
+        one = named.get(axis, "benchmark")
         check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
         absent = [name for name in asked if name not in ran]
-        why = "not run, or without references" if axis == "labelled" else "not run"
-        lines = [f"{where}: left out, since {why}: {', '.join(absent)}"] if absent else []
+        reasons = {"labelled": "not run, or without references", "kept": "not in estimation.keep"}
+        lines = [f"{where}: left out, since {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
         return [name for name in asked if name in ran], lines
 
 
@@ -53,6 +57,10 @@ class Analysis(Settings):
     def label(self, study: str) -> str:
         """What is shown with every table and figure of a study."""
         return self.labels.get(study, study)
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """Why the analysis cannot be made of what is run; None where it can."""
+        return None
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """The section with what is left open filled in from what is run, and a line for each name left out.

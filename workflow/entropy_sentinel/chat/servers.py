@@ -9,6 +9,12 @@ from entropy_sentinel.frames.errors import ConfigError
 SERVERS = "ENTROPY_SENTINEL_SERVERS"
 
 
+def announce_address(key: str, base_url: str) -> None:
+    """Say where a server is that this job has started itself, by its key in the config."""
+    servers = json.loads(os.environ.get(SERVERS, "{}"))
+    os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | {"base_url": base_url}})
+
+
 def announced_server(key: str) -> dict[str, Any]:
     """What the workflow said about a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
 

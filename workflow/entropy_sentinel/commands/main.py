@@ -1,7 +1,7 @@
 """The command `entropy-sentinel`: one module of this folder per subcommand.
 
-Adding one is a module with a Typer function `command`, and its name in `COMMANDS`. Such a module imports what computes
-inside its function, so that `--help` answers at once and no subcommand needs another's packages.
+Adding one is a module with a Typer function `command`, or an `app`, and its name in `COMMANDS`. Such a module imports
+what computes inside its function, so that `--help` answers at once and no subcommand needs another's packages.
 """
 
 import sys
@@ -13,7 +13,7 @@ import typer
 from entropy_sentinel import __version__
 from entropy_sentinel.frames.errors import EntropySentinelError
 
-COMMANDS = ("features", "fit", "estimate", "plan", "progress", "serve", "schema", "show")
+COMMANDS = ("features", "fit", "estimate", "plan", "progress", "serve", "audit", "schema", "show")
 
 app = typer.Typer(
     name="entropy-sentinel",
@@ -25,7 +25,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for name in COMMANDS:
-    app.command(name)(import_module(f"entropy_sentinel.commands.{name}").command)
+    module = import_module(f"entropy_sentinel.commands.{name}")
+    # One with subcommands of its own brings an app.
+    if hasattr(module, "app"):
+        app.add_typer(module.app, name=name)
+    else:
+        app.command(name)(module.command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -22,10 +22,12 @@ def command(
     The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
     generate jobs to ask the server.
     """
-    from entropy_sentinel.commands.study.server import config_snippet, server_command, server_environment
+    from entropy_sentinel.commands.study.server import config_snippet, served_settings
+    from entropy_sentinel.engines.server import server_command, server_environment
 
     config = load_study(configfile)
-    words, environment = server_command(config, model, host, port), server_environment(config, model)
+    settings = served_settings(config, model)
+    words, environment = server_command(settings, host, port), server_environment(settings, config.generation.threads)
     if show:
         typer.echo(shlex.join([*(f"{name}={value}" for name, value in environment.items()), *words]))
         return

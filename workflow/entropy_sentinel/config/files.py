@@ -1,10 +1,12 @@
 """The local files that a study names: that they are there."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import source_file
+from entropy_sentinel.judges.settings import asked
 
 
 def missing_file(config: Config) -> str | None:
@@ -17,7 +19,9 @@ def missing_file(config: Config) -> str | None:
 
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     """Every local file of what is run, and what to say where it is missing."""
-    for name in config.run.models:
+    judging = (config.judges[name] for name in config.run.judges)
+    served = [judge.served for judge in judging if judge.kind == "llm" and judge.served]
+    for name in dict.fromkeys([*config.run.models, *served]):
         model, key = config.models[name], f"models.{name}"
         if model.kind == "path":
             folder = f"{key}.path: must be a folder with a config.json; '{model.path}' has none"
@@ -33,10 +37,9 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
-    for name in config.run.judges:
+    for name in dict.fromkeys(one for judge in config.run.judges for one in asked(judge, config.judges)):
         judge = config.judges[name]
         if judge.kind == "file":
-            for file in (
-                f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.run.benchmarks
-            ):
-                yield Path(judge.path) / file, f"judges.{name}.path: must hold {file}; '{judge.path}' does not"
+            for model, benchmark in product(config.run.models, config.run.benchmarks):
+                file, missing = judge.file(model, benchmark), f"must hold {model}/{benchmark}.parquet"
+                yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"

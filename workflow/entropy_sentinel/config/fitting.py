@@ -6,10 +6,12 @@ so. Unknown names are errors (`Config`).
 
 import math
 
-from entropy_sentinel.analyses.settings import Studied
+from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
 from entropy_sentinel.config.study import first_group
+from entropy_sentinel.estimators.catalogue import ESTIMATORS
+from entropy_sentinel.estimators.settings import OWN
 
 # What Snakemake can still plan, in minutes: a job for each, and for each model.
 MOST_GROUPS = 20_000
@@ -31,22 +33,41 @@ def fitted(config: Config) -> Config:
     studied = Studied(
         models=config.run.models,
         benchmarks=config.run.benchmarks,
+        judges=config.run.judges,
         labelled=config.labelled,
         groups=groups or [first_group(config)],
+        kept=config.estimation.keep,
         known={
             "models": config.models,
             "benchmarks": config.benchmarks,
             "labelled": config.benchmarks,
+            "judges": config.judges,
             "groups": config.groups,
+            "kept": [OWN, *ESTIMATORS],
         },
     )
-    analyses = {}
-    for name in config.run.analyses:
-        analyses[name], more = getattr(config.analyses, name).fitted(studied)
-        left_out += more
-    config = config.model_copy(update={"analyses": config.analyses.model_copy(update=analyses)})
+    analyses, more = _analyses(config, studied)
+    left_out += more
+    update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
+    config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
     config._left_out = [*lines, *left_out]
     return config
+
+
+def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], list[str]]:
+    """The sections of the analyses that can be made, by name, and a line for each thing left out."""
+    made: dict[str, Analysis] = {}
+    lines = []
+    for name in config.run.analyses:
+        section: Analysis = getattr(config.analyses, name)
+        if obstacle := section.obstacle(studied):
+            lines.append(f"run.analyses: {name} left out, since {obstacle}")
+        else:
+            made[name], more = section.fitted(studied)
+            lines += more
+    if not made:
+        raise ValueError(f"run.analyses: nothing to make: {'; '.join(lines)}")
+    return made, lines
 
 
 def _groups(config: Config) -> tuple[list[str], list[str]]:

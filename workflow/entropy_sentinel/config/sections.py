@@ -14,7 +14,7 @@ from entropy_sentinel.engines.settings import AnyModel, Generation
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.judges.settings import AnyJudge, asked
 from entropy_sentinel.sources.settings import Benchmark
 
 Analyses = create_model(
@@ -59,8 +59,12 @@ class Config(Settings):
 
         Those with references, or all where every judge that is run brings labels made elsewhere.
         """
-        brought = all(self.judges[name].kind == "file" for name in self.run.judges)
+        brought = all(self._brings_labels(name) for name in self.run.judges)
         return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+
+    def _brings_labels(self, name: str) -> bool:
+        """Whether a judge needs no reference: its labels were made elsewhere, or those of all that it is made of."""
+        return all(self.judges[one].kind == "file" for one in asked(name, self.judges))
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
@@ -82,11 +86,23 @@ class Config(Settings):
         check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question"])
         for judge, settings in self.judges.items():
             if settings.kind == "llm":
+                self._can_be_served(f"judges.{judge}.served", settings.served)
                 key, name = f"judges.{judge}.prompt", settings.prompt
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
+
+    def _can_be_served(self, key: str, name: str | None) -> None:
+        """A judge's model must be one whose weights, and so whose labels, are the same tomorrow."""
+        if name is None:
+            return
+        check_names(f"model in {key}:", [name], self.models)
+        model = self.models[name]
+        if model.kind not in ("id", "path"):
+            raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
+        if model.kind == "id" and model.revision is None:
+            raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
@@ -98,6 +114,12 @@ class Config(Settings):
                 raise ValueError(
                     f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
                 )
+            for member in asked(name, self.judges):
+                if member != name and getattr(self.judges[member], "served", None):
+                    raise ValueError(
+                        f"judges.{name}.judges: '{member}' has 'served', and only its own jobs start its server; start "
+                        "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
+                    )
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

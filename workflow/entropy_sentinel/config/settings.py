@@ -59,5 +59,5 @@ class Rates(Settings):
     )
     tokens_per_judgement: Number = Field(300, gt=0, le=1e9, description="mean length of a judge's reply, tokens")
     estimate_cpu_s: Number = Field(
-        100, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
+        5, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
     )

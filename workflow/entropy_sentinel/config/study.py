@@ -3,6 +3,8 @@
 A job carries its stage's settings as one dict, so that Snakemake reruns it when one of them changes, and only then.
 """
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable
 from itertools import combinations
@@ -19,7 +21,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import AnyJudge
+from entropy_sentinel.judges.settings import AnyJudge, Llm, asked, members
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
@@ -41,10 +43,11 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
 
 
-def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
-    """The estimators of each named group that are kept as files, in the order of `estimation.keep`."""
+def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep` or of `names`."""
+    wanted = list(config.estimation.keep if names is None else names)
     return {
-        name: tuple(config.groups[name].estimator if one == OWN else one for one in config.estimation.keep)
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in wanted)
         for name in config.run.groups
     }
 
@@ -52,6 +55,17 @@ def kept_estimators(config: Config) -> dict[str, tuple[str, ...]]:
 def group_files(config: Config) -> dict[str, str]:
     """The ids of all training groups by the name of their files, the `{group}` wildcard."""
     return {group_file(group): group for group in training_groups(config)}
+
+
+def groups_of_judge(config: Config, judge: str) -> list[str]:
+    """The files' names of the training groups that are estimated under a judge's labels.
+
+    All where the judge has a report of accuracies; else those that the comparison of judges shows.
+    """
+    if judge in (config.analyses.accuracy.judges or config.run.judges):
+        return list(group_files(config))
+    compared = "agreement" in config.run.analyses
+    return [group_file(group.group_id) for group in shown_groups(config).values()] if compared else []
 
 
 def first_group(config: Config) -> str:
@@ -159,22 +173,54 @@ def gpus(config: Config, model: str) -> int:
     return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def labels_file(config: Config, judge: str, model: str, benchmark: str) -> str | None:
-    """The file of labels made elsewhere; None where the judge is run."""
-    settings = config.judges[judge]
-    return str(Path(settings.path) / model / f"{benchmark}.parquet") if settings.kind == "file" else None
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
-    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it."""
+    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+
+    Of one made of others, under `members`, also what theirs depend on.
+    """
     settings = config.judges[judge]
     job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
-    if settings.kind != "llm":
-        return job | settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
-    prompt = config.judge_prompts[settings.prompt]
+    if settings.kind == "llm":
+        return job | {"kind": "llm", **_llm_settings(config, settings)}
+    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    return job | {"members": parts} if parts else job
+
+
+def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
+    """What is asked of an LLM as judge, under `llm`; and where its jobs serve it, under `server`, the model."""
+    prompt = config.judge_prompts[judge.prompt]
     # Below a key of its own: the file of labels has the name of the model that answered as `model`.
-    asked = settings.model_dump(include=settings.ASKED)
-    return job | {"kind": "llm", "llm": asked | {"prompt_version": prompt.version, "messages": prompt.chat}}
+    said = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+    if judge.served is None:
+        return {"llm": said}
+    server = _server(config, judge.served)
+    # A reply that is kept is of use as long as the server is the same.
+    version = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
+    said |= {"model": f"hosted_vllm/{judge.served}", "revision": version}
+    return {"llm": said, "server": server}
+
+
+def _server(config: Config, model: str) -> dict[str, Any]:
+    """What `engines.server.running_server` needs of a model that serves as a judge."""
+    settings = generation_settings(config, model, "")
+    keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
+    variables = settings["chat_template_kwargs"]
+    return {key: settings[key] for key in keys} | {
+        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {})
+    }
+
+
+def served_judges(config: Config) -> list[str]:
+    """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    judges = {name: config.judges[name] for name in config.run.judges}
+    return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
 
 
 def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
@@ -193,7 +239,7 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
         if model.kind == "api"
     }
     judges = {
-        f"judges.{name}": judge.model_dump(exclude={"kind", *judge.ASKED})
+        f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
         | {"ledger": ledger(config, f"judges.{name}")}
         for name, judge in config.judges.items()
         if judge.kind == "llm"
@@ -201,9 +247,17 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     return models | judges
 
 
-def paid_judges(config: Config) -> list[str]:
-    """The judges that are run and are servers: what they cost is told."""
-    return [name for name in config.run.judges if config.judges[name].kind == "llm"]
+def paid_judges(config: Config) -> dict[str, list[str]]:
+    """The judges behind servers that the study asks: what they cost is told.
+
+    For each, the judges that are run and ask it: itself, and those that it is a part of.
+    """
+    asking: dict[str, list[str]] = {}
+    for run in config.run.judges:
+        for name in asked(run, config.judges):
+            if config.judges[name].kind == "llm":
+                asking.setdefault(name, []).append(run)
+    return asking
 
 
 def ledger(config: Config, server: str) -> str:

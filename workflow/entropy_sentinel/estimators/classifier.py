@@ -1,21 +1,69 @@
-"""What the families of classifiers share: grid search, balancing, isotonic calibration (paper, appendix C)."""
+"""What the families of classifiers share: grid search and isotonic calibration over folds (paper, appendix C).
 
-import json
-import warnings
+The estimates are those of scikit-learn's GridSearchCV, then CalibratedClassifierCV, over the same folds. Both fit the
+same models, one per fold: here they are fitted once, for an estimator and its calibrated sibling.
+"""
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
-from sklearn.base import BaseEstimator
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.isotonic import IsotonicRegression
 
 from entropy_sentinel.estimators.catalogue import parse
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator
+from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.training import Scaling, TrainingRows
 from entropy_sentinel.features.catalogue import FEATURE_SETS
+from entropy_sentinel.statistics.auroc import roc_area
+
+
+class Classifier(Protocol):
+    """A fitted classifier, scikit-learn's or one of ours."""
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """P(incorrect) and P(correct), (n_rows, 2)."""
+
+
+class Fitted(Protocol):
+    """Classifiers of one kind, fitted on the same rows with every setting of a grid."""
+
+    def probabilities(self, x: np.ndarray) -> np.ndarray:
+        """P(correct) by setting, (n_settings, n_rows)."""
+
+    def classifier(self, place: int) -> Classifier:
+        """The classifier of one setting."""
+
+
+# x (n_rows, n_features), y (n_rows,), balanced, grid
+FitGrid = Callable[[np.ndarray, np.ndarray, bool, Sequence[dict[str, Any]]], Fitted]
+
+
+@dataclass(frozen=True)
+class Separate:
+    """One classifier per setting, with nothing in common."""
+
+    classifiers: Sequence[Classifier]
+
+    def probabilities(self, x: np.ndarray) -> np.ndarray:
+        return np.stack([one.predict_proba(x)[:, 1] for one in self.classifiers])
+
+    def classifier(self, place: int) -> Classifier:
+        return self.classifiers[place]
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The mean over folds of a classifier and the isotonic regression that its left-out rows give."""
+
+    classifiers: tuple[Classifier, ...]
+    regressions: tuple[IsotonicRegression, ...]
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        pairs = zip(self.classifiers, self.regressions, strict=True)
+        p = np.mean([regression.predict(confidence(one, x)) for one, regression in pairs], axis=0)
+        return np.column_stack([1 - p, p])
 
 
 @dataclass(frozen=True)
@@ -23,7 +71,7 @@ class ProbabilityEstimator(Estimator):
     """A classifier's mean P(correct)."""
 
     scaling: Scaling
-    classifier: BaseEstimator
+    classifier: Classifier
     hyperparameters: dict[str, Any] | None = None
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
@@ -37,47 +85,49 @@ class ProbabilityEstimator(Estimator):
         return self.hyperparameters
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How one classifier is made, and how its setting is chosen among those of `grid`.
-
-    `make(balanced, **setting)` gives an unfitted classifier, `choose(x, y, balanced)` the best setting by the mean
-    ROC-AUC over the folds.
-    """
-
-    make: Callable[..., BaseEstimator]
-    grid: Sequence[dict[str, Any]]
-    choose: Callable[[np.ndarray, np.ndarray, bool], dict[str, Any]]
-
-
-def fit_configuration(name: str, rows: TrainingRows, recipe: Recipe) -> ProbabilityEstimator:
+def fit_configuration(
+    name: str, rows: TrainingRows, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
+) -> ProbabilityEstimator:
     """Fit one of the 48 configurations; raises CannotFit for too few rows of a class."""
     configuration = parse(name)
     rows.require_both_classes()
-    if configuration.isotonic or recipe.grid != [{}]:
-        _require_folds(rows)
-    features = FEATURE_SETS[configuration.features]
+    features, chosen = FEATURE_SETS[configuration.features], grid[0]
     x = rows.scaled(features)
-    # The calibrated estimator shares the search. The grid is part of its name: another grid is another search.
-    search = f"{replace(configuration, isotonic=False).name} {json.dumps(list(recipe.grid))}"
-    with expected_warnings():
-        chosen = rows.search(search, lambda: recipe.choose(x, rows.y, configuration.balanced))
-        classifier = recipe.make(configuration.balanced, **chosen)
-        if configuration.isotonic:
-            classifier = CalibratedClassifierCV(classifier, method="isotonic", cv=rows.folds, ensemble=True)
-        classifier.fit(x, rows.y)
+    if configuration.isotonic or len(grid) > 1:
+        rows.require_folds()
+        search = replace(configuration, isotonic=False).name
+        chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
+    if configuration.isotonic:
+        classifier = _calibrated(of_folds, x, rows)
+    else:
+        classifier = fit_grid(x, rows.y, configuration.balanced, [chosen]).classifier(0)
     return ProbabilityEstimator(name, rows.scaling(features), classifier, chosen)
 
 
-def _require_folds(rows: TrainingRows) -> None:
-    n_folds, rarest = rows.folds.n_splits, int(min(rows.y.sum(), (~rows.y).sum()))
-    if rarest < n_folds:
-        raise CannotFit(f"{rarest} training rows of the rarer class, {n_folds} folds need {n_folds}")
+def _search(
+    x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
+) -> tuple[dict[str, Any], list[Classifier]]:
+    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifier of every fold."""
+    of_folds, areas = [], []
+    for train, test in rows.splits:
+        fitted = fit_grid(x[train], rows.y[train], balanced, grid)
+        of_folds.append(fitted)
+        if len(grid) > 1:
+            areas.append([roc_area(rows.y[test], p) for p in fitted.probabilities(x[test])])
+    best = int(np.mean(areas, axis=0).argmax()) if areas else 0
+    return grid[best], [fitted.classifier(best) for fitted in of_folds]
 
 
-class expected_warnings(warnings.catch_warnings):
-    """An MLP that reaches its 200 epochs before it stops early is as the paper's protocol has it."""
+def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
+    regressions = [
+        IsotonicRegression(out_of_bounds="clip").fit(confidence(one, x[test]), rows.y[test])
+        for one, (_, test) in zip(of_folds, rows.splits, strict=True)
+    ]
+    return Calibrated(tuple(of_folds), tuple(regressions))
 
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.simplefilter("ignore", ConvergenceWarning)
+
+def confidence(classifier: Classifier, x: np.ndarray) -> np.ndarray:
+    """What is calibrated, (n_rows,): the decision function where there is one, else P(correct), as in scikit-learn."""
+    if hasattr(classifier, "decision_function"):
+        return classifier.decision_function(x)
+    return classifier.predict_proba(x)[:, 1]

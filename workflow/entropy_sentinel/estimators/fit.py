@@ -1,10 +1,11 @@
 """The two verbs of estimation: fit estimators on labelled rows, and score slices of any rows with them."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import numpy as np
 import polars as pl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.training import TrainingRows
@@ -12,7 +13,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 
 def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
     """Estimators by name, in the order of `names`; those that cannot be fitted say why."""
-    with threadpool_limits(1):  # the matrices are small: more threads only wait for each other
+    with _pools().limit(limits=1):  # the matrices are small: more threads only wait for each other
         return {name: rows.fit(name) for name in names}
 
 
@@ -25,6 +26,12 @@ def score(
     """
     if isinstance(estimator, Unfitted) or not len(features):
         return dict.fromkeys(slices)
-    with threadpool_limits(1):
+    with _pools().limit(limits=1):
         values = estimator.values(features)
     return {name: estimator.accuracy_of(values[rows]) if rows.any() else None for name, rows in slices.items()}
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The thread pools of numpy and scikit-learn, looked up once: that takes milliseconds."""
+    return ThreadpoolController()

@@ -1,14 +1,78 @@
 """Family `forest`: a random forest on a feature set, with a grid over depth and split size."""
 
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any
 
-from sklearn.ensemble import RandomForestClassifier
+import numpy as np
 
-from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Recipe, fit_configuration
-from entropy_sentinel.estimators.forest_search import search_forest
+from entropy_sentinel.estimators.classifier import ProbabilityEstimator, fit_configuration
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.trees import NODE, grow, mean_values, stopped_values
+
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A random forest, of trees one after another.
+
+    nodes: (n_nodes,) of dtype NODE, values: (n_nodes,) P(correct) in each, roots: (n_trees,), depth: no leaf is deeper.
+    """
+
+    nodes: np.ndarray
+    values: np.ndarray
+    roots: np.ndarray
+    depth: int
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """P(incorrect) and P(correct), (n_rows, 2); ValueError for nodes that lead elsewhere, as of a forged file."""
+        p = self.mean(self.values[:, None], x)[:, 0]
+        return np.column_stack([1 - p, p])
+
+    def mean(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The mean over trees of values (n_nodes, n_values) at the leaf of each row, (n_rows, n_values)."""
+        n_nodes, last = len(self.nodes), max(self.roots.max(), self.nodes["left"].max())
+        if last >= n_nodes or len(values) != n_nodes or self.nodes["feature"].max() >= x.shape[1]:
+            raise ValueError("forest: a node leads to one that is not there, or asks for a feature that is not there")
+        return mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The forests of a grid: parts of the widest one, whose trees are cut off where a narrower one would stop.
+
+    A tree stops at a node that is too deep or holds too few rows; above such nodes its splits do not depend on the two
+    limits. So the forests differ from those that would be grown per setting in their random numbers alone.
+    """
+
+    widest: Forest
+    levels: np.ndarray
+    sizes: np.ndarray
+    grid: Sequence[Setting]
+
+    def probabilities(self, x: np.ndarray) -> np.ndarray:
+        """P(correct) by setting, (n_settings, n_rows)."""
+        limits = (np.array([setting[name] for setting in self.grid]) for name in ("max_depth", "min_samples_split"))
+        values = stopped_values(self.widest.nodes, self.widest.values, self.levels, self.sizes, *limits)
+        return self.widest.mean(values, x).T
+
+    def classifier(self, place: int) -> Forest:
+        """The forest of one setting."""
+        max_depth, min_split = self.grid[place]["max_depth"], self.grid[place]["min_samples_split"]
+        nodes, numbers = self.widest.nodes.copy(), np.arange(len(self.levels), dtype=np.uint32)
+        stops = (self.levels >= max_depth) | (self.sizes < min_split) | (nodes["left"] == numbers)
+        nodes["left"][stops], nodes["threshold"][stops], nodes["feature"][stops] = numbers[stops], np.inf, 0
+        kept, parents = np.zeros(len(nodes), dtype=bool), self.widest.roots
+        while len(parents):
+            kept[parents] = True
+            lefts = nodes["left"][parents[~stops[parents]]]
+            parents = np.concatenate([lefts, lefts + 1])
+        new = np.cumsum(kept, dtype=np.uint32) - 1
+        nodes["left"] = new[nodes["left"]]
+        return Forest(nodes[kept], self.widest.values[kept], new[self.widest.roots], int(self.levels[kept].max()))
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
@@ -16,14 +80,37 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     settings = rows.settings
     limits = product(settings["max_depth"], settings["min_samples_split"], [settings["trees"]])
     grid = [{"max_depth": depth, "min_samples_split": split, "n_estimators": trees} for depth, split, trees in limits]
-    forest = partial(make, seed=settings["seed"])
-
-    def choose(x, y, balanced: bool) -> dict[str, Any]:
-        return search_forest(partial(forest, balanced), x, y, rows.folds, grid)
-
-    return fit_configuration(name, rows, Recipe(forest, grid, choose))
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=settings["seed"]))
 
 
-def make(balanced: bool, *, seed: int, **setting: Any) -> RandomForestClassifier:
-    """An unfitted forest; balanced by class weights within the sample of each tree."""
-    return RandomForestClassifier(class_weight="balanced_subsample" if balanced else None, random_state=seed, **setting)
+def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> Nested:
+    """Grow the widest forest of a grid, whose settings all have the same number of trees.
+
+    x: (n_rows, n_features), y: (n_rows,) bool; balanced by class weights within the sample of each tree.
+    """
+    max_depth = max(setting["max_depth"] for setting in grid)
+    min_split = min(setting["min_samples_split"] for setting in grid)
+    columns = _float32(x.T)
+    counts, seeds = _draws(len(y), grid[0]["n_estimators"], seed)
+    most = len(seeds) * min(2 * len(y), 2 ** (max_depth + 1))
+    nodes, values, roots = np.empty(most, NODE), np.empty(most), np.empty(len(seeds), np.uint32)
+    levels, sizes = np.empty((2, most), np.int32)
+    order, n_tried = np.argsort(columns, axis=1).astype(np.int32), int(np.sqrt(len(columns)))
+    limits = (max_depth, min_split, n_tried)
+    n_nodes = grow(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
+    nodes, values, levels, sizes = (of_node[:n_nodes].copy() for of_node in (nodes, values, levels, sizes))
+    return Nested(Forest(nodes, values, roots, int(levels.max())), levels, sizes, grid)
+
+
+def _float32(x: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(x, dtype=np.float32)
+
+
+@lru_cache(maxsize=4)
+def _draws(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each tree draws each row, (n_trees, n_rows), and the seeds of its later draws, as in scikit-learn."""
+    forest = np.random.RandomState(seed)
+    trees = [forest.randint(2**31 - 1) for _ in range(n_trees)]
+    rows = (np.random.RandomState(tree).randint(0, n_rows, n_rows) for tree in trees)
+    counts = np.array([np.bincount(drawn, minlength=n_rows) for drawn in rows], dtype=np.int32)
+    return counts, np.array([np.random.RandomState(tree).randint(2**31 - 1) for tree in trees])

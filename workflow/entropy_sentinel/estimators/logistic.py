@@ -1,16 +1,21 @@
 """Family `logistic`: logistic regression on a feature set. It has no grid."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Recipe, fit_configuration
+from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.training import TrainingRows
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family."""
-    return fit_configuration(name, rows, Recipe(make, [{}], lambda *_: {}))
+    return fit_configuration(name, rows, [{}], fit_grid)
 
 
-def make(balanced: bool) -> LogisticRegression:
-    """An unfitted logistic regression; balanced by class weights."""
-    return LogisticRegression(class_weight="balanced" if balanced else None, max_iter=1000)
+def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> Separate:
+    """Fit a logistic regression per setting, of which there is one; balanced by class weights."""
+    weights = "balanced" if balanced else None
+    return Separate([LogisticRegression(class_weight=weights, max_iter=1000, **setting).fit(x, y) for setting in grid])

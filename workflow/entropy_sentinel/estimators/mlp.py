@@ -1,35 +1,52 @@
-"""Family `mlp`: a multi-layer perceptron on a feature set, with early stopping and a grid over its hidden layers."""
+"""Family `mlp`: a multi-layer perceptron on a feature set, with early stopping and a grid over its hidden layers.
 
+Training is that of scikit-learn's MLPClassifier, and so are the draws: the same seed gives the same network.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import GridSearchCV
-from sklearn.neural_network import MLPClassifier
+import numpy as np
+from imblearn.over_sampling import RandomOverSampler
+from scipy.special import expit
+from sklearn.model_selection import StratifiedShuffleSplit
 
-from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Recipe, fit_configuration
+from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.estimator import CannotFit
+from entropy_sentinel.estimators.networks import logits, train_epoch
 from entropy_sentinel.estimators.training import TrainingRows
 
-# scikit-learn's MLPClassifier keeps this share of its training rows for early stopping, at least one row a class.
+# This share of the training rows is kept for early stopping, at least one row a class.
 _EARLY_STOPPING_SHARE = 0.1
+# Training ends after so many epochs, or so many in a row that do not raise the accuracy on these rows by so much.
+_EPOCHS, _PATIENCE, _TOLERANCE = 200, 10, 1e-4
+
+
+@dataclass(frozen=True)
+class Network:
+    """A trained network: units of the layers, input and output included, and parameters as in `networks`."""
+
+    units: np.ndarray
+    parameters: np.ndarray
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        """P(incorrect) and P(correct), (n_rows, 2); ValueError where units and parameters are not of one network."""
+        n_parameters = ((self.units[:-1] + 1) * self.units[1:]).sum()
+        if self.units.min() < 1 or self.units[0] != x.shape[1] or len(self.parameters) != n_parameters:
+            raise ValueError("network: its parameters or the features are not as many as its layers ask for")
+        p = expit(logits(np.ascontiguousarray(x.T), self.units, self.parameters))
+        return np.column_stack([1 - p, p])
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family; raises CannotFit also where early stopping has too few rows."""
     rows.require_both_classes()
+    rows.require_folds()
+    _require_early_stopping(rows)
     grid = [{"hidden_layer_sizes": layers} for layers in rows.settings["hidden_layers"]]
-    network = partial(make, seed=rows.settings["seed"])
-
-    def choose(x, y, balanced: bool) -> dict[str, Any]:
-        _require_early_stopping(rows)
-        mlp = network(balanced, **grid[0])
-        prefix = "mlpclassifier__" if hasattr(mlp, "steps") else ""
-        layers = {f"{prefix}hidden_layer_sizes": [setting["hidden_layer_sizes"] for setting in grid]}
-        search = GridSearchCV(mlp, layers, scoring="roc_auc", cv=rows.folds, refit=False)
-        return grid[search.fit(x, y).best_index_]
-
-    return fit_configuration(name, rows, Recipe(network, grid, choose))
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings["seed"]))
 
 
 def _require_early_stopping(rows: TrainingRows) -> None:
@@ -40,13 +57,41 @@ def _require_early_stopping(rows: TrainingRows) -> None:
         raise CannotFit(f"{n_rows} training rows are too few for the MLP's early stopping")
 
 
-def make(balanced: bool, *, seed: int, **setting: Any) -> BaseEstimator:
-    """An unfitted network; balanced by over-sampling the rarer class."""
-    mlp = MLPClassifier(alpha=0.001, early_stopping=True, random_state=seed, **setting)
-    if not balanced:
-        return mlp
-    from imblearn.over_sampling import RandomOverSampler
-    from imblearn.pipeline import make_pipeline
+def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:
+    """Train a network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
+    if balanced:
+        x, y = RandomOverSampler(random_state=seed).fit_resample(x, y)
+    return Separate([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
 
-    # Inside the pipeline, and so inside each fold: no copy of a row is on both sides of a split.
-    return make_pipeline(RandomOverSampler(random_state=seed), mlp)
+
+def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
+    """Train one network until the accuracy on the rows kept for early stopping rises no more; the best one."""
+    rng, units = np.random.RandomState(seed), np.array([x.shape[1], *hidden_layers, 1])
+    parameters = _initial(units, rng)
+    split = StratifiedShuffleSplit(1, test_size=_EARLY_STOPPING_SHARE, random_state=rng)
+    training, stopping = next(split.split(np.empty(len(y)), y))
+    columns, others = np.ascontiguousarray(x[training].T), np.ascontiguousarray(x[stopping].T)
+    labels, other_labels = y[training].astype(float), y[stopping]
+    order, moments, step = np.arange(len(training)), np.zeros((2, len(parameters))), 0
+    best, best_accuracy, n_stale = parameters.copy(), -np.inf, 0
+    for _ in range(_EPOCHS):
+        shuffled = np.arange(len(order))
+        rng.shuffle(shuffled)
+        order = order[shuffled]
+        step = train_epoch(columns, labels, order, units, parameters, moments, step)
+        accuracy = ((logits(others, units, parameters) > 0) == other_labels).mean()
+        n_stale = n_stale + 1 if accuracy < best_accuracy + _TOLERANCE else 0
+        if accuracy > best_accuracy:
+            best, best_accuracy = parameters.copy(), accuracy
+        if n_stale > _PATIENCE:
+            break
+    return Network(units, best)
+
+
+def _initial(units: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Parameters at random, within the bounds of Glorot and Bengio (2010)."""
+    parts = []
+    for n_in, n_out in zip(units[:-1], units[1:], strict=True):
+        bound = np.sqrt(6 / (n_in + n_out))
+        parts += [rng.uniform(-bound, bound, n_in * n_out), rng.uniform(-bound, bound, n_out)]
+    return np.concatenate(parts)

@@ -2,7 +2,7 @@
 
 Three lines of text, which `head -3` shows, and then skops' form of the estimator:
 
-    entropy-sentinel estimator 1
+    entropy-sentinel estimator 2
     <SHA-256 of all that follows, hex>
     <JSON: name, signal, provenance, feature statistics, package versions>
 """
@@ -24,18 +24,9 @@ from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import SIGNAL
 
-MAGIC = b"entropy-sentinel estimator 1"
-# Trees, calibrators and networks are read back by these packages in the version that wrote them, and in no other.
-PACKAGES = ("scikit-learn", "imbalanced-learn")
-# What skops does not know, and what is no more than data and arithmetic.
-_TRUSTED = {
-    "imblearn.over_sampling._random_over_sampler.RandomOverSampler",
-    "imblearn.pipeline.Pipeline",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.tree._tree.Tree",
-}
+MAGIC = b"entropy-sentinel estimator 2"
+# Calibrators and regressions are read back by this package in the version that wrote them, and in no other.
+PACKAGES = ("scikit-learn",)
 _OWN = "entropy_sentinel.estimators."
 
 
@@ -126,4 +117,4 @@ def _remedy(key: str, fitted: Any, found: Any) -> str:
 
 
 def _is_trusted(name: str) -> bool:
-    return name in _TRUSTED or name.startswith(_OWN)
+    return name.startswith(_OWN)

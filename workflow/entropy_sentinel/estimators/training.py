@@ -1,6 +1,6 @@
 """The rows of a training group, and what all estimators fitted on them share."""
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -35,21 +35,14 @@ class TrainingRows:
     z-scores are by the rows of the whole group, once, inside cross-validation too (paper, appendix C.3).
     """
 
-    def __init__(
-        self,
-        features: pl.DataFrame,
-        labels: np.ndarray,
-        settings: Mapping[str, Any],
-        choices: MutableMapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, features: pl.DataFrame, labels: np.ndarray, settings: Mapping[str, Any]) -> None:
         """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
 
-        `settings` is `config.study.estimation_settings`. `choices` has what earlier searches on the same rows chose,
-        and gets what this one does.
+        `settings` is `config.study.estimation_settings`.
         """
         self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
-        self.choices = {} if choices is None else choices
         self.folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=settings["seed"])
+        self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
     def __len__(self) -> int:
@@ -81,11 +74,16 @@ class TrainingRows:
     def _places(self, features: tuple[str, ...]) -> list[int]:
         return [FEATURES.index(feature) for feature in features]
 
-    def search(self, name: str, choose: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What the search of this name has chosen; it runs once for all estimators that share it."""
-        if name not in self.choices:
-            self.choices[name] = choose()
-        return self.choices[name]
+    @cached_property
+    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The rows to train on and those left out, of every fold."""
+        return list(self.folds.split(np.empty(len(self)), self.y))
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What several estimators share under this name, made by the first."""
+        if name not in self._shared:
+            self._shared[name] = make()
+        return self._shared[name]
 
     def require_rows(self) -> None:
         """Raise CannotFit where there is no row."""
@@ -97,6 +95,12 @@ class TrainingRows:
         self.require_rows()
         if self.y.all() or not self.y.any():
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
+
+    def require_folds(self) -> None:
+        """Raise CannotFit where a fold would lack rows of a class."""
+        n_folds, rarest = self.folds.n_splits, int(min(self.y.sum(), (~self.y).sum()))
+        if rarest < n_folds:
+            raise CannotFit(f"{rarest} training rows of the rarer class, {n_folds} folds need {n_folds}")
 
     def fit(self, name: str) -> Estimator | Unfitted:
         """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""

@@ -25,6 +25,8 @@ class Column:
     meaning: str
     unit: str = ""
     nullable: bool = False
+    # Files written before the column was there are as good as new ones: it is null in them.
+    added: bool = False
     # Whether arrays in it may have another width than that of `dtype`; the file's provenance says which.
     free_width: bool = False
 
@@ -53,7 +55,9 @@ class Contract:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
-        """Build a frame of this contract from a dict of columns or a list of rows."""
+        """Build a frame of this contract from a dict of columns or a list of rows; added columns may be left out."""
+        if isinstance(rows, Mapping):
+            rows = {column.name: None for column in self.columns if column.added} | dict(rows)
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)
 
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
@@ -99,10 +103,12 @@ class Contract:
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+            found, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
-        self._check_schema(schema, f"{path}: ")
+        absent = [column for column in self.columns if column.added and column.name not in found]
+        lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
+        self._check_schema(lazy.collect_schema(), f"{path}: ")
         return lazy
 
     def _check_key(self, frame: pl.DataFrame, prefix: str) -> None:

@@ -8,6 +8,9 @@ from entropy_sentinel.frames.contract import Column, Contract
 # Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
 LABEL_VERSION = 1
 
+# The reason of a response to an item without a reference: no judge is shown it.
+NO_REFERENCE = "no reference"
+
 LABELS = Contract(
     stage="labels",
     key=("item_id", "sample"),
@@ -22,5 +25,12 @@ LABELS = Contract(
         ),
         Column("reason", pl.String, "why the label is null; null where there is a label", nullable=True),
         Column("answer", pl.String, "the final answer that the judge compared", nullable=True),
+        Column(
+            "decided_by",
+            pl.String,
+            "of a judge made of others: those whose label this is; null for other judges and where there is no label",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

@@ -16,21 +16,23 @@ LARGEST_BYTES = 100_000_000
 
 def with_content(
     settings: dict[str, Any],
-    file: str | None,
+    files: Sequence[str],
     recorded_params: Sequence[str] | None,
     recorded_checksums: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """`settings` of the job that reads `file`, with the file's SHA-256 as `content`.
+    """`settings` of the job that reads `files`, with their SHA-256, one after the other, as `content`.
 
     Without it where there is no file or a large one, and where Snakemake has recorded that the job's output was made
     with just these settings from this content: results that are older than the setting `content` stay as they are.
     """
-    if file is None or not Path(file).is_file() or (found := Path(file).stat()).st_size > LARGEST_BYTES:
+    found = {file: Path(file).stat() for file in files if Path(file).is_file()}
+    if not files or len(found) < len(files) or any(one.st_size > LARGEST_BYTES for one in found.values()):
         return settings
-    content = _checksum(file, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    if repr(settings) in (recorded_params or []) and (recorded_checksums or {}).get(file) == content:
+    content = {file: _checksum(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in found.items()}
+    known = {file: (recorded_checksums or {}).get(file) for file in files}
+    if repr(settings) in (recorded_params or []) and known == content:
         return settings
-    return settings | {"content": content}
+    return settings | {"content": " ".join(content.values())}
 
 
 @cache

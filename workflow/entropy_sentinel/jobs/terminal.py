@@ -29,7 +29,7 @@ _SIGNALS = {
     "SIGSEGV": "a C library crashed (SIGSEGV)",
 }
 # Rules whose jobs take long enough to say that one has begun.
-_LONG = {"generation"}
+_LONG = {"generation", "label_served"}
 
 
 def show_jobs(workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None]) -> "JobLines":

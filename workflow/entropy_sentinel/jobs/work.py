@@ -16,22 +16,25 @@ class Work:
     def __init__(self, config: Config, groups: Mapping[str, Sequence[str]]) -> None:
         """`groups` is `config.study.training_groups`: the estimators of every training group."""
         self._items, self._samples = Layout(config.study).items, config.generation.samples
-        self._benchmarks, self._groups = len(config.run.benchmarks), groups
+        self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
         """Items, responses or estimates of one job; None where they are not counted, or cannot be."""
         if rule == "estimate":
-            return len(self._groups[wildcards["group"]]) * self._benchmarks, "estimates"
+            return len(self._groups[wildcards["group"]]) * len(self._benchmarks), "estimates"
         if rule == "benchmark":
-            return self._of_items(wildcards["benchmark"], 1, "items")
+            return self._of_items([wildcards["benchmark"]], 1, "items")
         if rule in _RESPONSES:
-            return self._of_items(wildcards["benchmark"], self._samples, "responses")
+            return self._of_items([wildcards["benchmark"]], self._samples, "responses")
+        if rule == "label_served":
+            return self._of_items(self._benchmarks, self._samples, "responses")
         return None
 
-    def _of_items(self, benchmark: str, times: int, unit: str) -> Amount | None:
+    def _of_items(self, benchmarks: Sequence[str], times: int, unit: str) -> Amount | None:
         from entropy_sentinel.frames.contract import count_rows  # brings polars, which planning does not need
 
         try:
-            return count_rows(self._items.format(benchmark=benchmark)) * times, unit
+            items = sum(count_rows(self._items.format(benchmark=benchmark)) for benchmark in benchmarks)
         except DamagedFileError:
             return None
+        return items * times, unit

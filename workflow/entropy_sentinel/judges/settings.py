@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
 
 class MathVerify(Settings):
@@ -47,6 +48,10 @@ class LabelsFile(Settings):
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
     path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
 
+    def file(self, model: str, benchmark: str) -> str:
+        """Where the labels of a model's responses to a benchmark are."""
+        return str(Path(self.path) / model / f"{benchmark}.parquet")
+
 
 class Llm(Server):
     """A chat model that is shown question, response and reference, called through LiteLLM."""
@@ -59,6 +64,9 @@ class Llm(Server):
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
     model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
+    served: Name | None = Field(
+        None, description="llm: name of a model of `models` with weights, which its jobs serve; in place of `model`"
+    )
     revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
     prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
     shown: Literal["response", "answer"] = Field(
@@ -85,6 +93,30 @@ class Llm(Server):
             )
         return self
 
+    @model_validator(mode="after")
+    def _one_server(self) -> "Llm":
+        given = self.model_fields_set & {"model", "base_url", "revision"}
+        if self.served and given:
+            raise ValueError(f"'served' starts a server of its own: it does not go together with '{min(given)}'")
+        return self
+
+
+Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
+
+
+class FirstOf(Settings):
+    """Each judge is asked only about what those before it left null."""
+
+    kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
+    judges: Members = Field(description="first_of: names of other judges, in the order in which they are asked")
+
+
+class Majority(Settings):
+    """The verdict that more than half of the judges give."""
+
+    kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
+    judges: Members = Field(description="majority: names of other judges")
+
 
 KINDS: dict[str, type[Settings]] = {
     "math-verify": MathVerify,
@@ -92,6 +124,8 @@ KINDS: dict[str, type[Settings]] = {
     "exact": Exact,
     "choice": Choice,
     "file": LabelsFile,
+    "first_of": FirstOf,
+    "majority": Majority,
 }
 
 
@@ -121,3 +155,25 @@ AnyJudge = Annotated[
     ),
     BeforeValidator(_given),
 ]
+
+
+def members(judge: Settings) -> list[str]:
+    """The names of the judges that a judge is made of; none for one that is asked itself."""
+    return list(getattr(judge, "judges", []))
+
+
+def asked(name: str, judges: Mapping[str, Settings]) -> list[str]:
+    """The judges that are asked where the judge `name` is run: itself, or those that it is made of, at any depth.
+
+    Raises ValueError for a name that is not among `judges`, and for a judge that is part of itself.
+    """
+    return list(dict.fromkeys(_asked([name], judges)))
+
+
+def _asked(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+    *above, name = way
+    if name in above:
+        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
+    check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
+    parts = members(judges[name])
+    return [one for part in parts for one in _asked([*way, part], judges)] or [name]

@@ -15,7 +15,6 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.stages.choices import Choices
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
@@ -28,7 +27,7 @@ def write_estimates(observations: str, group: str, settings: Mapping[str, Any], 
     not those of the model's distribution before temperature.
     """
     rows, signal = read_raw(observations)
-    frame = estimate(rows, group, settings, f"{output}.searches.json")
+    frame = estimate(rows, group, settings)
     ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "signal": signal})
 
 
@@ -43,15 +42,12 @@ def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     return rows, signal
 
 
-def estimate(
-    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], searches: str | None = None
-) -> pl.DataFrame:
+def estimate(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Fit on the group's `train` rows and score every domain of one model; a frame of contract ESTIMATES.
 
-    The file `searches` keeps what the grid searches choose, for a killed job and for domains that are added later.
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
-    training = training_rows(observations, group, settings, searches)
+    training = training_rows(observations, group, settings)
     trains = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~trains | (pl.col("split") == "test"))
     domains = _domains(rows, trains)
@@ -69,17 +65,12 @@ def estimate(
     return frame.select(ESTIMATES.schema.names())
 
 
-def training_rows(
-    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], searches: str | None = None
-) -> TrainingRows:
+def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> TrainingRows:
     """The rows of a group that estimators are fitted on: those of its `train` split with a label and features."""
     rows = observations.filter(
         _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
     )
-    features, labels = rows.select(FEATURES), rows["label"].to_numpy()
-    return TrainingRows(
-        features, labels, settings, Choices(searches, features.to_numpy(), labels, settings) if searches else None
-    )
+    return TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), settings)
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

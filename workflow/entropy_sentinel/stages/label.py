@@ -1,45 +1,110 @@
 """Stage `labels`: a judge says of every response whether it is correct."""
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.chat.servers import announce_address
+from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS
-from entropy_sentinel.sources.made_elsewhere import import_labels
+from entropy_sentinel.sources.made_elsewhere import KEY, import_labels
+
+log = logging.getLogger(__name__)
 
 
 def write_labels(
-    benchmark: str, generations: str, settings: Mapping[str, Any], output: str, source: str | None = None
+    benchmark: str, generations: str, settings: Mapping[str, Any], output: str, sources: Sequence[str] = ()
 ) -> None:
     """Label the responses in the file `generations` by the judge of `config.study.judge_settings`.
 
-    `source` is the file that holds the labels of a judge of kind `file`, which are checked and taken over, whether
+    `sources` are the files that hold the labels of judges of kind `file`, which are checked and taken over, whether
     there is a reference or not. No other judge is asked where there is none: the label is null.
     """
     origin = read_provenance(generations)
     whose = {name: origin[name] for name in ("model", "benchmark") if name in origin}
-    if settings["kind"] == "file":
-        responses = GENERATIONS.read(generations, ["item_id", "sample"])
-        frame, unused = import_labels(responses, source)
-        LABELS.write(frame, output, {**settings, **whose, "source": source, "unused_rows": unused})
-        return
-    items = BENCHMARKS.read(benchmark)
-    responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
-    referenced = responses.join(items.drop_nulls("reference"), on="item_id", how="semi")
-    judge = None if referenced.is_empty() else make_judge(settings)
-    frame, exchanges = label(items, responses, judge, whose)
-    write_exchanges(exchanges, output)
-    LABELS.write(frame, output, {**settings, **whose, "judge_version": judge and judge.version})
+    ask = _Asking(benchmark, generations, sources, whose)
+    frame, facts = ask(settings, ask.responses)
+    write_exchanges(ask.exchanges, output)
+    LABELS.write(frame, output, {**settings, **whose, **facts})
+
+
+class _Asking:
+    """Asks judges of any kind about responses of one file, to the items of another; `whose` are model and benchmark.
+
+    `exchanges` are those with judges that gave no label, so far.
+    """
+
+    def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
+        self.benchmark, self.sources, self.whose = benchmark, sources, whose
+        self.exchanges: list[dict[str, Any]] = []
+        self.responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
+
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        return BENCHMARKS.read(self.benchmark)
+
+    def __call__(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """A frame of contract LABELS on these responses, and facts about it for the provenance."""
+        if settings["kind"] in COMBINATIONS:
+            return self._combined(settings, responses)
+        if settings["kind"] == "file":
+            return self._imported(settings, responses)
+        referenced = responses.join(self.items.drop_nulls("reference"), on="item_id", how="semi")
+        judge = None if referenced.is_empty() else make_judge(settings)
+        frame, exchanges = label(self.items, responses, judge, self.whose)
+        self.exchanges += exchanges
+        return frame, {"judge_version": judge and judge.version}
+
+    def _imported(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        # A file lies in the judge's folder, below the model's: see judges/settings.py.
+        source = next(one for one in self.sources if Path(one).parents[1] == Path(settings["path"]))
+        # All responses, for the file is checked against all, whichever of them are asked about.
+        frame, unused = import_labels(self.responses, source)
+        frame = responses.select(KEY).join(frame, on=KEY, how="left", maintain_order="left")
+        return frame.select(LABELS.schema.names()), {"source": source, "unused_rows": unused}
+
+    def _combined(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        facts: dict[str, Any] = {}
+
+        def member(name: str, about: pl.DataFrame) -> pl.DataFrame:
+            frame, facts[name] = self(settings["members"][name], about)
+            return frame
+
+        members = {name: partial(member, name) for name in settings["judges"]}
+        frame, counts = COMBINATIONS[settings["kind"]](members, responses)
+        for name, count in counts.items():
+            log.info("%s labelled %d of %d responses that it was asked about", name, count["labelled"], count["asked"])
+        return frame, {"counts": {name: count | facts.get(name, {}) for name, count in counts.items()}}
+
+
+def write_served_labels(
+    benchmarks: Sequence[str],
+    generations: Sequence[str],
+    settings: Mapping[str, Any],
+    threads: int,
+    outputs: Sequence[str],
+) -> None:
+    """Label a model's responses to several benchmarks by a judge that a server has loaded, once for all of them.
+
+    The server gets `threads` CPU cores and ends with the labels. Errors are those of `running_server`.
+    """
+    with running_server(settings["server"], threads) as base_url:
+        announce_address(f"judges.{settings['judge']}", base_url)
+        for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):
+            write_labels(benchmark, responses, settings, output)
 
 
 def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
@@ -70,7 +135,7 @@ def label(
         Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {}))
         for row in joined.filter(asked).iter_rows(named=True)
     ]
-    verdicts = [Verdict(None, reason="no reference")] * len(joined)
+    verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
     for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
         verdicts[position] = verdict
     frame = LABELS.frame(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from scipy.stats import spearmanr
 
 # Means of one number over different counts differ in their last bits, which must not become a rank.
@@ -33,6 +34,9 @@ def rho(estimated: Sequence[float], true: Sequence[float]) -> tuple[float | None
     return float(spearmanr(estimated, true).statistic), None
 
 
+_BOTH = ("estimated", "true")
+
+
 class Errors(NamedTuple):
     """AEE and rho over `n_domains` domains; `reason` says why one of them is null."""
 
@@ -54,3 +58,26 @@ def evaluate(estimated: Sequence[float], true: Sequence[float]) -> Errors:
         return Errors(None, None, 0, "no domain with labels and an estimate")
     correlation, reason = rho(estimated, true)
     return Errors(aee(estimated, true), correlation, len(true), reason)
+
+
+def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """`evaluate` of each group of rows by the columns `by`, in the order of the first row of each.
+
+    `frame` has accuracies in the columns estimated and true, null where there is none. The result has the columns of
+    `by` and the fields of `Errors`. For hundreds of thousands of groups, which `evaluate` would take minutes for.
+    """
+    known = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
+    digits = {name: (pl.col(name).filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even") for name in _BOTH}
+    found = frame.group_by(by, maintain_order=True).agg(
+        aee=(pl.col("estimated") - pl.col("true")).abs().mean(),
+        rho=pl.corr(*(one.rank("average") for one in digits.values())),
+        n_domains=known.sum(),
+        **{f"{name}_differ": one.n_unique() > 1 for name, one in digits.items()},
+    )
+    reason = pl.when(pl.col("n_domains") == 0).then(pl.lit("no domain with labels and an estimate"))
+    reason = reason.when(pl.col("n_domains") == 1).then(pl.lit("fewer than 2 domains"))
+    for name in _BOTH:
+        reason = reason.when(~pl.col(f"{name}_differ")).then(pl.lit(f"{name} accuracies are all equal"))
+    found = found.with_columns(reason=reason)
+    rho_where_defined = pl.when(pl.col("reason").is_null()).then(pl.col("rho"))
+    return found.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)

@@ -6,6 +6,7 @@ The function of an exhibit is called `table_<name>` or `figure_<name>` and stand
 
 TABLES: dict[str, str] = {
     "estimates": "Estimated accuracy of every domain",
+    "cut_off": "Accuracy with and without responses that were cut off",
     "1_auroc": "What separates correct from incorrect responses",
     "2_by_model": "Errors by model",
     "3_simple_estimators": "The default against simple estimators, over models",

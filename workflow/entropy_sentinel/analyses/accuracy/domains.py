@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.statistics.auroc import auroc
+from entropy_sentinel.statistics.delong import auroc_interval
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
@@ -30,7 +30,7 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield {
             **_domain(observations),
             "feature": feature.name,
-            **auroc(usable[feature.name].to_numpy(), correct, feature.confident)._asdict(),
+            **auroc_interval(usable[feature.name].to_numpy(), correct, feature.confident)._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }
@@ -40,6 +40,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     """The row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
+    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
     reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
     return {
         **_domain(observations),
@@ -48,9 +49,12 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "n_incorrect": (~label).sum(),
         "n_unlabelled": label.null_count(),
         "n_featureless": featureless.sum(),
-        "n_truncated": observations.filter(CUT_OFF).height,
+        "n_truncated": len(cut_off),
+        "n_truncated_correct": cut_off["label"].sum(),
+        "n_truncated_incorrect": (~cut_off["label"]).sum(),
         "mean_tokens": observations["n_tokens"].mean(),
         "accuracy": usable["label"].mean(),
+        "accuracy_whole": whole["label"].mean(),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
     }
 

@@ -1,6 +1,7 @@
 """The report of a study: one HTML page with everything in it, for a browser, a telephone and paper."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, training_group
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
 from entropy_sentinel.analyses.accuracy.inputs import read_estimates
-from entropy_sentinel.analyses.accuracy.summary import labels, summarise
+from entropy_sentinel.analyses.accuracy.summary import labels as label_count
+from entropy_sentinel.analyses.accuracy.summary import summarise
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number
@@ -27,7 +29,8 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     """Write the page and the summary.
 
     `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
-    `generations` and `benchmarks`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html files.
+    `generations`, `benchmarks` and `labels`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html
+    files.
     `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by
     benchmark, and `response_pages`, links by model.
     """
@@ -41,6 +44,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
         domains=DOMAINS.read(files["domains"]),
         generations=[read_provenance(path) for path in files["generations"]],
         benchmarks=[read_provenance(path) for path in files["benchmarks"]],
+        labels=[read_provenance(path) for path in files["labels"]],
         tables=files["tables"],
         figures=files["figures"],
     )
@@ -57,6 +61,7 @@ def render_report(
     headline_group: str,
     generations: Provenance,
     benchmarks: Provenance,
+    labels: Provenance,
     expected_items: Mapping[str, int | None],
     response_pages: Mapping[str, str],
     tables: Sequence[str | Path],
@@ -65,8 +70,9 @@ def render_report(
     """The report as HTML, the same for the same arguments.
 
     `estimates`, `sweep` and `domains` are frames of these contracts. `generations` has a provenance dict per (model,
-    benchmark), `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and `figures` are the
-    .html files of exhibits, in the order shown. `response_pages` are links to pages of single responses by model.
+    benchmark), as has `labels`; `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and
+    `figures` are the .html files of exhibits, in the order shown. `response_pages` are links to pages of
+    single responses by model.
     """
     group = training_group(groups, headline_group)
     found = headlines(estimates, sweep, group)
@@ -80,7 +86,9 @@ def render_report(
         unstated=unstated(found),
         verdicts={headline.model: verdict(headline) for headline in found},
         comparison=comparison(found),
-        labels=labels,
+        label_count=label_count,
+        judges=asked_judges(labels),
+        savings=savings(labels),
         scopes=SCOPES,
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
@@ -116,6 +124,30 @@ def comparison(found: Sequence[Headline]) -> str:
         f"For {sum(compared)} of {len(compared)} models the best simple estimator is closer to the true accuracies "
         "than this one."
     )
+
+
+def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
+    """What each judge that a judge is made of was asked about and labelled, per model and benchmark."""
+    return [
+        {"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts}
+        for entry in labels
+        for judge, counts in entry.get("counts", {}).items()
+    ]
+
+
+def savings(labels: Provenance) -> list[str]:
+    """One sentence for each judge that was asked about a part of the responses only, which is what saves money."""
+    asked, every = Counter[str](), Counter[str]()
+    for entry in labels:
+        most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
+        for judge, counts in entry.get("counts", {}).items():
+            asked[judge] += counts["asked"]
+            every[judge] += most
+    return [
+        f"{judge} was asked about {asked[judge]} of {count} responses ({1 - asked[judge] / count:.1%} saved)."
+        for judge, count in every.items()
+        if asked[judge] < count
+    ]
 
 
 def _counts(domains: pl.DataFrame) -> list[dict[str, Any]]:

@@ -32,6 +32,12 @@ def accuracy_code(script, *templates):
     return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
 
 
+def response_pages(judge):
+    """The pages of single responses that another analysis makes, by model, as links from the report."""
+    made = "responses" in CONFIG.run.analyses and judge in CONFIG.analyses.responses.judges
+    return {model: f"responses/{model}.html" for model in MODELS} if made else {}
+
+
 rule accuracy_sweep:
     input:
         estimates=expand(ESTIMATES, model=MODELS, group=GROUP_FILES, allow_missing=True),
@@ -132,6 +138,7 @@ rule accuracy_report:
         estimates=ACCURACY_HEADLINE,
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
         tables=expand("{table}.html", table=ACCURACY_TABLES),
         figures=expand("{figure}.html", figure=ACCURACY_FIGURES),
     output:
@@ -147,11 +154,11 @@ rule accuracy_report:
         runtime=30,
     params:
         *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/report.html.j2"),
-        settings=accuracy_settings()
+        settings=lambda wildcards: accuracy_settings()
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
-        | {"response_pages": {name: f"responses/{name}.html" for name in MODELS if "responses" in CONFIG.run.analyses}},
+        | {"response_pages": response_pages(wildcards.judge)},
     script:
         "scripts/report.py"
 
 
-TARGETS += expand(REPORT, judge=JUDGES)
+TARGETS += expand(REPORT, judge=ACCURACY.judges)

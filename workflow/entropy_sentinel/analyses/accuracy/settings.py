@@ -18,6 +18,9 @@ class Accuracy(Analysis):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
+    judges: Names | None = Field(
+        None, description="judges whose labels get all this, sweep and report; null for all that are run"
+    )
     auroc_models: Names | None = Field(
         None, description="models of Table 1, the others go to Table 6; null for the first three"
     )
@@ -38,7 +41,9 @@ class Accuracy(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        chosen, lines = {}, []
+        asked = self.judges or []
+        run, lines = studied.run("judges", "analyses.accuracy.judges", asked)
+        chosen = {"judges": run or studied.judges}
         for key, axis in {
             "auroc_models": "models",
             "auroc_benchmarks": "labelled",

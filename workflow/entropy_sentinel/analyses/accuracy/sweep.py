@@ -7,7 +7,7 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
 from entropy_sentinel.analyses.accuracy.inputs import read_apart
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.statistics.errors import evaluate
+from entropy_sentinel.statistics.errors import evaluate_all
 
 SCOPES = ("held_out", "all")
 
@@ -22,17 +22,19 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
 
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
-    rows = []
-    for (model, group, estimator), frame in estimates.group_by("model", "group", "estimator", maintain_order=True):
-        for scope in SCOPES:
-            domains = frame if scope == "all" else frame.filter(pl.col("role") == "held_out")
-            errors = evaluate(domains["estimated_on_labelled"].to_numpy(), domains["true_accuracy"].to_numpy())
-            row = {"model": model, "group": group, "k": group.count("+") + 1, "estimator": estimator, "scope": scope}
-            rows.append(row | errors._asdict() | {"reason": _reason(errors.n_domains, errors.reason, domains)})
-    return SWEEP.frame(rows)
+    scopes = pl.concat([_of_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
+    frame = scopes.sort("place", maintain_order=True)
+    frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
 
 
-def _reason(n_domains: int, reason: str | None, domains: pl.DataFrame) -> str | None:
-    """Where no domain can be compared, what the estimator says about it goes first."""
-    told = domains["reason"].drop_nulls()
-    return told[0] if n_domains == 0 and len(told) else reason
+def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
+    """Errors of every model, group and estimator over the domains of a scope, of which there may be none."""
+    by = ("model", "group", "estimator")
+    counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
+    columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}
+    domains = estimates.select(*by, **{name: pl.when(counted).then(column) for name, column in columns.items()})
+    told = domains.group_by(by, maintain_order=True).agg(pl.col("told").drop_nulls().first())["told"]
+    # Where no domain can be compared, what the estimator says about it goes first.
+    reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
+    return evaluate_all(domains, by).with_columns(told, scope=pl.lit(scope)).with_columns(reason=reason)

@@ -1,4 +1,4 @@
-"""The estimates themselves: what the tool is for, and the paper has no table of."""
+"""What the paper has no table of: the estimates themselves, which the tool is for, and what truncation does."""
 
 import polars as pl
 
@@ -48,5 +48,32 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
                 f"{row['model']}, {row['benchmark']}, {row['title']}: no estimate, {row['reason']}."
                 for row in nulls.iter_rows(named=True)
             ),
+        ),
+    )
+
+
+def table_cut_off(domains: pl.DataFrame) -> Table:
+    """Accuracy of every domain over all labelled responses, and over those that are whole."""
+    labelled = pl.col("n_truncated_correct") + pl.col("n_truncated_incorrect")
+    rows = domains.filter(pl.col("accuracy").is_not_null()).select(
+        pl.col("model").alias("Model"),
+        pl.col("benchmark").alias("Domain"),
+        pl.col("n_responses").alias("Responses"),
+        (pl.col("n_truncated") / pl.col("n_responses")).alias("Share cut off"),
+        pl.col("n_truncated").alias("Cut off"),
+        labelled.alias("of these labelled"),
+        pl.col("n_truncated_correct").alias("of these correct"),
+        pl.col("accuracy").alias("Accuracy"),
+        pl.col("accuracy_whole").alias("Accuracy without cut off"),
+        (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
+    )
+    return Table(
+        "Responses that were cut off keep their labels and count everywhere else. This is what the "
+        "domains' accuracy is without them.",
+        rows,
+        (
+            "Accuracy: the share of correct ones among responses with a label and features, in training and unseen "
+            "domains alike over all items.",
+            "A dash stands for a domain all of whose labelled responses were cut off.",
         ),
     )

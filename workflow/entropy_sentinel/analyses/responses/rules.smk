@@ -3,7 +3,7 @@
 
 RESPONSES = CONFIG.analyses.responses
 RESPONSE_PAGES = f"{RESULTS}/{{judge}}/responses/{{model}}.html"
-# Group's P(correct) is there where its estimators are kept.
+# P(correct) by a group is there where its estimators are kept.
 RESPONSE_SCORES = [SCORES.format(judge="{judge}", model="{model}", name=RESPONSES.group)] if RESPONSES.group in KEPT else []
 
 
@@ -41,4 +41,4 @@ rule responses_page:
         "scripts/page.py"
 
 
-TARGETS += expand(RESPONSE_PAGES, judge=JUDGES, model=MODELS)
+TARGETS += expand(RESPONSE_PAGES, judge=RESPONSES.judges, model=MODELS)

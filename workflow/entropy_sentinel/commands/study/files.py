@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import group_files, kept_estimators
+from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 
 # What each stage is made from, in the order of the stages.
 STAGES: dict[str, tuple[str, ...]] = {
@@ -112,10 +112,18 @@ def study_files(config: Config) -> StudyFiles:
         stage: {
             path: [source for name in sources for source, _ in _expand(templates[name], axes | _fixed(values))]
             for path, values in _expand(templates[stage], axes)
+            if _is_made(config, stage, values)
         }
         for stage, sources in STAGES.items()
     }
     return StudyFiles(stages, axes)
+
+
+def _is_made(config: Config, stage: str, values: Mapping[str, str]) -> bool:
+    """Whether anything is made from a file: a judge without a report of accuracies has few of these."""
+    if stage == "estimates":
+        return values["group"] in groups_of_judge(config, values["judge"])
+    return stage not in ("sweep", "report") or values["judge"] in (config.analyses.accuracy.judges or config.run.judges)
 
 
 def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:

@@ -11,8 +11,9 @@ from entropy_sentinel.commands.study.responses import Responses, responses
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
-from entropy_sentinel.config.study import gpus, group_files, labels_file, training_groups
+from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
+from entropy_sentinel.judges.settings import asked
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -83,7 +84,7 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for judge in config.run.judges
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
-        and labels_file(config, judge, model, benchmark) is None
+        and any(config.judges[name].kind != "file" for name in asked(judge, config.judges))
         and not _has_prices(config, judge)
         and config.benchmarks[benchmark].reference
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
@@ -43,12 +44,13 @@ def judging(
 ) -> list[Judging]:
     """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
     found = []
-    for judge in paid_judges(config):
+    for judge, asking in paid_judges(config).items():
         accounts = _accounts(config, judge)
         for model in config.run.models:
             totals = {benchmark: one.total or 0 for (of, benchmark), one in counts.items() if of == model}
             judged = {benchmark: n for benchmark, n in totals.items() if config.benchmarks[benchmark].reference}
-            left = sum(_left(config, files, accounts, judge, model, benchmark, n) for benchmark, n in judged.items())
+            of = partial(_left, config, files, accounts, judge, asking, model)
+            left = sum(of(benchmark, n) for benchmark, n in judged.items())
             found.append(_costs(config, accounts, judge, model, sum(judged.values()), left, rates[model][0]))
     return found
 
@@ -58,12 +60,17 @@ def _left(
     files: StudyFiles,
     accounts: Mapping[str, Mapping[str, float]],
     judge: str,
+    asking: list[str],
     model: str,
     benchmark: str,
     responses: int,
 ) -> int:
-    """Responses whose labels are still to be made, without those that a job that was cut off has paid for."""
-    if Path(Layout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)) not in files.to_make:
+    """Responses whose labels are still to be made, without those that a job that was cut off has paid for.
+
+    All of them where the judge is one of several that are `asking` in turn: what others decide is not known yet.
+    """
+    labels = (Layout(config.study).labels.format(judge=one, model=model, benchmark=benchmark) for one in asking)
+    if not any(Path(path) in files.to_make for path in labels):
         return 0
     own = accounts.get(account(judge_settings(config, judge)["llm"], model, benchmark), {})
     return max(0, responses - int(own.get("calls", 0)))

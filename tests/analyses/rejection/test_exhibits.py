@@ -1,0 +1,249 @@
+"""Tables, figures, page and summary from made-up measures."""
+
+import html
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from assessed import (
+    ASSESSORS,
+    BASELINE,
+    EXTREMES,
+    FOREST,
+    GROUPS,
+    MODELS,
+    SETTINGS,
+    SHOWN,
+    SINGLE,
+    measured,
+    observed,
+    scores,
+)
+
+from entropy_sentinel.analyses.accuracy.headings import training_group
+from entropy_sentinel.analyses.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
+from entropy_sentinel.analyses.rejection.figures import write_figures
+from entropy_sentinel.analyses.rejection.figures_of_curves import figure_curves_by_domain
+from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
+from entropy_sentinel.analyses.rejection.headings import absent_notes
+from entropy_sentinel.analyses.rejection.measures import measure
+from entropy_sentinel.analyses.rejection.report import render_report, write_report
+from entropy_sentinel.analyses.rejection.rows import slices
+from entropy_sentinel.analyses.rejection.tables import write_tables
+from entropy_sentinel.analyses.rejection.tables_of_curves import (
+    best_pairs,
+    table_auarc,
+    table_best_pairs,
+    table_coverage,
+)
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.statistics.rejection import curve
+
+NO_LABELS = "puzzles takes no part for tiny-a, tiny-b: no response with a label and features."
+
+
+@pytest.fixture(scope="module")
+def measures() -> pl.DataFrame:
+    return measured()
+
+
+def pairs(coverages: dict[tuple[str, str], tuple[float, float]]) -> pl.DataFrame:
+    """Rows of MEASURES for pairs (model, assessor) with their coverage at 0.8 and AUARC."""
+    return MEASURES.frame(
+        [
+            (model, EXTREMES, "held_out", "*", 100, 0.5, assessor, measure, value, 0.0, 1.0, None)
+            for (model, assessor), values in coverages.items()
+            for measure, value in zip(("coverage_0.8", "auarc"), values, strict=True)
+        ]
+    )
+
+
+def test_best_pairs_are_of_largest_coverage_and_equal_ones_by_their_area() -> None:
+    found = pairs(
+        {
+            ("a", FOREST): (0.3, 0.9),
+            ("a", BASELINE): (0.5, 0.6),
+            ("b", FOREST): (0.5, 0.7),
+            ("b", BASELINE): (0.0, 0.99),
+            ("b", "atc-max"): (1.0, 1.0),  # not asked for
+        }
+    )
+    best = best_pairs(found, [FOREST, BASELINE], 0.8, 3)
+    assert [(row["model"], row["assessor"], row["value"], row["auarc"]) for row in best] == [
+        ("b", FOREST, 0.5, 0.7),
+        ("a", BASELINE, 0.5, 0.6),
+        ("a", FOREST, 0.3, 0.9),
+    ]
+    assert len(best_pairs(found, [FOREST, BASELINE], 0.8, 10)) == 4
+
+
+def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) -> None:
+    table = table_best_pairs(measures, GROUPS, ASSESSORS, [0.8, 0.95], 2)
+    keys = table.frame.select("Training group", "Questions", "Accuracy at least", "Rank").rows()
+    assert keys == [
+        (group, questions, accuracy, rank)
+        for group in ("Extremes", "Single")
+        for questions in ("out of distribution", "in distribution")
+        for accuracy in ("0.8", "0.95")
+        for rank in (1, 2)
+    ]
+    best = measures.filter(group=EXTREMES, role="held_out", benchmark="*", measure="coverage_0.8")["value"].max()
+    assert table.frame["Coverage"][0] == best > 0
+    assert NO_LABELS in table.notes
+    assert any(note.endswith(": ATC, SE max (tiny-a by Extremes, tiny-b by Extremes).") for note in table.notes)
+    alone = [training_group(GROUPS, "extremes")]
+    assert absent_notes(measures, alone, ASSESSORS)[0].endswith(": ATC, SE max (all models, Extremes).")
+
+
+def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
+    table = table_auarc(measures, GROUPS, ASSESSORS)
+    # Extremes: all and logic unseen, all and two of its own; Single: all and two unseen, all and its own.
+    assert len(table.frame) == 2 * (2 + 3 + 3 + 2)
+    assert table.frame.columns[4:] == [
+        *("Responses", "Accuracy", "Own", "MTP", "Question only", "Trace adds", "from", "to"),
+    ]
+    row = table.frame.filter(
+        **{"Training group": "Extremes", "Model": "tiny-b", "Questions": "out of distribution", "Domain": "logic"}
+    ).row(0, named=True)
+    assert row["Trace adds"] == pytest.approx(row["Own"] - row["Question only"], abs=1e-12)
+    assert row["from"] < row["Trace adds"] < row["to"]
+    # Single's own estimator is not among its assessors here: nothing is its own, and nothing is added.
+    single = table.frame.filter(**{"Training group": "Single"})
+    assert single["Own"].null_count() == single["Trace adds"].null_count() == len(single)
+
+
+def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
+    table = table_coverage(measures, GROUPS, "extremes", ASSESSORS, [0.8, 0.95])
+    assert len(table.frame) == 2 * 5 * 3
+    assert table.frame["Assessor"].unique(maintain_order=True).to_list() == [
+        "Own",
+        "MTP",
+        "Question only",
+    ]
+    assert "Own: Random forest, 10D, balanced, isotonic." in table.notes
+    wanted = measures.filter(
+        model="tiny-a", group=EXTREMES, role="training", benchmark="words", assessor=FOREST, measure="coverage_0.95"
+    )
+    shown = table.frame.filter(**{"Model": "tiny-a", "Domain": "words", "Assessor": "Own"})
+    columns = ["Coverage at 0.95", "Coverage at 0.95, from", "Coverage at 0.95, to"]
+    assert shown.select(columns).row(0) == wanted.select("value", "lower", "upper").row(0)
+
+
+def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> None:
+    frame = observed("tiny-a")
+    found = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
+    group = training_group(GROUPS, "extremes")
+    assert absent_notes(found, [group], ASSESSORS) == [
+        "Left out, since without P(correct) of a response or not fitted: Random forest, 10D, balanced, isotonic; "
+        "ATC, SE max; MTP; Question only (all models, Extremes)."
+    ]
+    assert table_coverage(found, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
+    page, summary = render_report(found, [], [], SHOWN)
+    assert "There are no results for this training group." in page
+    assert "No results for this training group." in summary
+
+
+def test_tables_are_written_and_nothing_at_all_is_no_error(measures, tmp_path: Path) -> None:
+    paths = []
+    for model in MODELS:
+        paths.append(str(tmp_path / f"{model}.parquet"))
+        MEASURES.write(measures.filter(model=model), paths[-1], {})
+    settings = SHOWN | {"best": 3}
+    write_tables(paths, settings, TABLES, MODELS, str(tmp_path / "tables"))
+    assert len(list((tmp_path / "tables").iterdir())) == 4 * len(TABLES)
+    assert "Study: made up." in (tmp_path / "tables" / "table_auarc.md").read_text()
+    for name in MODELS:
+        MEASURES.write(measures.clear(), tmp_path / f"{name}.parquet", {})
+    write_tables(paths, settings, TABLES, MODELS, str(tmp_path / "empty"))
+    files = {"measures": paths, "tables": [], "figures": []}
+    write_report(files, SHOWN, MODELS, str(tmp_path / "report.html"), str(tmp_path / "summary.txt"))
+    assert "No results" in (tmp_path / "summary.txt").read_text()
+
+
+def text_of(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.partition("</style>")[2])).split())
+
+
+def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) -> None:
+    page, summary = render_report(measures, [], [], SHOWN)
+    text = text_of(page)
+    gain = measures.filter(
+        model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST, measure="gain"
+    ).row(0, named=True)
+    said = f"AUARC {gain['value']:+.3f}, 95 % interval {gain['lower']:+.3f} to {gain['upper']:+.3f}"
+    assert gain["lower"] > 0
+    for words in (text, " ".join(summary.split())):
+        assert f"The trace adds to what the question alone says ({said})." in words
+        assert NO_LABELS in words
+    assert text.count("Kept at 0.95") == 4
+    assert re.findall(r"^(\S+, (?:in|out of) distribution): (\d+)", summary, re.MULTILINE) == [
+        ("tiny-a, out of distribution", "60"),
+        ("tiny-a, in distribution", "24"),
+        ("tiny-b, out of distribution", "60"),
+        ("tiny-b, in distribution", "24"),
+    ]
+    assert render_report(measures, [], [], SHOWN) == (page, summary)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "said"),
+    [
+        (0.01, 0.2, "The trace adds to what the question alone says"),
+        (-0.2, -0.01, "The question alone ranks these responses better than the trace does"),
+        (-0.1, 0.1, "That the trace adds to what the question alone says is not shown"),
+    ],
+)
+def test_verdict_follows_the_interval(measures, lower, upper, said) -> None:
+    gain = pl.col("measure") == "gain"
+    moved = measures.with_columns(
+        lower=pl.when(gain).then(lower).otherwise("lower"), upper=pl.when(gain).then(upper).otherwise("upper")
+    )
+    assert said in render_report(moved, [], [], SHOWN)[1]
+    without = measures.filter(pl.col("assessor") != QUESTION_ONLY, ~gain)
+    assert "could not be fitted" in render_report(without, [], [], SHOWN)[1]
+
+
+@pytest.mark.slow
+def test_figures_are_written_with_the_same_bytes_twice(tmp_path: Path) -> None:
+    files = {"observations": [], "scores": [], "questions": []}
+    for model in MODELS:
+        frame = observed(model)
+        for kind, contract, rows in (("observations", OBSERVATIONS, frame), ("questions", ASSESSMENTS, scores(frame))):
+            files[kind].append(str(tmp_path / f"{kind}-{model}.parquet"))
+            contract.write(rows, files[kind][-1], {})
+    exhibits = {name: {"figure": name, "title": title, "model": MODELS[1]} for name, title in FIGURES.items()}
+    for folder in ("first", "second"):
+        write_figures(files, SHOWN, exhibits, MODELS, str(tmp_path / folder))
+    first = sorted((tmp_path / "first").iterdir())
+    assert [path.name for path in first] == [
+        f"figure_{name}.{kind}" for name in sorted(FIGURES) for kind in ("html", "pdf", "png")
+    ]
+    for path in first:
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() -> None:
+    frame, names = observed("tiny-a"), [FOREST, BASELINE, QUESTION_ONLY]
+    found = list(slices(frame, scores(frame), EXTREMES, names))
+    group = training_group(GROUPS, "extremes")
+    drawing = figure_curves_by_domain({"tiny-a": found}, group, names, [0.8], "tiny-a", "made up")
+    panels = {axes.get_title().partition("\n")[0]: axes for axes in drawing.figure.axes}
+    unseen, *rest = panels
+    assert (unseen, rest[0], rest[1]) == ("unseen domains", "training domains, test split", "logic (unseen)")
+    assert sorted(rest[2:]) == ["fractions (training)", "words (training)"]
+    drawn = {line.get_label(): line for line in panels["logic (unseen)"].lines}
+    rows = next(one.rows for one in found if one.benchmark == "logic")
+    line = drawn["MTP"]
+    expected = curve(rows[BASELINE].to_numpy(), rows["label"].to_numpy())
+    assert line.get_ydata() == pytest.approx(expected, abs=1e-12)
+    assert line.get_xdata()[[0, -1]] == pytest.approx([59 / 60, 0], abs=1e-12)
+    assert drawn["no order (random)"].get_ydata() == pytest.approx([rows["label"].mean()] * 2)
+
+
+def test_a_model_without_labelled_responses_has_a_figure_that_says_so() -> None:
+    group = training_group(GROUPS, "extremes")
+    frame = observed("tiny-a", ["puzzles"])
+    found = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
+    drawing = figure_curves_by_domain({"tiny-a": found}, group, [FOREST], [0.8], "tiny-a", "made up")
+    assert drawing.caption == "No labelled responses."

@@ -1,0 +1,139 @@
+"""Measures by domain against the definitions, computed anew by Polars and numpy."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from assessed import ASSESSORS, BASELINE, EXTREMES, FOREST, SETTINGS, UNLABELLED, observed, scores
+
+from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
+from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
+from entropy_sentinel.analyses.rejection.measures import measure, write_measures
+from entropy_sentinel.analyses.rejection.rows import read_scores, slices
+from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.observation import OBSERVATIONS
+
+FRAME = observed("tiny-a")
+
+
+@pytest.fixture(scope="module")
+def found() -> pl.DataFrame:
+    return MEASURES.check(measure(FRAME, scores(FRAME), SETTINGS))
+
+
+def judged(role: str, benchmark: str, name: str) -> pl.DataFrame:
+    """Columns p and label of the responses that an assessor trained on EXTREMES is judged on."""
+    trains = pl.col("benchmark").is_in(EXTREMES.split("+"))
+    wanted = trains & (pl.col("split") == "test") if role == "training" else ~trains
+    of = scores(FRAME).filter(group=EXTREMES, estimator=name)
+    rows = FRAME.filter(wanted, pl.col("label").is_not_null()).join(of, on=["item_id", "sample"])
+    return rows if benchmark == "*" else rows.filter(benchmark=benchmark)
+
+
+def row(found: pl.DataFrame, **of: str) -> dict[str, object]:
+    rows = found.filter(group=EXTREMES, **of)
+    assert len(rows) == 1
+    return rows.row(0, named=True)
+
+
+@pytest.mark.parametrize(("role", "benchmark", "n"), [("held_out", "logic", 60), ("training", "words", 12)])
+def test_auarc_and_coverage_by_definition_where_nothing_is_tied(found, role, benchmark, n) -> None:
+    label = judged(role, benchmark, BASELINE).sort("p", descending=True)["label"].to_numpy()
+    assert len(label) == n
+    accuracies = np.cumsum(label) / np.arange(1, n + 1)
+    of = {"role": role, "benchmark": benchmark, "assessor": BASELINE}
+    auarc = row(found, measure="auarc", **of)
+    assert auarc["value"] == pytest.approx(accuracies.mean(), abs=1e-12)
+    assert (auarc["n_responses"], auarc["accuracy"]) == (n, pytest.approx(label.mean()))
+    kept = max((m for m in range(1, n + 1) if accuracies[m - 1] >= 0.8), default=0)
+    assert row(found, measure="coverage_0.8", **of)["value"] == kept / n
+
+
+def test_domains_together_are_all_their_responses(found) -> None:
+    for role, n in {"held_out": 60, "training": 24}.items():
+        assert row(found, role=role, benchmark="*", assessor=FOREST, measure="auarc")["n_responses"] == n
+    label = judged("training", "*", BASELINE).sort("p", descending=True)["label"].to_numpy()
+    together = row(found, role="training", benchmark="*", assessor=BASELINE, measure="auarc")
+    assert together["value"] == pytest.approx((np.cumsum(label) / np.arange(1, 25)).mean(), abs=1e-12)
+
+
+def test_gain_is_the_difference_to_the_question_alone_on_the_same_samples(found) -> None:
+    of = {"role": "held_out", "benchmark": "logic"}
+    gain = row(found, assessor=FOREST, measure="gain", **of)
+    own, question = (row(found, assessor=name, measure="auarc", **of) for name in (FOREST, QUESTION_ONLY))
+    assert gain["value"] == pytest.approx(own["value"] - question["value"], abs=1e-12)
+    assert gain["lower"] < gain["value"] < gain["upper"]
+    # What both have in common cancels: independent samples would have made the interval wider than either's.
+    width = gain["upper"] - gain["lower"]
+    assert width < (own["upper"] - own["lower"]) + (question["upper"] - question["lower"])
+    assert found.filter(assessor=QUESTION_ONLY, measure="gain").is_empty()
+
+
+def test_interval_is_that_of_samples_of_items_written_out(found) -> None:
+    rows = judged("held_out", "logic", BASELINE).sort("item_id")  # one response to an item
+    p, label = rows["p"].to_numpy(), rows["label"].to_numpy()
+    areas = []
+    for drawn in np.random.default_rng(42).integers(60, size=(50, 60)):
+        kept = label[drawn][np.argsort(-p[drawn], kind="stable")]
+        areas.append((np.cumsum(kept) / np.arange(1, 61)).mean())
+    of = row(found, role="held_out", benchmark="logic", assessor=BASELINE, measure="auarc")
+    assert [of["lower"], of["upper"]] == pytest.approx(list(np.quantile(areas, [0.025, 0.975])), abs=1e-12)
+
+
+def test_intervals_are_around_values_and_the_same_again(found) -> None:
+    areas = found.filter(pl.col("measure") == "auarc", pl.col("value").is_not_null())
+    assert (areas["lower"] <= areas["value"]).all()
+    assert (areas["value"] <= areas["upper"]).all()
+    assert measure(FRAME, scores(FRAME), SETTINGS).equals(found)
+    other = measure(FRAME, scores(FRAME), SETTINGS | {"seed": 43})
+    assert other["value"].equals(found["value"])
+    assert not other["lower"].equals(found["lower"])
+
+
+def test_a_domain_without_labels_is_null_with_the_reason_and_not_among_all(found) -> None:
+    rows = found.filter(benchmark=UNLABELLED)
+    assert set(rows["reason"]) == {"no response with a label and features"}
+    assert rows["value"].null_count() == rows["accuracy"].null_count() == len(rows) > 0
+    assert (rows["n_responses"] == 0).all()
+    without = FRAME.filter(pl.col("benchmark") != UNLABELLED)
+    assert measure(without, scores(without), SETTINGS).height == found.height - rows.height
+    key = [name for name in MEASURES.schema if name not in ("value", "lower", "upper", "reason")]
+    assert (
+        found.filter(benchmark="*")
+        .select(key)
+        .equals(measure(without, scores(without), SETTINGS).filter(benchmark="*").select(key))
+    )
+
+
+def test_responses_of_one_class_have_an_area_and_no_prr() -> None:
+    frame = FRAME.with_columns(label=pl.when(pl.col("benchmark") == "logic").then(True).otherwise("label"))
+    rows = measure(frame, scores(frame), SETTINGS).filter(group=EXTREMES, benchmark="logic", assessor=FOREST)
+    by_measure = {row["measure"]: row for row in rows.iter_rows(named=True)}
+    assert by_measure["auarc"]["value"] == pytest.approx(1)
+    assert by_measure["coverage_0.95"]["value"] == 1
+    assert (by_measure["prr"]["value"], by_measure["prr"]["reason"]) == (None, "all responses are correct")
+
+
+def test_a_response_without_a_score_is_named() -> None:
+    lacking = scores(FRAME).filter(pl.col("item_id") != "logic-00007")
+    with pytest.raises(ContractError, match="1 of 84 labelled responses have no score"):
+        list(slices(FRAME, lacking, EXTREMES, [FOREST]))
+
+
+def test_scores_of_files_say_their_group_and_shared_ones_count_once(tmp_path: Path) -> None:
+    every = scores(FRAME)
+    trained = every.filter(group=EXTREMES).filter(pl.col("estimator") != QUESTION_ONLY)
+    # Two named groups of the same benchmarks: one keeps the forest and the baseline, the other the baseline alone.
+    for name, part in {"one": trained, "other": trained.filter(estimator=BASELINE)}.items():
+        SCORES.write(part.drop("group"), tmp_path / f"{name}.parquet", {"group": EXTREMES})
+    asked = every.filter(group=EXTREMES, estimator=QUESTION_ONLY)
+    ASSESSMENTS.write(asked, tmp_path / "questions.parquet", {})
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("one", "other")]
+    found = ASSESSMENTS.check(read_scores(paths, [str(tmp_path / "questions.parquet")]))
+    assert found.sort(ASSESSMENTS.key).equals(every.filter(group=EXTREMES).sort(ASSESSMENTS.key))
+    OBSERVATIONS.write(FRAME, tmp_path / "m.parquet", {})
+    settings, output = SETTINGS | {"assessors": {EXTREMES: ASSESSORS[EXTREMES]}}, tmp_path / "measures.parquet"
+    write_measures(str(tmp_path / "m.parquet"), paths, str(tmp_path / "questions.parquet"), settings, str(output))
+    assert MEASURES.read(output).equals(measure(FRAME, every, settings))

@@ -1,0 +1,93 @@
+"""A judge whose label jobs serve its model: what its labels depend on, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.files import missing_file
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import judge_settings, served_judges, server_settings
+from entropy_sentinel.engines.server import server_command
+from entropy_sentinel.frames.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def demo(**judge: Any) -> dict[str, Any]:
+    raw = read_config(["config.yaml", "demo/config.yaml"])
+    raw["judges"]["tiny-judge"] |= judge
+    return raw
+
+
+def revision(config: Config) -> str:
+    return judge_settings(config, "tiny-judge")["llm"]["revision"]
+
+
+def test_settings_say_which_model_is_served_and_how() -> None:
+    config = load_config(demo())
+    settings = judge_settings(config, "tiny-judge")
+    assert served_judges(config) == ["tiny-judge"]
+    assert settings["llm"]["model"] == "hosted_vllm/tiny-judge"
+    words = server_command(settings["server"], "127.0.0.1", 8123)
+    assert words[3:9] == [
+        "--model",
+        "demo/models/tiny-judge",
+        "--served-model-name",
+        "tiny-judge",
+        "--host",
+        "127.0.0.1",
+    ]
+    # Where it listens is found by the job, and no setting.
+    assert server_settings(config)["judges.tiny-judge"]["base_url"] is None
+    assert "8123" not in str(settings)
+
+
+def test_kept_replies_are_of_the_server_as_it_was_started() -> None:
+    before = load_config(demo())
+    raw = demo()
+    raw["models"]["tiny-judge"]["engine_args"] = {"dtype": "bfloat16"}
+    assert revision(load_config(raw)) != revision(before)
+    assert revision(load_config(demo(concurrency=2))) == revision(before)
+
+
+@pytest.mark.parametrize(
+    ("judge", "models", "expected"),
+    [
+        ({"base_url": "http://localhost:1/v1"}, {}, "judges.tiny-judge: 'served' starts a server of its own"),
+        ({"served": "tiny-jugde"}, {}, "unknown model in judges.tiny-judge.served: 'tiny-jugde'"),
+        (
+            {"served": "x"},
+            {"x": {"api": {"model": "openai/x"}}},
+            "judges.tiny-judge.served: models.x must have 'id' or 'path' to be served, has 'api'",
+        ),
+        ({"served": "x"}, {"x": {"id": "a/b"}}, "judges.tiny-judge.served: models.x must have a 'revision'"),
+    ],
+)
+def test_refusals(judge: dict[str, Any], models: dict[str, Any], expected: str) -> None:
+    raw = demo(**judge)
+    raw["models"] |= models
+    with pytest.raises(ConfigError) as error:
+        load_config(raw)
+    assert expected in str(error.value)
+
+
+def test_a_judge_made_of_others_has_none_that_is_served() -> None:
+    raw = demo()
+    raw["judges"]["both"] = {"kind": "first_of", "judges": ["math-verify", "tiny-judge"]}
+    with pytest.raises(ConfigError, match="judges.both.judges: 'tiny-judge' has 'served', and only its own jobs"):
+        load_config(raw)
+
+
+def test_weights_that_are_not_there_are_told_before_anything_runs() -> None:
+    raw = demo()
+    raw["models"]["tiny-judge"]["path"] = "nowhere"
+    with pytest.raises(ConfigError, match="models.tiny-judge.path: must be a folder with a config.json; 'nowhere'"):
+        load_config(raw)
+    assert missing_file(load_config(demo())) is None

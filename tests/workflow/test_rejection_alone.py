@@ -1,0 +1,96 @@
+"""The analysis `rejection` runs alone, from traces made elsewhere; one benchmark has no labels."""
+
+import polars as pl
+import pytest
+import yaml
+from workflow_runs import ROOT, Project
+
+from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
+from entropy_sentinel.frames.estimator import SCORES
+
+pytestmark = pytest.mark.slow
+
+TRACES = ROOT / "workflow" / "entropy_sentinel" / "example" / "traces"
+KNOWN = ["averages", "one-digit-addition", "two-digit-multiplication"]
+STUDY = {
+    "study": "kept",
+    "run": {
+        "models": ["given"],
+        "judges": ["math-verify"],
+        "benchmarks": [*KNOWN, "traffic"],
+        "groups": ["extremes"],
+        "sizes": [],
+        "analyses": ["rejection"],
+    },
+    "estimation": {"trees": 10, "max_depth": [3], "min_samples_split": [2], "keep": ["own", "atc-max"]},
+    "models": {"given": {"source": "traces", "source_logprobs_mode": "raw_logprobs"}},
+    "benchmarks": {"traffic": {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"]}},
+    "analyses": {"rejection": {"resamples": 50}},
+}
+EXHIBITS = {"rejection_figures": 1, "rejection_report": 1}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("kept"), ["demo/config.yaml", "kept.yaml"])
+    (project.folder / "kept.yaml").write_text(yaml.safe_dump(STUDY))
+    (project.folder / "traces").mkdir()
+    for name in KNOWN:
+        pl.read_parquet(TRACES / f"{name}.parquet").write_parquet(project.folder / "traces" / f"{name}.parquet")
+    made = pl.read_parquet(TRACES / "averages.parquet")
+    renamed = made.with_columns(pl.col("item_id").str.replace("averages", "traffic"))
+    renamed.write_parquet(project.folder / "traces" / "traffic.parquet")
+    project.run()
+    return project
+
+
+def test_it_makes_its_files_and_needs_no_other_analysis(project: Project) -> None:
+    results = project.folder / "results" / "kept"
+    folder = results / "math-verify" / "rejection"
+    made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    figures = [
+        f"figures/figure_{name}.{kind}"
+        for name in ("curves_by_domain_given", "curves_by_model")
+        for kind in ("html", "pdf", "png")
+    ]
+    tables = [
+        f"tables/table_{name}.{kind}"
+        for name in ("auarc", "best_pairs", "coverage")
+        for kind in ("csv", "html", "md", "tex")
+    ]
+    assert made == [
+        *figures,
+        *("measures/given.parquet", "questions/given.parquet", "report.html", "summary.txt"),
+        *tables,
+    ]
+    assert not (results / "estimates").exists()
+    measures = MEASURES.read(folder / "measures" / "given.parquet")
+    # The domain that is judged, by Polars from the files before it.
+    observed = pl.read_parquet(results / "observations" / "math-verify" / "given.parquet")
+    rows = SCORES.read(results / "scores" / "math-verify" / "given" / "extremes.parquet").join(
+        observed.filter(pl.col("label").is_not_null()), on=["item_id", "sample"]
+    )
+    unseen = measures.filter(role="held_out", benchmark="*", assessor="forest-10d-balanced-isotonic", measure="auarc")
+    assert unseen["n_responses"].to_list() == [len(rows.filter(benchmark="averages"))]
+    assert unseen["accuracy"][0] == pytest.approx(rows.filter(benchmark="averages")["label"].mean())
+    assert set(measures["assessor"]) == {"forest-10d-balanced-isotonic", "question-only"}
+    scored = ASSESSMENTS.read(folder / "questions" / "given.parquet")
+    assert set(scored["benchmark"]) == {*KNOWN, "traffic"}
+    summary = (folder / "summary.txt").read_text()
+    assert "traffic takes no part for given: no response with a label and features." in summary
+    assert "ATC, SE max (all models, Extremes)" in (folder / "tables" / "table_best_pairs.md").read_text()
+
+
+def test_second_run_has_nothing_to_do(project: Project) -> None:
+    assert project.planned() == {}
+
+
+def test_a_colour_redraws_the_figures_and_an_accuracy_measures_again(project: Project) -> None:
+    path = "workflow/entropy_sentinel/analyses/rejection/figures_of_curves.py"
+    undo = project.edit(path, "#CC79A7", "#CC79A8")
+    assert project.planned() == EXHIBITS
+    undo()
+    other = {"analyses": {"rejection": {"accuracies": [0.7]}}}
+    (project.folder / "other.yaml").write_text(yaml.safe_dump(other))
+    planned = project.over("other.yaml").planned()
+    assert planned == {"rejection_measures": 1, "rejection_tables": 1} | EXHIBITS

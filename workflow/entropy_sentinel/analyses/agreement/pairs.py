@@ -1,0 +1,72 @@
+"""Stage `pairs`: how far every two judges agree, per model and benchmark and in all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.agreement.frames import PAIRS
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.statistics.agreement import kappa, wilson
+
+_RESPONSE = ["model", "benchmark", "item_id", "sample"]
+
+
+def write_pairs(files: Sequence[Mapping[str, str]], judges: Sequence[str], output: str) -> None:
+    """Compare `judges`; each of `files` names a `judge`, `model` and `benchmark`, and the `path` of the labels."""
+    labels = pl.concat([_labels(**file) for file in files])
+    PAIRS.write(pairs(labels, judges), output, {"judges": list(judges)})
+
+
+def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
+    whose = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
+    return LABELS.read(path, ["item_id", "sample", "label"]).with_columns(**whose)
+
+
+def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
+    """A frame of contract PAIRS: a row per two judges, and model and benchmark, then model, then for all.
+
+    `labels` has columns judge, model, benchmark, item_id, sample and label (null where a judge cannot say).
+    """
+    rows = []
+    for first, second in combinations(judges, 2):
+        said = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
+        both = said[0].join(said[1], on=_RESPONSE, how="full", coalesce=True, maintain_order="left_right")
+        for whose, part in _parts(both):
+            rows.append({"first": first, "second": second, **whose, **compared(part["label"], part["label_right"])})
+    return PAIRS.frame(rows)
+
+
+def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:
+    for (model, benchmark), part in both.group_by("model", "benchmark", maintain_order=True):
+        yield {"model": model, "benchmark": benchmark}, part
+    for (model,), part in both.group_by("model", maintain_order=True):
+        yield {"model": model, "benchmark": None}, part
+    yield {"model": None, "benchmark": None}, both
+
+
+def compared(first: pl.Series, second: pl.Series) -> dict[str, Any]:
+    """Counts, agreement and kappa of two columns of labels: those columns of PAIRS that say so."""
+    table = [[int(((first == one) & (second == other)).sum()) for other in (True, False)] for one in (True, False)]
+    (both_correct, first_correct), (second_correct, both_incorrect) = table
+    n_pairs = sum(map(sum, table))
+    agreement, chance_corrected = wilson(both_correct + both_incorrect, n_pairs), kappa(table)
+    return {
+        "n_responses": len(first),
+        "n_pairs": n_pairs,
+        "n_both_correct": both_correct,
+        "n_first_correct": first_correct,
+        "n_second_correct": second_correct,
+        "n_both_incorrect": both_incorrect,
+        "n_first_null": int((first.is_null() & second.is_not_null()).sum()),
+        "n_second_null": int((first.is_not_null() & second.is_null()).sum()),
+        "n_both_null": int((first.is_null() & second.is_null()).sum()),
+        "agreement": agreement.estimate,
+        "agreement_lower": agreement.lower,
+        "agreement_upper": agreement.upper,
+        "kappa": chance_corrected.estimate,
+        "kappa_lower": chance_corrected.lower,
+        "kappa_upper": chance_corrected.upper,
+        "reason": chance_corrected.reason,
+    }

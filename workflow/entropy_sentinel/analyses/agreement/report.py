@@ -1,0 +1,100 @@
+"""The page of this analysis, and its lines for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tabulate import tabulate
+
+from entropy_sentinel.analyses.accuracy.headings import Groups, training_group
+from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
+from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.pages import read_fragment, render
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+_HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
+
+
+def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str) -> None:
+    """Write the page and the summary.
+
+    `files` has the paths `pairs` and `errors`, and a list `tables` of exhibits' .html files. `settings` has `label`,
+    `groups` and `headline_group`.
+    """
+    pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
+    text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
+    Path(summary).write_text(text, encoding="utf-8")
+    group = training_group(settings["groups"], settings["headline_group"])
+    content = render(
+        TEMPLATE,
+        title="Agreement of judges",
+        label=settings["label"],
+        sentences=sentences(pairs),
+        group=group,
+        headings=_HEADINGS,
+        rows=error_rows(errors, group.group),
+        tables=[read_fragment(path) for path in files["tables"]],
+    )
+    with whole_file(page) as partial:
+        partial.write_text(content, encoding="utf-8")
+
+
+def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
+    """Plain text: how far every two judges agree, and the errors of the estimates under each judge's labels."""
+    group = training_group(groups, headline_group)
+    rows = error_rows(errors, group.group)
+    sides = ("left", "left", "right", "right", "left", "right")
+    table = tabulate(rows, _HEADINGS, tablefmt="simple", disable_numparse=True, colalign=sides if rows else None)
+    lines = [
+        "Agreement of judges",
+        *(f"  {line}" for line in sentences(pairs)),
+        "",
+        f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
+        *(f"  {line}".rstrip() for line in table.splitlines()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def sentences(pairs: pl.DataFrame) -> list[str]:
+    """One sentence for every two judges, over all models and domains."""
+    in_all = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
+    return [_sentence(row) for row in in_all.iter_rows(named=True)]
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    names = f"{row['first']} and {row['second']}"
+    nulls = (
+        f"of {row['n_responses']} responses {row['n_second_null']} were labelled by {row['first']} alone, "
+        f"{row['n_first_null']} by {row['second']} alone, {row['n_both_null']} by neither"
+    )
+    if not row["n_pairs"]:
+        return f"{names}: no response has a label of both; {nulls}."
+    same = row["n_both_correct"] + row["n_both_incorrect"]
+    agreement = f"agree on {same} of {row['n_pairs']}, {_with_interval(row, 'agreement')}"
+    kappa = f"kappa {_with_interval(row, 'kappa')}"
+    return f"{names}: {agreement}; {kappa}; {nulls}."
+
+
+def _with_interval(row: Mapping[str, Any], name: str) -> str:
+    """`0.970 (0.944 to 0.984)`; with the reason where there is no interval."""
+    value, lower, upper = (row[key] for key in (name, f"{name}_lower", f"{name}_upper"))
+    return f"{number(value)} ({row['reason'] if lower is None else f'{number(lower)} to {number(upper)}'})"
+
+
+def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
+    """Cells under `_HEADINGS` for one training group."""
+    rows = errors.filter(pl.col("group") == group).sort("model", maintain_order=True)
+    return [
+        (
+            row["model"],
+            row["judge"],
+            str(row["n_domains"]),
+            number(row["aee"]),
+            "-" if row["best"] is None else title(row["best"]),
+            number(row["best_aee"]),
+        )
+        for row in rows.iter_rows(named=True)
+    ]

@@ -1,0 +1,124 @@
+# Needs: the labels of two or more judges on all responses; the estimates that were made from each judge's labels.
+# Makes: results/<study>/agreement/pairs.parquet, how far judges agree; judged.parquet and errors.parquet, accuracies,
+#        estimates and errors under each judge; tables/, report.html, summary.txt.
+
+from entropy_sentinel.analyses.agreement.catalogue import TABLES as AGREEMENT_TITLES
+
+AGREEMENT = CONFIG.analyses.agreement
+AGREEMENT_RESULTS = f"{RESULTS}/agreement"
+AGREEMENT_TABLES = [f"{AGREEMENT_RESULTS}/tables/table_{name}" for name in AGREEMENT.tables]
+AGREEMENT_LABELS = [
+    {"judge": judge, "model": model, "benchmark": benchmark}
+    | {"path": LABELS.format(judge=judge, model=model, benchmark=benchmark)}
+    for judge in JUDGES
+    for model in MODELS
+    for benchmark in BENCHMARKS
+]
+AGREEMENT_ESTIMATES = [
+    {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=study.group_file(group.group_id))}
+    for judge in JUDGES
+    for model in MODELS
+    for group in study.shown_groups(CONFIG).values()
+]
+AGREEMENT_SETTINGS = {
+    "headline_group": AGREEMENT.headline_group,
+    "label": AGREEMENT.label(CONFIG.study),
+    "groups": NAMED_GROUPS,
+}
+
+
+def agreement_code(script, *templates):
+    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
+    return fingerprint(f"entropy_sentinel/analyses/agreement/scripts/{script}.py", *templates)
+
+
+rule agreement_pairs:
+    input:
+        labels=[file["path"] for file in AGREEMENT_LABELS],
+    output:
+        f"{AGREEMENT_RESULTS}/pairs.parquet",
+    log:
+        f"{LOGS}/agreement/pairs.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *agreement_code("pairs"),
+        files=AGREEMENT_LABELS,
+        judges=JUDGES,
+    script:
+        "scripts/pairs.py"
+
+
+rule agreement_judged:
+    input:
+        estimates=[file["path"] for file in AGREEMENT_ESTIMATES],
+    output:
+        judged=f"{AGREEMENT_RESULTS}/judged.parquet",
+        errors=f"{AGREEMENT_RESULTS}/errors.parquet",
+    log:
+        f"{LOGS}/agreement/judged.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *agreement_code("judged"),
+        files=AGREEMENT_ESTIMATES,
+        groups=NAMED_GROUPS,
+    script:
+        "scripts/judged.py"
+
+
+rule agreement_tables:
+    input:
+        pairs=rules.agreement_pairs.output[0],
+        judged=rules.agreement_judged.output.judged,
+        errors=rules.agreement_judged.output.errors,
+    output:
+        expand("{table}.{kind}", table=AGREEMENT_TABLES, kind=["csv", "md", "tex", "html"]),
+    log:
+        f"{LOGS}/agreement/tables.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *agreement_code("tables", "report/exhibits.html.j2"),
+        titles={name: AGREEMENT_TITLES[name] for name in AGREEMENT.tables},
+        settings=AGREEMENT_SETTINGS,
+    script:
+        "scripts/tables.py"
+
+
+rule agreement_report:
+    input:
+        pairs=rules.agreement_pairs.output[0],
+        errors=rules.agreement_judged.output.errors,
+        tables=expand("{table}.html", table=AGREEMENT_TABLES),
+    output:
+        page=f"{AGREEMENT_RESULTS}/report.html",
+        summary=f"{AGREEMENT_RESULTS}/summary.txt",
+    log:
+        f"{LOGS}/agreement/report.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *agreement_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/agreement/report.html.j2"),
+        settings=AGREEMENT_SETTINGS,
+    script:
+        "scripts/report.py"
+
+
+TARGETS.append(rules.agreement_report.output.page)

@@ -1,0 +1,37 @@
+"""What the analysis shows: the config's section `analyses.agreement`."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.agreement.catalogue import TABLES
+from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.sections import check_names
+
+
+class Agreement(Analysis):
+    """What the tables show; null is filled in from what is run."""
+
+    headline_group: str | None = Field(
+        None, description="named group of the accuracies and of the summary; null for the first"
+    )
+
+    @model_validator(mode="after")
+    def _exhibits_are_known(self) -> "Agreement":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], [])
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        if len(studied.judges) > 1:
+            return None
+        return f"it compares judges, and run.judges has one, {studied.judges[0]}"
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        asked = [] if self.headline_group is None else [self.headline_group]
+        run, lines = studied.run("groups", "analyses.agreement.headline_group", asked)
+        tables = list(TABLES) if self.tables is None else self.tables
+        chosen = {"headline_group": (run or studied.groups)[0], "tables": tables, "figures": []}
+        return self.model_copy(update=chosen), lines

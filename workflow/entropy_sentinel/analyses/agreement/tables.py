@@ -1,0 +1,147 @@
+"""The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.headings import ROLES, Groups, training_group
+from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.tables import Table, write_table
+
+_ALL = "all"
+_PAIR = {
+    "first": "Judge",
+    "second": "and judge",
+    "model": "Model",
+    "benchmark": "Domain",
+    "n_pairs": "Pairs",
+    "agreement": "Agreement",
+    "agreement_lower": "from",
+    "agreement_upper": "to",
+    "kappa": "Kappa",
+    "kappa_lower": "kappa from",
+    "kappa_upper": "kappa to",
+    "n_both_correct": "Both correct",
+    "n_first_correct": "First alone correct",
+    "n_second_correct": "Second alone correct",
+    "n_both_incorrect": "Both incorrect",
+    "n_first_null": "First alone null",
+    "n_second_null": "Second alone null",
+    "n_both_null": "Both null",
+}
+
+
+def write_tables(files: Mapping[str, str], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`.
+
+    `files` has the paths `pairs`, `judged` and `errors`; `settings` has `label`, `groups` and `headline_group`.
+    """
+    tables = {
+        "agreement": lambda: table_agreement(PAIRS.read(files["pairs"])),
+        "errors": lambda: table_errors(ERRORS.read(files["errors"]), settings["groups"]),
+        "accuracies": lambda: table_accuracies(
+            JUDGED.read(files["judged"]), settings["groups"], settings["headline_group"]
+        ),
+    }
+    for name, heading in titles.items():
+        table = tables[name]()
+        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
+        write_table(Exhibit("table", name, heading), table, folder)
+
+
+def table_agreement(pairs: pl.DataFrame) -> Table:
+    """Every two judges in all, then by model, then by model and domain."""
+    general_first = [pl.col("model").is_not_null(), pl.col("benchmark").is_not_null()]
+    parts = pairs.partition_by("first", "second", maintain_order=True)
+    rows = pl.concat(part.sort(general_first, maintain_order=True) for part in parts)
+    reasons = rows.filter(pl.col("reason").is_not_null()).group_by("reason", maintain_order=True).len()
+    return Table(
+        "How often two judges give a response the same label, among those that both label.",
+        rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)).select(
+            pl.col(name).alias(heading) for name, heading in _PAIR.items()
+        ),
+        (
+            "Agreement: with Wilson's interval at 95 %. Kappa: Cohen's, agreement beyond chance, with its asymptotic "
+            "interval at 95 % (Fleiss, Cohen and Everitt 1969). First alone null: labelled by the second alone.",
+            *(f"Kappa or its interval is null in {count} rows: {reason}." for reason, count in reasons.iter_rows()),
+        ),
+    )
+
+
+def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
+    """AEE and rho of each group's own estimator and of the best, under each judge's labels."""
+    named = [training_group(groups, name) for name in groups]
+    titles = {one.group: one.title for one in named}
+    names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
+    rows = errors.with_columns(
+        pl.col("group").replace(titles),
+        pl.col("best").replace(names),
+    ).sort("model", "group", maintain_order=True)
+    headings = {
+        "model": "Model",
+        "group": "Training group",
+        "judge": "Judge",
+        "n_domains": "Domains",
+        "aee": "AEE",
+        "rho": "rho",
+        "best": "Best estimator",
+        "best_aee": "its AEE",
+        "best_rho": "its rho",
+    }
+    return Table(
+        "Errors over unseen domains where estimators learn from one judge's labels and are compared with the same "
+        "judge's.",
+        rows.select(pl.col(name).alias(heading) for name, heading in headings.items()),
+        (
+            "Domains: unseen ones with labels of this judge; errors over different domains do not compare.",
+            "Best: of all the group's estimators that of least AEE, chosen by these very errors, after the fact.",
+            *(f"{one.title}: {one.benchmarks}; {one.estimator}." for one in named),
+            *(
+                f"{row['model']}, {titles[row['group']]}, {row['judge']}: {row['reason']}."
+                for row in errors.filter(pl.col("reason").is_not_null()).iter_rows(named=True)
+            ),
+        ),
+    )
+
+
+def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+    """True and estimated accuracy of every domain, side by side for all judges."""
+    group = training_group(groups, headline_group)
+    rows = judged.filter(group=group.group)
+    judges = rows["judge"].unique(maintain_order=True).to_list()
+    wide = rows.select("model", "benchmark", "role").unique(maintain_order=True)
+    for judge in judges:
+        own = rows.filter(judge=judge).select(
+            "model",
+            "benchmark",
+            pl.col("n_labelled").alias(f"Labels, {judge}"),
+            pl.col("true_accuracy").alias(f"True, {judge}"),
+            pl.col("estimated_accuracy").alias(f"Estimated, {judge}"),
+        )
+        wide = wide.join(own, on=["model", "benchmark"], how="left", maintain_order="left")
+    names = {"model": "Model", "benchmark": "Domain", "role": "Role"}
+    return Table(
+        f"Domains under each judge: the share of correct responses, and the estimate by {group.title}'s estimator "
+        f"({group.estimator}), which learned from the same judge's labels of {group.benchmarks}.",
+        wide.with_columns(
+            pl.col("role").replace_strict(ROLES),
+            pl.Series("True, largest difference", _ranges(wide, [f"True, {judge}" for judge in judges]), pl.Float64),
+            pl.Series(
+                "Estimated, largest difference", _ranges(wide, [f"Estimated, {judge}" for judge in judges]), pl.Float64
+            ),
+        ).rename(names),
+        (
+            "True: among the responses that the judge labels, which need not be the same for two judges. Estimated: "
+            "over all responses with features. Training domains by their test split.",
+        ),
+    )
+
+
+def _ranges(wide: pl.DataFrame, columns: Sequence[str]) -> list[float | None]:
+    """In each row the largest minus the smallest value; null where fewer than two judges have one."""
+    values = [[value for value in row if value is not None] for row in wide.select(columns).iter_rows()]
+    return [max(row) - min(row) if len(row) > 1 else None for row in values]

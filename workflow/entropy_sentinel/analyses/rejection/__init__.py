@@ -1,0 +1,1 @@
+"""Floor 5: which responses can be kept at a wanted accuracy: every P(correct) as an assessor (PredictaBoard, 2025)."""

@@ -1,0 +1,35 @@
+"""What this analysis makes of a model: `questions/{model}.parquet` and `measures/{model}.parquet`."""
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.estimator import SCORES
+
+GROUP = Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`")
+
+# The scores of the assessor that sees the question alone, beside which those of the kept estimators are put.
+ASSESSMENTS = Contract(stage="assessments", key=("group", *SCORES.key), columns=(GROUP, *SCORES.columns))
+
+MEASURES = Contract(
+    stage="measures",
+    key=("model", "group", "role", "benchmark", "assessor", "measure"),
+    columns=(
+        Column("model", pl.String, "language model"),
+        GROUP,
+        Column("role", pl.String, "`training` (by their test split: in distribution) or `held_out` (out of it)"),
+        Column("benchmark", pl.String, "domain; `*` is all labelled domains of the role together"),
+        Column("n_responses", pl.UInt32, "rows with features and a label", "responses"),
+        Column("accuracy", pl.Float64, "share of correct ones among them", "1", nullable=True),
+        Column("assessor", pl.String, "an estimator that gives P(correct), or `question-only`"),
+        Column(
+            "measure",
+            pl.String,
+            "`auarc`; `prr`, its way from a random order (0) to a perfect one (1); `gain`, the AUARC minus that of "
+            "`question-only`; `coverage_0.9`, the largest share that can be kept with an accuracy of at least 0.9",
+        ),
+        Column("value", pl.Float64, "of the responses as they are", "1", nullable=True),
+        Column("lower", pl.Float64, "2.5 % quantile over bootstrap samples of the items", "1", nullable=True),
+        Column("upper", pl.Float64, "97.5 % quantile", "1", nullable=True),
+        Column("reason", pl.String, "why the value is null", nullable=True),
+    ),
+)

@@ -1,0 +1,66 @@
+"""Names as tables, figures and the page show them."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
+from entropy_sentinel.analyses.rejection.measures import NO_RESPONSE
+from entropy_sentinel.analyses.rejection.rows import EVERY
+from entropy_sentinel.estimators.catalogue import title
+
+# In the order shown: what a user asks first is how it goes on new kinds of questions.
+DISTRIBUTIONS: dict[str, str] = {"held_out": "out of distribution", "training": "in distribution"}
+DISTRIBUTION_NOTE = (
+    "In distribution: the test split of the benchmarks that the assessor was trained on. Out of distribution: all "
+    "responses of domains that it has not seen."
+)
+EVERY_NOTE = "Domain all: these domains together, each response counting alike."
+INTERVAL_NOTE = (
+    "From and to: 95 % bootstrap interval (percentiles over samples of the items, all responses to an item together)."
+)
+OWN_TITLE = "Own"
+
+
+def assessor_title(name: str) -> str:
+    """An assessor in words."""
+    return "Question only" if name == QUESTION_ONLY else title(name)
+
+
+def short_title(name: str, group: TrainingGroup) -> str:
+    """An assessor as a column that several groups share: the group's own estimator is "Own"."""
+    return OWN_TITLE if name == group.estimator else assessor_title(name)
+
+
+def domain_title(benchmark: str) -> str:
+    """A domain, or all of its distribution."""
+    return "all" if benchmark == EVERY else benchmark
+
+
+def domain_notes(measures: pl.DataFrame) -> list[str]:
+    """One line for each domain that takes no part, with the models that it is so for."""
+    empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
+    models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
+    return [
+        f"{benchmark} takes no part for {', '.join(part['model'])}: {NO_RESPONSE}." for (benchmark,), part in models
+    ]
+
+
+def absent_notes(
+    measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
+    models, found = measures["model"].unique(maintain_order=True), {}
+    for group in groups:
+        for model in models:
+            there = set(measures.filter(model=model, group=group.group)["assessor"])
+            absent = "; ".join(assessor_title(name) for name in wanted[group.group] if name not in there)
+            found.setdefault(absent, []).append(f"{model} by {group.title}")
+    everyone = ", ".join(["all models", *(group.title for group in groups)])
+    return [
+        f"Left out, since without P(correct) of a response or not fitted: {absent} "
+        f"({', '.join(whose) if len(whose) < len(models) * len(groups) else everyone})."
+        for absent, whose in found.items()
+        if absent
+    ]

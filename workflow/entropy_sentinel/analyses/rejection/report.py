@@ -1,0 +1,58 @@
+"""The page of this analysis, and its closing lines for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.headings import training_group
+from entropy_sentinel.analyses.accuracy.inputs import read_apart
+from entropy_sentinel.analyses.rejection.catalogue import coverage_measure
+from entropy_sentinel.analyses.rejection.frames import MEASURES
+from entropy_sentinel.analyses.rejection.headings import absent_notes, assessor_title, domain_notes
+from entropy_sentinel.analyses.rejection.summary import span, summaries, summarise
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.report.pages import read_fragment, render
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+
+
+def write_report(
+    files: Mapping[str, Sequence[str]], settings: Mapping[str, Any], models: Sequence[str], page: str, summary: str
+) -> None:
+    """Write the page and the summary.
+
+    `files` has the list `measures`, one file MEASURES for each of `models`, and lists `tables` and `figures` of
+    exhibits' .html files. `settings` has `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`) and
+    `accuracies`.
+    """
+    measures = read_apart(MEASURES, files["measures"], {"model": models})
+    content, text = render_report(measures, files["tables"], files["figures"], settings)
+    Path(summary).write_text(text, encoding="utf-8")
+    with whole_file(page) as partial:
+        partial.write_text(content, encoding="utf-8")
+
+
+def render_report(
+    measures: pl.DataFrame, tables: Sequence[str | Path], figures: Sequence[str | Path], settings: Mapping[str, Any]
+) -> tuple[str, str]:
+    """The page as HTML and the summary as text, the same for the same arguments; see `write_report`."""
+    group = training_group(settings["groups"], settings["headline_group"])
+    names, accuracies = settings["assessors"][group.group], settings["accuracies"]
+    own = measures.filter(pl.col("group") == group.group)
+    page = render(
+        TEMPLATE,
+        title="Which responses can be kept",
+        label=settings["label"],
+        group=group,
+        estimator=assessor_title(group.estimator),
+        summaries=summaries(own, group, names),
+        accuracies={coverage_measure(accuracy): f"{accuracy:g}" for accuracy in accuracies},
+        assessor_title=assessor_title,
+        span=span,
+        notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],
+        tables=[read_fragment(path) for path in tables],
+        figures=[read_fragment(path) for path in figures],
+    )
+    return page, summarise(measures, group, names, accuracies)

@@ -1,0 +1,72 @@
+"""The responses that assessors are judged on: those with a label and features, by domain and by their distribution."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.estimator import SCORES
+
+# In distribution, by the test split of what the group trains on; out of distribution.
+ROLES = ("training", "held_out")
+# Stands for all domains of a role together.
+EVERY = "*"
+_RESPONSE = ["model", "benchmark", "item_id", "sample"]
+
+
+class Slice(NamedTuple):
+    """Responses of one domain, or of `EVERY` domain of one role."""
+
+    role: str
+    benchmark: str
+    rows: pl.DataFrame
+
+
+def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame:
+    """One frame ASSESSMENTS of files SCORES, which say in their provenance of which group they are, and ASSESSMENTS.
+
+    Two named groups of the same benchmarks share the estimators that both keep.
+    """
+    kept = [
+        SCORES.read(path).with_columns(group=pl.lit(read_provenance(path)["group"])).select(ASSESSMENTS.schema.names())
+        for path in scores
+    ]
+    return pl.concat([*kept, *map(ASSESSMENTS.read, questions)]).unique(ASSESSMENTS.key, maintain_order=True)
+
+
+def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]:
+    """Those of `wanted` that have scores for the group."""
+    there = set(scores.filter(pl.col("group") == group)["estimator"].unique())
+    return [name for name in wanted if name in there]
+
+
+def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: Sequence[str]) -> Iterator[Slice]:
+    """The labelled responses of one model by role and domain, all domains first, with a column of scores per assessor.
+
+    A domain without any, such as one that nobody has labelled, is a slice without rows. Raises ContractError where an
+    assessor has no score for one of the responses.
+    """
+    trains = pl.col("benchmark").is_in(group.split("+"))
+    role = pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out"))
+    domains = observations.select("benchmark", role=role).unique(maintain_order=True)
+    usable = observations.filter(
+        pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~trains | (pl.col("split") == "test")
+    ).select(*_RESPONSE, "label", role=role)
+    for name in names:
+        found = scores.filter(pl.col("group") == group, pl.col("estimator") == name)
+        usable = usable.join(
+            found.select(*_RESPONSE, pl.col("p").alias(name)), on=_RESPONSE, how="left", maintain_order="left"
+        )
+        if missing := usable[name].null_count():
+            raise ContractError(
+                f"{name}, trained on {group}: {missing} of {len(usable)} labelled responses have no score; its scores "
+                "are of other observations: delete them"
+            )
+    for role in ROLES:
+        rows = usable.filter(pl.col("role") == role)
+        yield Slice(role, EVERY, rows)
+        for domain in domains.filter(pl.col("role") == role)["benchmark"]:
+            yield Slice(role, domain, rows.filter(pl.col("benchmark") == domain))

@@ -1,0 +1,176 @@
+# Needs: of all models the observations and the scores of named groups, P(correct) of every response; items.
+# Makes: results/<study>/{judge}/rejection/: questions/{model}.parquet, P(correct) by the question alone;
+#        measures/{model}.parquet, what is read off the accuracy-rejection curves; tables/, figures/, report.html,
+#        summary.txt.
+
+from entropy_sentinel.analyses.rejection.catalogue import (
+    FIGURES as REJECTION_FIGURE_TITLES,
+    QUESTION_ONLY,
+    TABLES as REJECTION_TABLE_TITLES,
+)
+
+REJECTION = CONFIG.analyses.rejection
+REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
+REJECTION_QUESTIONS = f"{REJECTION_FOLDER}/questions/{{model}}.parquet"
+REJECTION_MEASURES = f"{REJECTION_FOLDER}/measures/{{model}}.parquet"
+REJECTION_TABLES = [f"{REJECTION_FOLDER}/tables/table_{name}" for name in REJECTION.tables]
+REJECTION_KEPT = study.kept_estimators(CONFIG, REJECTION.estimators)
+
+
+def rejection_assessors():
+    """The assessors that are shown, by training group: named groups of the same benchmarks share theirs."""
+    found = {}
+    for name in REJECTION.groups:
+        found.setdefault(CONFIG.groups[name].group_id, {}).update(dict.fromkeys(REJECTION_KEPT[name]))
+    return {group: [*names, QUESTION_ONLY] for group, names in found.items()}
+
+
+def rejection_exhibits():
+    """The figures to make: which one, its title, and the model that it is of, by the name of its files."""
+    found = {}
+    for name in REJECTION.figures:
+        for model in MODELS if name == "curves_by_domain" else [None]:
+            title = REJECTION_FIGURE_TITLES[name] + (f", {model}" if model else "")
+            found[f"{name}_{model}" if model else name] = {"figure": name, "title": title, "model": model}
+    return found
+
+
+REJECTION_ASSESSORS = rejection_assessors()
+REJECTION_EXHIBITS = rejection_exhibits()
+REJECTION_FIGURES = [f"{REJECTION_FOLDER}/figures/figure_{name}" for name in REJECTION_EXHIBITS]
+
+
+def rejection_settings(*keys):
+    """What is shown: of it those settings that a family of exhibits is made from."""
+    return {
+        **{key: getattr(REJECTION, key) for key in ("headline_group", "accuracies", *keys)},
+        "label": REJECTION.label(CONFIG.study),
+        "groups": {name: NAMED_GROUPS[name] for name in REJECTION.groups},
+        "assessors": REJECTION_ASSESSORS,
+    }
+
+
+def rejection_code(script, *templates):
+    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
+    return fingerprint(f"entropy_sentinel/analyses/rejection/scripts/{script}.py", *templates)
+
+
+rule rejection_assessments:
+    input:
+        observations=OBSERVATIONS,
+        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+    output:
+        REJECTION_QUESTIONS,
+    log:
+        f"{LOGS}/{{judge}}/rejection_assessments/{{model}}.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *rejection_code("assessments"),
+        groups=list(REJECTION_ASSESSORS),
+    script:
+        "scripts/assessments.py"
+
+
+rule rejection_measures:
+    input:
+        observations=OBSERVATIONS,
+        scores=expand(SCORES, name=REJECTION.groups, allow_missing=True),
+        questions=REJECTION_QUESTIONS,
+    output:
+        REJECTION_MEASURES,
+    log:
+        f"{LOGS}/{{judge}}/rejection_measures/{{model}}.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        *rejection_code("measures"),
+        settings={
+            "assessors": REJECTION_ASSESSORS,
+            "accuracies": REJECTION.accuracies,
+            "resamples": REJECTION.resamples,
+            "seed": study.estimation_seed(CONFIG),
+        },
+    script:
+        "scripts/measures.py"
+
+
+rule rejection_tables:
+    input:
+        measures=expand(REJECTION_MEASURES, model=MODELS, allow_missing=True),
+    output:
+        expand("{table}.{kind}", table=REJECTION_TABLES, kind=["csv", "md", "tex", "html"]),
+    log:
+        f"{LOGS}/{{judge}}/rejection_tables.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *rejection_code("tables", "report/exhibits.html.j2"),
+        titles={name: REJECTION_TABLE_TITLES[name] for name in REJECTION.tables},
+        settings=rejection_settings("best"),
+        models=MODELS,
+    script:
+        "scripts/tables.py"
+
+
+rule rejection_figures:
+    input:
+        observations=expand(OBSERVATIONS, model=MODELS, allow_missing=True),
+        scores=expand(SCORES, model=MODELS, name=REJECTION.headline_group, allow_missing=True),
+        questions=expand(REJECTION_QUESTIONS, model=MODELS, allow_missing=True),
+    output:
+        expand("{figure}.{kind}", figure=REJECTION_FIGURES, kind=["pdf", "png", "html"]),
+    log:
+        f"{LOGS}/{{judge}}/rejection_figures.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *rejection_code("figures", "report/exhibits.html.j2"),
+        exhibits=REJECTION_EXHIBITS,
+        settings=rejection_settings(),
+        models=MODELS,
+    script:
+        "scripts/figures.py"
+
+
+rule rejection_report:
+    input:
+        measures=expand(REJECTION_MEASURES, model=MODELS, allow_missing=True),
+        tables=expand("{table}.html", table=REJECTION_TABLES),
+        figures=expand("{figure}.html", figure=REJECTION_FIGURES),
+    output:
+        page=f"{REJECTION_FOLDER}/report.html",
+        summary=f"{REJECTION_FOLDER}/summary.txt",
+    log:
+        f"{LOGS}/{{judge}}/rejection_report.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *rejection_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/rejection/report.html.j2"),
+        settings=rejection_settings(),
+        models=MODELS,
+    script:
+        "scripts/report.py"
+
+
+TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=REJECTION.judges)

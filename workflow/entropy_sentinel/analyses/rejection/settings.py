@@ -1,0 +1,72 @@
+"""What the analysis shows: the config's section `analyses.rejection`."""
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from entropy_sentinel.analyses.rejection.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.estimators.catalogue import ESTIMATORS
+from entropy_sentinel.estimators.settings import OWN
+from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names
+
+_Accuracy = Annotated[Number, Field(gt=0, le=1)]
+
+
+class Rejection(Analysis):
+    """Which responses can be kept at a wanted accuracy; null is filled in from what is run."""
+
+    judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
+    groups: Names | None = Field(None, description="named training groups to show; null for all that are run")
+    headline_group: str | None = Field(
+        None, description="named group of the figures, of the table of coverages and of the summary; null for the first"
+    )
+    estimators: Annotated[list[str], DISTINCT] | None = Field(
+        None, description="of estimation.keep, those to show; null for all that give P(correct)"
+    )
+    accuracies: Annotated[list[_Accuracy], DISTINCT, AfterValidator(sorted)] = Field(
+        [0.8, 0.9, 0.95], min_length=1, max_length=10, description="accuracies that what is kept must have"
+    )
+    best: Whole = Field(3, ge=1, le=100, description="pairs of model and assessor that are ranked")
+    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples behind an interval")
+
+    @model_validator(mode="after")
+    def _known(self) -> "Rejection":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        if self._named(studied):
+            return None
+        return "no named group is run, and only theirs are the estimators that are kept"
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        found, lines = {}, []
+        for key, axis in {
+            "judges": "judges",
+            "groups": "groups",
+            "headline_group": "groups",
+            "estimators": "kept",
+        }.items():
+            value = getattr(self, key)
+            asked = [value] if isinstance(value, str) else value or []
+            found[key], left_out = studied.run(axis, f"analyses.rejection.{key}", asked)
+            lines += left_out
+        named, headline = self._named(studied), found["headline_group"]
+        groups = [name for name in named if name in [*(found["groups"] or named), *headline]]
+        chosen = {
+            "judges": found["judges"] or studied.judges,
+            "groups": groups,
+            "headline_group": (headline or groups)[0],
+            "estimators": found["estimators"] or studied.kept,
+            "tables": list(TABLES) if self.tables is None else self.tables,
+            "figures": list(FIGURES) if self.figures is None else self.figures,
+        }
+        return self.model_copy(update=chosen), lines
+
+    def _named(self, studied: Studied) -> list[str]:
+        return [name for name in studied.groups if name in studied.known["groups"]]

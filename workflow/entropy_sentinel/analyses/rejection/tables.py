@@ -1,0 +1,25 @@
+"""The tables of the catalogue, from the measures of all models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from entropy_sentinel.analyses.accuracy.inputs import call, read_apart
+from entropy_sentinel.analyses.rejection import tables_of_curves
+from entropy_sentinel.analyses.rejection.frames import MEASURES
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.tables import write_table
+
+
+def write_tables(
+    measures: Sequence[str], settings: Mapping[str, Any], titles: Mapping[str, str], models: Sequence[str], folder: str
+) -> None:
+    """Write the tables of these names and titles to `folder`, from files MEASURES, one for each of `models`.
+
+    `settings` has `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`), `accuracies` and `best`.
+    """
+    inputs = settings | {"measures": read_apart(MEASURES, measures, {"model": models})}
+    for name, title in titles.items():
+        table = call(f"table_{name}", [tables_of_curves], inputs)
+        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
+        write_table(Exhibit("table", name, title), table, folder)

@@ -1,0 +1,124 @@
+"""`entropy-sentinel audit` and `entropy-sentinel audit report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.commands.options import ConfigFiles, load_study
+from entropy_sentinel.frames.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from entropy_sentinel.commands.auditing.sample import Sample
+    from entropy_sentinel.config.config import Config
+
+SIZE, SEED = 300, 42
+
+Judge = Annotated[str | None, typer.Option(help="Which judge of the study; without it the first of run.judges.")]
+Size = Annotated[int | None, typer.Option(min=1, help=f"Responses to draw; {SIZE} where nothing is said.")]
+Seed = Annotated[int | None, typer.Option(min=0, help=f"Seed of the draw; {SEED} where nothing is said.")]
+New = Annotated[bool, typer.Option("--new", help="Draw a new sample. Answers on responses that it has too are kept.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label in a browser.")]
+Given = Annotated[Path | None, typer.Option("--answers", metavar="FILE", help="Take over what the page has saved.")]
+
+app = typer.Typer(no_args_is_help=False)
+
+
+@app.callback(invoke_without_command=True)
+def command(
+    context: typer.Context,
+    configfile: ConfigFiles = (),
+    judge: Judge = None,
+    size: Size = None,
+    seed: Seed = None,
+    new: New = False,
+    html: Html = None,
+    answers: Given = None,
+) -> None:
+    """Label a sample of responses to see how far a judge can be trusted.
+
+    The sample is drawn once, over models, benchmarks and verdicts, and kept in audits/STUDY/JUDGE with the answers: run
+    it again to go on. `entropy-sentinel audit report` says what the answers tell.
+    """
+    if context.invoked_subcommand is not None:
+        context.obj = (configfile, judge)
+        return
+    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers
+    from entropy_sentinel.commands.auditing.sample import material
+
+    config, judge = _judged(configfile, judge)
+    sample, kept = _sample(config, judge, size, seed, new), answers_file(config.study, judge)
+    if answers is not None:
+        used, others = add_answers(sample, answers, kept)
+        typer.echo(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        return
+    shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
+    if html is not None:
+        from entropy_sentinel.commands.auditing.page import write_page
+
+        write_page(sample, shown, known, html)
+        typer.echo(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
+        return
+    from rich.console import Console
+
+    from entropy_sentinel.commands.auditing.terminal import label_in_terminal
+
+    known = label_in_terminal(shown, known, kept, typer.getchar, Console())
+    done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
+    typer.echo(f"{kept}: {done} of {len(shown)} answered")
+
+
+@app.command("report")
+def report(context: typer.Context, configfile: ConfigFiles = (), judge: Judge = None) -> None:
+    """Compare the answers with the judge.
+
+    Agreement, kappa, error rates, and every domain's accuracy corrected for them, with intervals. Also written beside
+    the answers, as report.json, agreement.csv and domains.csv.
+    """
+    from entropy_sentinel.commands.auditing.answers import answers_file, read_answers
+    from entropy_sentinel.commands.auditing.report import audit, parts, write_audit
+    from entropy_sentinel.commands.auditing.sample import folder_of, material, read_sample, sample_file
+    from entropy_sentinel.report.terminal import show
+
+    files, named = context.obj
+    config, judge = _judged([*files, *configfile], judge or named)
+    kept = answers_file(config.study, judge)
+    if not sample_file(config.study, judge).exists() or not kept.exists():
+        raise InputError(f"{kept}: there are no answers yet; label some with: entropy-sentinel audit")
+    sample = read_sample(config.study, judge)
+    material(config, sample)  # responses that have changed since are refused
+    found = audit(sample, read_answers(kept))
+    written = write_audit(found, folder_of(config.study, judge))
+    show([*parts(found), f"Written: {', '.join(map(str, written))}"])
+
+
+def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
+    """The study, and the judge that is audited."""
+    config = load_study(files)
+    judge = config.run.judges[0] if judge is None else judge
+    if judge not in config.run.judges:
+        raise ConfigError(f"--judge: must be one of run.judges ({', '.join(config.run.judges)}), was '{judge}'")
+    return config, judge
+
+
+def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
+    """The sample drawn before, or a new one; InputError where the one drawn before is of another size or seed."""
+    from entropy_sentinel.commands.auditing.sample import draw_sample, read_sample, sample_file
+
+    path = sample_file(config.study, judge)
+    if new or not path.exists():
+        sample = draw_sample(config, judge, SIZE if size is None else size, SEED if seed is None else seed)
+        about = sample.about
+        drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
+        typer.echo(
+            f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata (model, "
+            "benchmark and verdict), one from each and the rest by their sizes"
+        )
+        return sample
+    sample = read_sample(config.study, judge)
+    for name, value in {"size": size, "seed": seed}.items():
+        if value is not None and value != sample.about[name]:
+            raise InputError(
+                f"{path}: was drawn with --{name} {sample.about[name]}, not {value}; draw again with --new"
+            )
+    return sample

@@ -1,0 +1,172 @@
+"""The responses that a person is to label: drawn once per stratum, kept as a file.
+
+A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect, or null.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import Column, Contract, read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
+from entropy_sentinel.frames.label import LABELS
+
+STRATUM = ("model", "benchmark", "verdict")
+KEY = ("model", "benchmark", "item_id", "sample")
+
+AUDIT_SAMPLE = Contract(
+    stage="audit_sample",
+    key=KEY,
+    columns=(
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        Column("verdict", pl.String, "what the judge said: `correct`, `incorrect` or `null`"),
+        Column("response_hash", pl.String, "first 16 hex digits of the SHA-256 of the response"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of AUDIT_SAMPLE in the order in which they are shown, and about them: `study`, `judge`, `size`, `seed`,
+    and `strata`, each with its `n` responses and how many of them are `drawn`.
+    """
+
+    rows: pl.DataFrame
+    about: dict[str, Any]
+
+
+def folder_of(study: str, judge: str) -> Path:
+    """Where an audit is kept: outside `results`, for a person's work cannot be made again."""
+    return Path("audits") / study / judge
+
+
+def sample_file(study: str, judge: str) -> Path:
+    """The file of an audit's sample."""
+    return folder_of(study, judge) / "sample.parquet"
+
+
+def allocate(sizes: Sequence[int], n: int) -> list[int]:
+    """How many of `n` are drawn from strata of these sizes: one from each, the rest in proportion to what is left.
+
+    Shares are rounded by largest remainder. Where `n` is less than the number of strata, the largest get one each.
+    """
+    n = min(n, sum(sizes))
+    if n <= len(sizes):
+        largest = sorted(range(len(sizes)), key=lambda place: -sizes[place])[:n]
+        return [int(place in largest) for place in range(len(sizes))]
+    left, rest = [size - 1 for size in sizes], n - len(sizes)
+    shares = [rest * size / max(sum(left), 1) for size in left]
+    drawn = [int(share) for share in shares]
+    by_remainder = sorted(range(len(sizes)), key=lambda place: drawn[place] - shares[place])
+    for place in by_remainder[: rest - sum(drawn)]:
+        drawn[place] += 1
+    return [1 + more for more in drawn]
+
+
+def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
+    """Rows of `population` (columns of AUDIT_SAMPLE) at random, and the strata with `n` and `drawn`.
+
+    The rows come in random order, so that an audit that stops early has labelled a random part.
+    """
+    random = np.random.default_rng(seed)
+    strata = population.sort(*STRATUM, *KEY).partition_by(STRATUM, maintain_order=True)
+    counts = allocate([len(part) for part in strata], size)
+    chosen = [part[np.sort(random.permutation(len(part))[:n])] for part, n in zip(strata, counts, strict=True)]
+    about = [
+        part.select(STRATUM).row(0, named=True) | {"n": len(part), "drawn": n}
+        for part, n in zip(strata, counts, strict=True)
+    ]
+    rows = pl.concat(chosen)
+    return rows[random.permutation(len(rows))], about
+
+
+def population(config: Config, judge: str) -> pl.DataFrame:
+    """Every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
+
+    Without those to items without a reference, unless labelled: a person could not tell either.
+    Raises DamagedFileError for a file that is not there.
+    """
+    parts = [_of(config, judge, model, name) for model in config.run.models for name in config.run.benchmarks]
+    found = pl.concat(parts)
+    if found.is_empty():
+        raise InputError(f"judge '{judge}' has no response with a label or a reference in study '{config.study}'")
+    return found
+
+
+def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
+    names = {"judge": judge, "model": model, "benchmark": benchmark}
+    labels = LABELS.read(Layout(config.study).labels.format(**names), ["item_id", "sample", "label"])
+    rows = labels.join(material_of(config, model, benchmark), on=["item_id", "sample"], how="inner")
+    verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
+    hashes = [response_hash(text) for text in rows["response"]]
+    return (
+        rows.with_columns(
+            model=pl.lit(model),
+            benchmark=pl.lit(benchmark),
+            verdict=pl.when(pl.col("label").is_null()).then(pl.lit("null")).otherwise(verdict),
+            response_hash=pl.Series(hashes, dtype=pl.String),
+        )
+        .filter((pl.col("verdict") != "null") | pl.col("reference").is_not_null())
+        .select(AUDIT_SAMPLE.schema.names())
+    )
+
+
+def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
+    """What a person is shown: columns item_id, sample, question, reference (or null), response, cut_off."""
+    layout, names = Layout(config.study), {"model": model, "benchmark": benchmark}
+    responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
+    responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
+    items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
+    return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
+
+
+def material(config: Config, sample: Sample) -> pl.DataFrame:
+    """The sample with what a person is shown, and without the judge's verdicts.
+
+    Raises InputError where a response is another than when the sample was drawn.
+    """
+    pairs = sample.rows.select("model", "benchmark").unique(maintain_order=True).rows()
+    texts = pl.concat(
+        material_of(config, model, benchmark).with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark))
+        for model, benchmark in pairs
+    )
+    shown = sample.rows.drop("verdict").join(texts, on=KEY, how="left", maintain_order="left")
+    for row in shown.iter_rows(named=True):
+        if row["response"] is None or response_hash(row["response"]) != row["response_hash"]:
+            path = sample_file(sample.about["study"], sample.about["judge"])
+            raise InputError(
+                f"{path}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
+                "draw again with --new: answers on what has not changed are kept"
+            )
+    return shown
+
+
+def response_hash(text: str) -> str:
+    """What tells a response from another."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def draw_sample(config: Config, judge: str, size: int, seed: int) -> Sample:
+    """Draw the sample of an audit and write its file."""
+    rows, strata = draw(population(config, judge), size, seed)
+    about = {"study": config.study, "judge": judge, "size": size, "seed": seed, "strata": strata}
+    AUDIT_SAMPLE.write(rows, sample_file(config.study, judge), about)
+    return Sample(rows, about)
+
+
+def read_sample(study: str, judge: str) -> Sample:
+    """The sample of an audit; DamagedFileError where there is none."""
+    path = sample_file(study, judge)
+    return Sample(AUDIT_SAMPLE.read(path), read_provenance(path))

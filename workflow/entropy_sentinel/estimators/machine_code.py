@@ -1,0 +1,56 @@
+"""Functions compiled to machine code by numba, which is kept in the user's cache folder.
+
+Compilation takes seconds, and a job that uses what is compiled often less. Machine code is kept per user, since whoever
+can write it decides what runs; per kind of processor and source file, since nodes and versions share a home folder.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+
+
+def compiled(signature: str, **options: Any) -> Callable[[Callable], Callable]:
+    """Compile a function for this numba signature, when it is defined, or take it from the cache.
+
+    `options` are numba's. The folder is `~/.cache/entropy-sentinel` (or in XDG_CACHE_HOME), or numba's own
+    NUMBA_CACHE_DIR. Where it cannot be written, or what is in it cannot be used, the function is compiled for this
+    process alone. It may call functions of its own file: numba looks for edits there and nowhere else.
+    """
+
+    def compile_or_load(function: Callable) -> Callable:
+        try:
+            with _cached_in(_folder(Path(function.__code__.co_filename))):
+                return numba.njit(signature, cache=True, **options)(function)
+        except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
+            return numba.njit(signature, **options)(function)
+
+    return compile_or_load
+
+
+def _folder(source: Path) -> str:
+    """The folder of one source file's machine code for this processor.
+
+    One file of code per function and folder: processes that write at the same time write the same.
+    """
+    if numba.config.CACHE_DIR:
+        return numba.config.CACHE_DIR
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
+    key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
+    return str(cache / "entropy-sentinel" / f"{source.stem}-{key}")
+
+
+@contextmanager
+def _cached_in(folder: str) -> Iterator[None]:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,102 @@
+"""Judges that are made of others: what several of them say becomes one verdict, and who decided it.
+
+A member is asked about responses (a frame with at least item_id and sample) and answers with a frame of contract LABELS
+of the same rows in the same order, whatever its own kind is. A combination returns such a frame too, and the counts.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+
+Member = Callable[[pl.DataFrame], pl.DataFrame]
+# Of each member: the responses that it was asked about, that it labelled, and whose final label is (also) its own.
+Counts = dict[str, dict[str, int]]
+Verdict = dict[str, Any]
+
+
+def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
+    """The verdict of the first member that has one; each is asked only about what those before it left null.
+
+    A response that all leave null has the reasons of all.
+    """
+    final: list[Verdict | None] = [None] * len(responses)
+    nulls: list[dict[str, Verdict]] = [{} for _ in final]
+    left, counts = list(range(len(final))), {}
+    for name, member in members.items():
+        said = member(responses[left]).rows(named=True) if left else []
+        for place, verdict in zip(left, said, strict=True):
+            if verdict["label"] is None:
+                nulls[place][name] = verdict
+            else:
+                final[place] = verdict | {"decided_by": name}
+        labelled = sum(verdict["label"] is not None for verdict in said)
+        counts[name] = {"asked": _shown(said), "labelled": labelled, "decided": labelled}
+        left = [place for place in left if final[place] is None]
+    rows = [verdict or _null(said) for verdict, said in zip(final, nulls, strict=True)]
+    return _frame(responses, rows), counts
+
+
+def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
+    """The verdict that more than half of all members give; null where none is, be it for a tie or for nulls."""
+    said = {name: member(responses).rows(named=True) for name, member in members.items()}
+    rows = [_elected(dict(zip(said, verdicts, strict=True))) for verdicts in zip(*said.values(), strict=True)]
+    counts = {
+        name: {
+            "asked": _shown(verdicts),
+            "labelled": sum(verdict["label"] is not None for verdict in verdicts),
+            "decided": sum(
+                row["label"] is not None and row["label"] is verdict["label"]
+                for row, verdict in zip(rows, verdicts, strict=True)
+            ),
+        }
+        for name, verdicts in said.items()
+    }
+    return _frame(responses, rows), counts
+
+
+def _shown(said: Sequence[Verdict]) -> int:
+    return sum(verdict["reason"] != NO_REFERENCE for verdict in said)
+
+
+def _elected(votes: Mapping[str, Verdict]) -> Verdict:
+    """The outcome of one vote, by member."""
+    labels = [vote["label"] for vote in votes.values()]
+    for label in (True, False):
+        if 2 * labels.count(label) > len(votes):
+            voters = {name: vote for name, vote in votes.items() if vote["label"] is label}
+            return {"label": label, "reason": None, "answer": _answer(voters), "decided_by": ", ".join(voters)}
+    if labels.count(None) == len(votes):
+        return _null(votes)
+    counted = ", ".join(f"{labels.count(label)} {word}" for label, word in _WORDS.items())
+    return {"label": None, "reason": f"no majority: {counted}", "answer": None, "decided_by": None}
+
+
+_WORDS = {True: "correct", False: "incorrect", None: "null"}
+
+
+def _null(said: Mapping[str, Verdict]) -> Verdict:
+    """No verdict where no member has one, with their reasons: once where all have the same."""
+    reasons = {verdict["reason"] for verdict in said.values()}
+    named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in said.items())
+    reason = reasons.pop() if len(reasons) == 1 else named
+    return {"label": None, "reason": reason, "answer": _answer(said), "decided_by": None}
+
+
+def _answer(said: Mapping[str, Verdict]) -> str | None:
+    return next((verdict["answer"] for verdict in said.values() if verdict["answer"] is not None), None)
+
+
+def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
+    keys = responses.select("item_id", "sample").to_dict(as_series=False)
+    said = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by")}
+    return LABELS.frame(keys | said)
+
+
+# By kind, as judges/settings.py names them.
+COMBINATIONS: Mapping[str, Callable[[Mapping[str, Member], pl.DataFrame], tuple[pl.DataFrame, Counts]]] = {
+    "first_of": first_of,
+    "majority": majority,
+}

@@ -1,0 +1,137 @@
+"""How far two judges agree, and what an imperfect judge's counts say about the truth: shares with intervals.
+
+Counts may be fractions: those of a weighted sample, scaled to its `effective_size`.
+"""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """An estimate with its confidence interval; `reason` says why one of them is null."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None = None
+
+
+def _undefined(reason: str) -> Interval:
+    return Interval(None, None, None, reason)
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def effective_size(weights: Sequence[float]) -> float:
+    """The number of equal weights that are worth as much as these: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
+    weights = np.asarray(weights, dtype=float)
+    return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
+
+
+def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
+    """A share, `successes` of `n`, with Wilson's score interval (Wilson 1927); null without any."""
+    if n <= 0:
+        return _undefined("no pair")
+    z, share = _z(level), successes / n
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    # At the ends the limits are 0 and 1 but for rounding.
+    lower = 0.0 if successes <= 0 else float(max(centre - half, 0))
+    return Interval(float(share), lower, 1.0 if successes >= n else float(min(centre + half, 1)))
+
+
+def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
+    """Cohen's kappa of two judges (Cohen 1960) and its interval by the asymptotic standard error.
+
+    `counts` is (k, k): rows are the first judge's verdicts, columns the second's in the same order. The standard error
+    is that of Fleiss, Cohen and Everitt (1969), equation 13; the interval is clipped to [-1, 1].
+
+    Kappa is null without any pair, and where both judges give one and the same verdict throughout. Where only one of
+    them does, kappa is 0 whatever the other says, and has no interval. Where they never differ the standard error is 0:
+    the lower limit is then that of Wilson's for the agreement, corrected for chance as kappa is.
+    """
+    table = np.asarray(counts, dtype=float)
+    n = table.sum()
+    if n <= 0:
+        return _undefined("no pair")
+    share = table / n
+    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    agreed, by_chance = float(np.trace(share)), float(rows @ columns)
+    differs, constant = bool((table - np.diag(np.diag(table))).any()), 1 in ((rows > 0).sum(), (columns > 0).sum())
+    if constant and not differs:
+        return _undefined("both judges give one and the same verdict throughout")
+    value = float((agreed - by_chance) / (1 - by_chance))
+    if constant:
+        return Interval(0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
+    if not differs:
+        lowest = wilson(n, n, level).lower
+        return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)
+    half = _z(level) * _kappa_error(share, value, by_chance) / float(np.sqrt(n))
+    return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
+
+
+def _kappa_error(share: np.ndarray, value: float, by_chance: float) -> float:
+    """The asymptotic standard error of kappa times the root of n."""
+    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    margins = columns[:, None] + rows[None, :]  # of cell (i, j): column i's and row j's
+    on = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
+    off = (share * margins**2).sum() - (np.diag(share) * np.diag(margins) ** 2).sum()
+    variance = on.sum() + (1 - value) ** 2 * off - (value - by_chance * (1 - value)) ** 2
+    return float(np.sqrt(max(variance, 0.0)) / (1 - by_chance))
+
+
+def corrected_share(
+    positive: float,
+    n: float,
+    sensitivity: tuple[float, float],
+    specificity: tuple[float, float],
+    level: float = LEVEL,
+) -> Interval:
+    """The true share of positives where an imperfect judge calls `positive` of `n` so (Rogan and Gladen 1978).
+
+    `sensitivity` is (called positive, all) of an independent sample of true positives, `specificity` (called negative,
+    all) of true negatives. The interval, which counts the chance in all three, is that of Lang and Reiczigel (2014),
+    equations 6, 7, 16 and 17. Estimate and interval are clipped to [0, 1]. Null without a sample of either kind, and
+    where sensitivity + specificity is not above 1: such a judge says nothing about the truth.
+    """
+    if n <= 0:
+        return _undefined("no verdict")
+    if sensitivity[1] <= 0 or specificity[1] <= 0:
+        return _undefined(f"no response of the sample is {'incorrect' if sensitivity[1] > 0 else 'correct'}")
+    caught, spared = sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
+    if caught + spared <= 1:
+        return _undefined("sensitivity + specificity is not above 1")
+    value = (positive / n + spared - 1) / (caught + spared - 1)
+    return Interval(_clip(value), *_corrected_limits(positive, n, sensitivity, specificity, _z(level)))
+
+
+def _corrected_limits(
+    positive: float, n: float, sensitivity: tuple[float, float], specificity: tuple[float, float], z: float
+) -> tuple[float, float]:
+    """Both limits, from counts to which a little is added, as Agresti and Coull (1998) do for a single share.
+
+    Samples so small that the additions leave no difference between the verdicts exclude nothing.
+    """
+    seen = (positive + z**2 / 2) / (n + z**2)
+    (caught, n_caught), (spared, n_spared) = (
+        ((hits + 1) / (size + 2), size + 2) for hits, size in (sensitivity, specificity)
+    )
+    if caught + spared <= 1:
+        return 0.0, 1.0
+    value = (seen + spared - 1) / (caught + spared - 1)
+    of_caught, of_spared = caught * (1 - caught) / n_caught, spared * (1 - spared) / n_spared
+    shift = 2 * z**2 * (value * of_caught - (1 - value) * of_spared)
+    variance = seen * (1 - seen) / (n + z**2) + value**2 * of_caught + (1 - value) ** 2 * of_spared
+    half = z * float(np.sqrt(variance)) / (caught + spared - 1)
+    return _clip(value + shift - half), _clip(value + shift + half)
+
+
+def _clip(value: float) -> float:
+    return float(min(max(value, 0.0), 1.0))

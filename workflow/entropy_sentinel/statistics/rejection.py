@@ -1,0 +1,129 @@
+"""How good a score is at saying which responses to keep: accuracy-rejection curves (PredictaBoard, 2025).
+
+The responses of largest score are kept, the others rejected. Tied scores say nothing of their order: the accuracy at a
+coverage is its mean over all orders of tied responses, which is exact and needs no draw, for in a block of ties the
+expected number of correct ones grows by the block's share of correct ones with each response. All else is read off
+that curve. A constant score therefore has a flat curve, at the accuracy of all responses. Others differ at the edges:
+PredictaBoard's code reads the curve at 100 quantiles of the score, where a constant one keeps nothing; LM-Polygraph's
+takes tied responses in any order, and labels of one class for 0.5.
+
+Scores are (n_responses,), larger for what is more likely correct; `correct` is (n_responses,) of bool.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+# Shares of counts differ from what they stand for in their last bits: 0.95 is reached by 19 of 20.
+_SAME = 1e-9
+# Numbers in one array of resamples: 32 MB.
+_MOST_CELLS = 2**22
+
+
+class Measures(NamedTuple):
+    """What is read off the curves of several samples: shares in [0, 1], but for `prr`.
+
+    `auarc` is (n_samples,): the mean accuracy over the coverages 1/n, 2/n, ..., 1, which is LM-Polygraph's
+    prediction-rejection area. `prr` is (n_samples,): how far `auarc` is on the way from a random order (0) to a
+    perfect one (1); negative where the order is worse than random, NaN where all responses are of one class.
+    `coverage` is (n_samples, n_accuracies): the largest share of responses that can be kept with at least that
+    accuracy, 0 where none can (PredictaBoard's predictably valid region).
+    """
+
+    auarc: np.ndarray
+    prr: np.ndarray
+    coverage: np.ndarray
+
+
+def curve(scores: Sequence[float], correct: Sequence[bool]) -> np.ndarray:
+    """The accuracy of the 1, 2, ..., n responses of largest score, (n_responses,) in [0, 1]."""
+    size, right = (counts[0] for counts in _blocks(scores, correct, None))
+    return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
+
+
+def auarc(scores: Sequence[float], correct: Sequence[bool]) -> float:
+    """The area under the accuracy-rejection curve of at least one response."""
+    return float(measures(scores, correct).auarc[0])
+
+
+def coverage_at(accuracy: float, scores: Sequence[float], correct: Sequence[bool]) -> float:
+    """The largest share of at least one response that can be kept with at least this accuracy; 0 where none can."""
+    return float(measures(scores, correct, [accuracy]).coverage[0, 0])
+
+
+def measures(
+    scores: Sequence[float],
+    correct: Sequence[bool],
+    accuracies: Sequence[float] = (),
+    counts: np.ndarray | None = None,
+) -> Measures:
+    """AUARC, its normalised form, and the coverage at each of `accuracies`, of each of several samples.
+
+    `counts` is (n_samples, n_responses), how often a response is in a sample, which has at least one; without it the
+    responses as they are are the only sample. Raises ValueError where there is no response, or a score is NaN.
+    """
+    size, right = _blocks(scores, correct, counts)
+    upto, right_upto = np.cumsum(size, axis=1), np.cumsum(right, axis=1)
+    before, right_before = upto - size, right_upto - right
+    share = right / np.maximum(size, 1)
+    n, n_right = upto[:, -1], right_upto[:, -1]
+    harmonic = np.concatenate([[0], np.cumsum(1 / np.arange(1, n.max() + 1))])
+    # In a block the accuracy of the first m is (right_before + (m - before) share) / m: a constant and a part in 1 / m.
+    areas = n_right + ((right_before - share * before) * (harmonic[upto] - harmonic[before])).sum(axis=1)
+    best = n_right * (1 + harmonic[n] - harmonic[n_right])
+    with np.errstate(invalid="ignore"):
+        prr = np.where((n_right > 0) & (n_right < n), (areas - n_right) / (best - n_right), np.nan)
+    kept = [_most_kept(accuracy, size, before, right_before, share).max(axis=1) / n for accuracy in accuracies]
+    return Measures(areas / n, prr, np.stack(kept, axis=1) if kept else np.empty((len(n), 0)))
+
+
+def _most_kept(
+    accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """The largest number of responses, ending in each block, that has the accuracy; 0 where none has.
+
+    Beyond what is enough before the block, each of its responses adds share - accuracy.
+    """
+    spare, loss = right_before - accuracy * before, accuracy - share
+    whole = spare - loss * size >= -_SAME
+    some = np.floor(np.divide(spare, loss, out=np.zeros_like(loss), where=loss > _SAME) + _SAME)
+    return np.where(whole, before + size, np.where((loss > _SAME) & (some > 0), before + some, 0))
+
+
+def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Bootstrap samples of responses to these items, (n_responses,): how often each response is in each of them.
+
+    Items are drawn with replacement, as many as there are, and with an item all its responses, which are alike. Comes
+    in parts (some samples, n_responses), the same for the same arguments.
+    """
+    distinct, item = np.unique(np.asarray(items), return_inverse=True)
+    n, random = len(distinct), np.random.default_rng(seed)
+    step = max(1, _MOST_CELLS // len(item))
+    for start in range(0, n_samples, step):
+        several = min(step, n_samples - start)
+        drawn = random.integers(n, size=(several, n)) + n * np.arange(several)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=several * n).reshape(several, n)[:, item]
+
+
+def interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
+    """The percentile interval of a measure over resamples, (n_samples,), those that are NaN left out."""
+    known = samples[~np.isnan(samples)]
+    if not len(known):
+        return None, None
+    lower, upper = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(lower), float(upper)
+
+
+def _blocks(
+    scores: Sequence[float], correct: Sequence[bool], counts: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Responses of equal score, by falling score: how many, and how many correct ones, (n_samples, n_blocks) each."""
+    scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
+    if not len(scores) or np.isnan(scores).any():
+        n_nan = int(np.isnan(scores).sum())
+        raise ValueError(f"scores must be at least one number and no NaN; were {len(scores)}, of them {n_nan} NaN")
+    order = np.argsort(-scores, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(scores[order]) != 0]))
+    ordered = np.ones((1, len(scores)), dtype=np.int64) if counts is None else counts[:, order]
+    return np.add.reduceat(ordered, starts, axis=1), np.add.reduceat(ordered * correct[order], starts, axis=1)
