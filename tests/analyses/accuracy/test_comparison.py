@@ -1,10 +1,13 @@
 """Published values beside a study's own."""
 
+import subprocess
+
 import polars as pl
 import pytest
 from frames import LABEL, SyntheticStudy, cell
 from paper_study import PAPER, RESTS_ON, paper_inputs, published
 
+from entropy_sentinel import __version__
 from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.comparison import PUBLISHED, compare
 from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
@@ -80,16 +83,47 @@ def test_table_9_compares_a_group_with_itself():
     extremes = published("table_8_baselines_by_model").filter(pl.col("method") == "default")["aee"]
     assert cell(table, pair, "Median AEE") == extremes.median()
     assert cell(table, pair, "Median AEE: paper") == 0.087
-    assert "Table 3" in cell(table, pair, "Why")
+    assert "Table 3" in cell(table, pair, "Why they differ")
 
 
 def test_cells_that_cannot_be_matched_say_why():
     frame = compare("8_simple_estimators_by_model", paper_inputs()).frame
-    told = frame.filter(pl.col("Why") != "")
+    told = frame.filter(pl.col("Why they differ") != "")
     assert set(told["Estimator"]) == {"LNTP", "MTP"}
     assert len(told) == 18
-    assert "sum(nll log nll)" in told.filter(pl.col("Estimator") == "LNTP")["Why"][0]
-    assert "Why" not in compare("2_by_model", paper_inputs()).frame.columns
+    assert "sum(nll log nll)" in told.filter(pl.col("Estimator") == "LNTP")["Why they differ"][0]
+    assert "Why they differ" not in compare("2_by_model", paper_inputs()).frame.columns
+
+
+def test_a_comparison_says_how_many_responses_it_is_over():
+    # 100 of each of the 9 x 10 domains; the paper's benchmarks have 1319 + 300 + 5000 + 500 + 747 + 692 + 1025 + 1438 +
+    # 100 + 448 items.
+    said = "This study has 9,000 responses of 9 models to 10 benchmarks, the paper 104,121 of 9 models to 10."
+    assert said in compare("1_auroc", paper_inputs()).notes
+
+
+def test_rows_of_a_model_stand_together_in_the_order_of_the_study():
+    frame = compare("6_auroc_further_models", paper_inputs()).frame
+    assert frame["Model"].rle().struct.field("len").to_list() == [17] * 6
+    assert frame["Statistic"].to_list()[:3] == ["Mean", "Std dev", "Max"]
+
+
+def test_settings_of_table_5_are_called_as_in_the_table_itself():
+    names = compare("5_design_choices", paper_inputs()).frame.select("Factor", "Setting").rows()
+    assert names[:5] == [
+        ("Classifier", "Random forest"),
+        ("Classifier", "Logistic regression"),
+        ("Classifier", "MLP"),
+        ("Calibration", "yes"),
+        ("Calibration", "no"),
+    ]
+
+
+def test_the_code_is_named_by_its_commit():
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=PAPER, capture_output=True, text=True)
+    if commit.returncode:
+        pytest.skip("this is no tree of git")
+    assert f"{__version__}, commit {commit.stdout[:12]}" in code_version()
 
 
 def test_errors_over_other_domains_than_the_papers_ten_are_not_compared():

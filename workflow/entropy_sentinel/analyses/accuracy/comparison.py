@@ -19,16 +19,18 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     LARGEST_K,
     fully_swept,
     group_accuracies,
+    names_in,
     spread,
 )
 from entropy_sentinel.analyses.accuracy.headings import group_benchmarks
 from entropy_sentinel.analyses.accuracy.tables_of_medians import design_choices
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, title
-from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
 from entropy_sentinel.report.tables import Table
 
 _PAPER = Path(__file__).with_name("paper")
 N_BENCHMARKS = 10
+N_ITEMS = 11_569  # of all benchmarks together
 DEFAULT = "forest-10d-balanced-isotonic"
 # The named training groups of the paper: benchmarks and the estimator shown for them.
 GROUPS = {
@@ -42,7 +44,8 @@ _METHODS = {"default": DEFAULT, "se_max": "baseline-max", "se_mean": "baseline-m
     name: f"baseline-{name}" for name in ("se_sum", "nll_avg", "nll_max", "nll_sum", "lntp", "mtp", "ppl")
 }
 # Levels of Table 5's factors: the paper's word for each of `tables_of_medians.design_choices`.
-_LEVELS = {CLASSIFIERS["forest"]: "rf", CLASSIFIERS["logistic"]: "lr", "isotonic": "yes", "none": "no"}
+_LEVELS = {CLASSIFIERS["forest"]: "rf", CLASSIFIERS["logistic"]: "lr", CLASSIFIERS["mlp"]: "mlp"}
+_LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FEATURE_SETS}
 _HEADINGS = {
     "model": "Model",
     "statistic": "Statistic",
@@ -98,16 +101,26 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     if table.tables:
         theirs = theirs.filter(pl.col("table").is_in(table.tables))
     theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
+    order = "left"
     if "benchmark" in theirs.columns:
-        ours, theirs = _across(ours), _across(theirs)
+        ours, theirs, order = _across(ours), _across(theirs), "right"
     numbers = [one for one in theirs.columns if one not in table.keys and one in ours.columns]
-    joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order="left")
+    joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order=order)
     if joined.is_empty() or not numbers:
         return None
     return Table(
         "This study's values, those that the paper printed, and the difference of the two.",
         _shown(joined, name, table.keys, numbers),
-        (*table.notes, why.LABELS, inputs["rests_on"]),
+        (*table.notes, why.LABELS, _responses(inputs["domains"]), inputs["rests_on"]),
+    )
+
+
+def _responses(domains: pl.DataFrame) -> str:
+    """One line: how many responses there are, here and in the paper. A study can be limited to a part of the items."""
+    models, benchmarks = domains["model"].n_unique(), domains["benchmark"].n_unique()
+    return (
+        f"This study has {domains['n_responses'].sum():,} responses of {models} models to {benchmarks} benchmarks, the "
+        f"paper {len(_models()) * N_ITEMS:,} of {len(_models())} models to {N_BENCHMARKS}."
     )
 
 
@@ -118,6 +131,9 @@ def _across(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
     columns: list[pl.Expr | pl.Series] = [_key(joined[key]).alias(_HEADINGS[key]) for key in keys]
+    reasons = [why.reason(name, row) for row in joined.iter_rows(named=True)]
+    if any(reasons):
+        columns.append(pl.Series("Why they differ", [reason or "" for reason in reasons]))
     for number in numbers:
         heading, ours, theirs = _HEADINGS.get(number, number), pl.col(f"{number}: ours"), pl.col(number)
         columns += [
@@ -125,9 +141,6 @@ def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequen
             theirs.alias(f"{heading}: paper"),
             (ours - theirs).alias(f"{heading}: difference"),
         ]
-    reasons = [why.reason(name, row) for row in joined.iter_rows(named=True)]
-    if any(reasons):
-        columns.append(pl.Series("Why", [reason or "" for reason in reasons]))
     return joined.select(columns)
 
 
@@ -138,8 +151,10 @@ def _key(values: pl.Series) -> pl.Series:
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
         case "method":
             return values.replace_strict({key: title(one) for key, one in _METHODS.items()} | {"default": "Default"})
-        case "configuration":
+        case "configuration" | "factor":
             return values.str.to_titlecase()
+        case "setting":
+            return values.replace({code: one for one, code in _LEVELS.items() if code not in ("yes", "no")})
         case "group":
             return pl.Series([group_benchmarks(one) for one in values])
         case _:
@@ -182,7 +197,10 @@ def _further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataF
 
 
 def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
-    return auroc.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")
+    models, features = names_in(auroc, "model"), list(CATALOGUE)
+    known = auroc.filter(pl.col("feature").is_in(features))
+    rows = known.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
+    return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")
 
 
 def _named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
@@ -221,9 +239,7 @@ def _by_design(sweep: pl.DataFrame) -> pl.DataFrame:
     for factor, settings in design_choices().items():
         for setting, names in settings.items():
             chosen = rows.filter(pl.col("estimator").is_in(names))
-            named = chosen.with_columns(
-                factor=pl.lit(factor.lower()), setting=pl.lit(_LEVELS.get(setting, setting.lower()))
-            )
+            named = chosen.with_columns(factor=pl.lit(factor.lower()), setting=pl.lit(_LEVELS.get(setting, setting)))
             parts.append(_medians(named, ["factor", "setting"]))
     return pl.concat(parts)
 
