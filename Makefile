@@ -16,11 +16,11 @@ demo: $(INSTALLED)
 	@echo 'The whole report: results/demo/math-verify/report.html'
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Less than a minute: without the tests marked `slow`.
 test-fast: $(INSTALLED)
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow'
 
 # Faults of whole runs, in minutes; as root also those that need a file system of their own.
 attack: $(INSTALLED)
