@@ -146,6 +146,17 @@ def test_tokens_have_texts_probabilities_and_the_sampled_ones_name(tmp_path, tok
     )
 
 
+def test_a_character_of_several_tokens_stands_at_the_last_one(tmp_path):
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    bytewise = Tokenizer(models.BPE({one: n for n, one in enumerate(alphabet)}, []))
+    bytewise.pre_tokenizer, bytewise.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    bytewise.save(str(tmp_path / "tokenizer.json"))
+    ids = bytewise.encode("a\u20acb").ids  # the euro sign has three bytes
+    assert TokenTexts({"weights": str(tmp_path)}).of_response(ids, 5) == ["a", "", "", "\u20ac", "b"]
+
+
 def test_alternatives_have_texts_where_their_ids_are_kept(tmp_path, tokenizer):
     ids = tokenizer.encode("19", add_special_tokens=False).ids
     others = [*reversed(ids), *range(TOP_K - len(ids))]

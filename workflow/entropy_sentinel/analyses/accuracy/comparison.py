@@ -139,7 +139,7 @@ def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequen
         columns += [
             ours.alias(heading),
             theirs.alias(f"{heading}: paper"),
-            (ours - theirs).alias(f"{heading}: difference"),
+            ((ours - theirs).round(12) + 0.0).alias(f"{heading}: difference"),
         ]
     return joined.select(columns)
 

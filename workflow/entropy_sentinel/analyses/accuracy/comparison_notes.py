@@ -26,7 +26,7 @@ TABLE_9 = (
     "scope: here the default over all domains. Its weighted accuracies do not follow from the benchmarks' item counts."
 )
 
-_FORMULA = "cannot be matched: the authors' code has {} in place of the paper's formula, which is used here"
+_FORMULA = "cannot be matched: the authors' code has {} in its place"
 _LNTP, _MTP = _FORMULA.format("sum(nll log nll)"), _FORMULA.format("max(nll log nll)")
 _ORDER = "the authors' later results have 17D ahead of 10D (0.111, 0.137)"
 _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same group"
