@@ -138,6 +138,7 @@ def test_tokens_have_texts_probabilities_and_the_sampled_ones_name(tmp_path, tok
     assert response.tokens[0].surprise == pytest.approx(math.log(2))
     assert [p for _, p in response.tokens[0].alternatives] == pytest.approx([0.5, 0.25])
     assert [text for text, _ in response.tokens[0].alternatives] == [response.tokens[0].text, None]
+    assert "keep_top_token_ids" in render_page("l", "m", None, [("b", [(response, [])])], None, 2)
     assert (response.p_correct, response.verdict, response.reference, response.answer) == (
         0.25,
         "incorrect",
@@ -163,6 +164,7 @@ def test_alternatives_have_texts_where_their_ids_are_kept(tmp_path, tokenizer):
     row = generation("b-0", ids, [step(0.5, 0.25)] * len(ids), top_token_ids=[others] * len(ids))
     (response,) = read_responses(files(written(tmp_path, [row], {"weights": TINY})), [("b-0", 0)], FOREST, 400, 2)
     assert [text for text, _ in response.tokens[0].alternatives] == ["9", "1"]
+    assert "keep_top_token_ids" not in render_page("l", "m", None, [("b", [(response, [])])], None, 2)
 
 
 @pytest.mark.parametrize(

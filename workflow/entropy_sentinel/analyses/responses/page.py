@@ -79,12 +79,18 @@ def render_page(
         domains=domains,
         no_texts=no_texts,
         alternatives=alternatives,
+        unnamed=no_texts is None and any(_unnamed(one) for _, responses in domains for one, _ in responses),
         full=FULL,
         shown=shown_text,
         told=told,
         parts=parts,
         cut=cut,
     )
+
+
+def _unnamed(response: Response) -> bool:
+    """Whether a likely token has no text, though the tokens of the response have theirs."""
+    return any(text is None for token in response.tokens for text, _ in token.alternatives)
 
 
 def parts(response: Response) -> list[Sequence[Token]]:

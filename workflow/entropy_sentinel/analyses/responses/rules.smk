@@ -4,7 +4,9 @@
 RESPONSES = CONFIG.analyses.responses
 RESPONSE_PAGES = f"{RESULTS}/{{judge}}/responses/{{model}}.html"
 # P(correct) by a group is there where its estimators are kept.
-RESPONSE_SCORES = [SCORES.format(judge="{judge}", model="{model}", name=RESPONSES.group)] if RESPONSES.group in KEPT else []
+RESPONSE_SCORES = (
+    [SCORES.format(judge="{judge}", model="{model}", name=RESPONSES.group)] if RESPONSES.group in KEPT else []
+)
 
 
 rule responses_page:
