@@ -27,6 +27,10 @@ ESTIMATORS = (
     "group-accuracy",
     "atc-max",
     "atc-ppl",
+    "log-3d",
+    "consensus",
+    "median-of-seven",
+    "recommended",
     "doc-lntp",
 )
 SMALL = {"trees": 5, "max_depth": [3], "min_samples_split": [2], "hidden_layers": [[3]]}

@@ -40,6 +40,27 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert lines == [["multiply-then-add", "40", "0", "0.400", "40", "0.400", "0.450", "-0.050"]]
 
 
+def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_took(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
+    assert status == 0
+    assert said.splitlines()[1:] == ["took consensus: leave-one-domain-out needs 3 labelled domains, there are 2"]
+    status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
+    chosen = es.load(tmp_path / "one").about["chosen"]
+    errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
+    assert said.splitlines()[1:] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
+
+
+def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    easy = str(EXAMPLE.traces / "one-digit-addition.parquet")
+    _, said, _ = run(capsys, "fit", easy, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
+    assert "caution: only 0 of 40 training rows are incorrect: " in said
+    status, _, said = run(capsys, "estimate", tmp_path / "one", EXAMPLE.traces)
+    assert (status, said.startswith("caution: only 0 of 40 training rows")) == (0, True)
+
+
 def test_a_log_with_what_was_understood_and_what_could_not_be_read(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

@@ -37,6 +37,11 @@ def kept(tmp_path: Path) -> Path:
         "group-accuracy",
         "atc-lntp",
         "doc-mtp",
+        "log-3d",
+        "atc-log-2d",
+        "consensus",
+        "median-of-seven",
+        "recommended",
         "doc-forest-10d-balanced-isotonic",
     ],
 )

@@ -78,6 +78,7 @@ def _sweep(models: list[str]) -> pl.DataFrame:
         aee=pl.Series(random.uniform(0.05, 0.2, len(frame))),
         rho=pl.Series(random.uniform(0.8, 1, len(frame))),
         reason=pl.lit(None),
+        method=pl.lit(None),
     )
     frame = frame.join(_extremes(), on=["model", "group", "estimator", "scope"], how="left", maintain_order="left")
     frame = frame.with_columns(aee=pl.coalesce("their_aee", "aee"), rho=pl.coalesce("their_rho", "rho"))

@@ -1,5 +1,6 @@
 """Stages `observations`, `estimates` and `sweep` on small frames, worked out by hand."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from observations import SETTINGS, observations
 from sklearn.linear_model import LogisticRegression
 
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -39,6 +42,40 @@ def test_one_class_group_is_null_with_reason_everywhere() -> None:
     found = estimate(frame, "a", SETTINGS)
     assert found["estimated_accuracy"].null_count() == len(found) == 4
     assert found["reason"].unique().to_list() == ["all training rows are correct"]
+
+
+def test_what_was_recommended_is_kept_with_the_errors_of_the_candidates_on_the_training_benchmarks() -> None:
+    frame = pl.concat([observations(name) for name in "abcd"])
+    settings = SETTINGS | {"estimators": ["recommended", "atc-max"]}
+    found = estimate(frame, "a+b+c", settings)
+    chosen = json.loads(found.filter(estimator="recommended")["hyperparameters"][0])
+    assert chosen["domains"] == 3
+    # Without c: fitted on a and b, and judged on the training rows of c.
+    train = frame.filter(split="train")
+    atc = TrainingRows(*_rows(train.filter(pl.col("benchmark").is_in(["a", "b"]))), settings).fit("atc-max")
+    unseen, labels = _rows(train.filter(benchmark="c"))
+    error_on_c = abs(atc.accuracy(unseen) - labels.mean())
+    errors = [error_on_c]
+    for domain in "ab":
+        others = TrainingRows(*_rows(train.filter(pl.col("benchmark").is_in([*({*"abc"} - {domain})]))), settings)
+        unseen, labels = _rows(train.filter(benchmark=domain))
+        errors.append(abs(others.fit("atc-max").accuracy(unseen) - labels.mean()))
+    assert chosen["leave_one_out_aee"]["atc-max"] == pytest.approx(np.mean(errors), abs=1e-4)
+    # Nothing of it depends on the labels of the domain that is estimated.
+    turned = frame.with_columns(label=pl.col("label") ^ (pl.col("benchmark") == "d"))
+    assert estimate(turned, "a+b+c", settings)["estimated_accuracy"].equals(found["estimated_accuracy"])
+
+
+def test_a_training_group_of_nearly_one_class_carries_a_caution() -> None:
+    frame = pl.concat([observations("a", label=[True] * 58 + [False] * 2), observations("c")])
+    assert estimate(frame, "c", SETTINGS)["caution"].null_count() == 4
+    said = estimate(frame, "a", SETTINGS)["caution"].unique().to_list()
+    assert len(said) == 1
+    assert said[0].startswith("only 2 of 48 training rows are incorrect: ")
+
+
+def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray]:
+    return frame.select(FEATURES), frame["label"].to_numpy()
 
 
 def test_domain_of_one_class_is_estimated() -> None:

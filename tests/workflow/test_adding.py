@@ -37,7 +37,7 @@ EDITS = [
     (
         "engines/catalogue.py",
         "PROMPTS: dict[str, Prompt] = {",
-        'PROMPTS: dict[str, Prompt] = {\n    "bare": Prompt(version=1, template="{question}"),',
+        'PROMPTS: dict[str, Prompt] = {\n    "bare": Prompt(version=1, user="{question}"),',
     ),
     ("analyses/accuracy/catalogue.py", '    "estimates":', '    "11_counts": "Counts of responses",\n    "estimates":'),
 ]

@@ -96,6 +96,7 @@ def test_report_and_tables_are_there(project: Project) -> None:
     judge = results(project) / "math-verify"
     assert "Extremes" in (judge / "summary.txt").read_text()
     assert (judge / "report.html").stat().st_size > 20_000
+    assert "differs between files" not in (judge / "report.html").read_text()
     assert sorted(path.name for path in (judge / "tables").iterdir()) == [
         f"table_{name}.{kind}" for name in ("2_by_model", "5_design_choices") for kind in ("csv", "html", "md", "tex")
     ]
@@ -186,25 +187,25 @@ ANALYSIS = {
 from entropy_sentinel.analyses.settings import Analysis
 
 
-class Agreement(Analysis):
+class Samples(Analysis):
     least: int = 2
 """,
     "rules.smk": """
-rule agreement:
+rule samples:
     input:
         expand(OBSERVATIONS, model=MODELS, allow_missing=True),
     output:
-        f"{RESULTS}/{{judge}}/agreement.parquet",
+        f"{RESULTS}/{{judge}}/samples.parquet",
     params:
-        *fingerprint("entropy_sentinel/analyses/agreement/scripts/agreement.py"),
-        least=CONFIG.analyses.agreement.least,
+        *fingerprint("entropy_sentinel/analyses/samples/scripts/samples.py"),
+        least=CONFIG.analyses.samples.least,
     script:
-        "scripts/agreement.py"
+        "scripts/samples.py"
 
 
-TARGETS += expand(rules.agreement.output, judge=JUDGES)
+TARGETS += expand(rules.samples.output, judge=JUDGES)
 """,
-    "scripts/agreement.py": """
+    "scripts/samples.py": """
 import polars as pl
 
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -218,18 +219,18 @@ rows.filter(pl.col("len") >= snakemake.params.least).write_parquet(snakemake.out
 
 def test_a_second_analysis_is_a_folder_of_its_own(project: Project) -> None:
     """No file of the project is changed; what stands is used as it is."""
-    folder = project.folder / PACKAGE / "analyses" / "agreement"
+    folder = project.folder / PACKAGE / "analyses" / "samples"
     (folder / "scripts").mkdir(parents=True)
     for name, text in ANALYSIS.items():
         (folder / name).write_text(text)
-    study = {"run": {"analyses": ["accuracy", "agreement"]}, "analyses": {"agreement": {"least": 1}}}
-    (project.folder / "agreement.yaml").write_text(yaml.safe_dump(study))
-    both = project.over("agreement.yaml")
+    study = {"run": {"analyses": ["accuracy", "samples"]}, "analyses": {"samples": {"least": 1}}}
+    (project.folder / "samples.yaml").write_text(yaml.safe_dump(study))
+    both = project.over("samples.yaml")
     try:
-        assert both.planned() == {"agreement": 1}
+        assert both.planned() == {"samples": 1}
         both.run()
-        agreement = pl.read_parquet(results(project) / "math-verify" / "agreement.parquet")
-        assert len(agreement) == 120, "3 benchmarks of 40 items"
+        samples = pl.read_parquet(results(project) / "math-verify" / "samples.parquet")
+        assert len(samples) == 120, "3 benchmarks of 40 items"
         assert both.planned() == {}
     finally:
         shutil.rmtree(folder)

@@ -36,6 +36,27 @@ def test_summary_of_one_model():
     ]
 
 
+def test_summary_says_what_is_recommended_and_why_and_leaves_it_out_of_the_best_after_the_fact():
+    chosen = estimate_rows("a", GROUP, [("logic", "held_out", 0.25, 0.20)], "recommended").with_columns(
+        hyperparameters=pl.lit('{"method": "atc-max", "reason": "least error"}'), caution=pl.lit("only 3 rows")
+    )
+    sweep = pl.concat([SWEEP, sweep_rows([0.04], [0.8], ["a"], estimator="recommended")])
+    assert summarise(pl.concat([ESTIMATES, chosen]), sweep, GROUPS, "extremes").splitlines()[-5:] == [
+        "  unseen domains         AEE 0.125   rho 1.000",
+        "  all domains            AEE 0.083   rho 0.500",
+        "  recommended            AEE 0.040   rho 0.800   ATC, SE max: least error",
+        "  best simple estimator  AEE 0.050   rho 0.900   SE max: lower AEE than the estimator",
+        "  caution: only 3 rows",
+    ]
+
+
+def test_summary_counts_the_domains_of_a_rho_over_few():
+    few = SWEEP.with_columns(n_domains=pl.lit(2, pl.UInt8))
+    assert "  unseen domains         AEE 0.125   rho 1.000 over 2 domains\n" in summarise(
+        ESTIMATES, few, GROUPS, "extremes"
+    )
+
+
 def test_summary_says_when_no_baseline_is_better():
     sweep = SWEEP.with_columns(aee=pl.when(pl.col("estimator").str.starts_with("baseline")).then(0.2).otherwise("aee"))
     assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep, GROUPS, "extremes")

@@ -47,6 +47,13 @@ def test_why_an_estimator_could_not_be_fitted_is_kept() -> None:
     assert sweep(frame)["reason"].to_list() == ["all rows are correct"] * 2
 
 
+def test_the_method_that_a_recommendation_took_is_kept() -> None:
+    taken, forest = '{"method": "atc-max", "domains": 3}', '{"max_depth": 3}'
+    for chosen, method in ((taken, "atc-max"), (forest, None), (None, None)):
+        frame = estimate_rows("m", "a", ROWS).with_columns(hyperparameters=pl.lit(chosen, pl.String))
+        assert sweep(frame)["method"].to_list() == [method] * 2
+
+
 def test_rows_say_themselves_whose_they_are(tmp_path: Path) -> None:
     """Files come in any order, and a file may hold several models and groups."""
     files = []

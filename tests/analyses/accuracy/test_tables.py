@@ -24,6 +24,7 @@ from entropy_sentinel.analyses.accuracy import (
     tables_by_model,
     tables_of_domains,
     tables_of_medians,
+    tables_of_methods,
 )
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.tables import make_table
@@ -35,6 +36,7 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
     table_8_simple_estimators_by_model,
 )
 from entropy_sentinel.analyses.accuracy.tables_of_domains import table_cut_off, table_estimates
+from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended, table_repeats
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -111,10 +113,9 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
         ["b", "0.200", "0.500", "-", "-", "-", "-", "-", "-"],
     ]
     assert "b has no results for Intermediate." in table.notes
-    undefined = [note for note in table.notes if note.startswith("rho is undefined")]
-    assert undefined == [
-        "rho is undefined, shown as - and left out of medians, in 1 of 3 results (a 1): "
-        "estimated accuracies are all equal."
+    left_out = [note for note in table.notes if note.startswith("rho is shown")]
+    assert left_out == [
+        "rho is shown as - and left out of medians in 1 of 3 results (a 1): estimated accuracies are all equal."
     ]
 
 
@@ -192,6 +193,10 @@ def test_estimates_show_domains_without_labels_first():
         ["b", "logic", "-", "100", "100", "-", "-", "-", "Extremes", "unseen", forest],
     ]
     assert "b, logic, Extremes: no estimate, no row." in table.notes
+    told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
+    table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]})
+    said = [note for note in table.notes if "caution" in note]
+    assert said == ["a, Extremes: caution, only 3 of 100 rows are correct."]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -205,6 +210,64 @@ def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
     assert make_table(name, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
 
 
+def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
+    sweep = pl.concat(
+        [
+            sweep_rows([0.1, 0.2, 0.3], [1.0, 0.4, -1.0]).with_columns(n_domains=pl.Series([2, 6, 2], dtype=pl.UInt8)),
+            sweep_rows([0.1, 0.2, 0.3], [0.5, 0.6, 0.7], scope="all"),
+        ]
+    )
+    inputs = study.inputs() | {"sweep": sweep}
+    table = make_table("3_simple_estimators", inputs, LABEL)
+    # Without the two of two domains each, whose IQR would be 2.
+    assert cell(table, {"Estimator": "Default"}, "Median rho, unseen") == 0.4
+    assert cell(table, {"Estimator": "Default"}, "IQR of rho, unseen") is None
+    assert (
+        "rho is shown as - and left out of medians in 2 of 6 results (a 1, c 1): "
+        "over 2 domains; a headline takes 5, see sweep.parquet." in table.notes
+    )
+    by_model = make_table("2_by_model", inputs, LABEL)
+    assert cell(by_model, {"Model": "a"}, "Extremes: rho, unseen") is None
+    assert cell(by_model, {"Model": "b"}, "Extremes: rho, unseen") == 0.4
+
+
+def test_the_recommended_estimator_stands_beside_the_default_and_the_best_after_the_fact():
+    def results(group: str, **aee: float) -> pl.DataFrame:
+        names = {"forest": DEFAULT, "atc": "atc-max", "ppl": "baseline-ppl", "own": "recommended"}
+        parts = [sweep_rows([found], [0.9], ["a"], group, names[name]) for name, found in aee.items()]
+        method = pl.when(pl.col("estimator") == "recommended").then(pl.lit("atc-max" if group == "x" else "log-3d"))
+        return pl.concat(parts).with_columns(method=method)
+
+    sweep = pl.concat(
+        [
+            results("x", forest=0.3, atc=0.04, ppl=0.2, own=0.04),
+            results("y", forest=0.1, atc=0.10, ppl=0.01, own=0.06),
+            results("z", forest=0.2, atc=0.05, own=0.02),
+        ]
+    )
+    groups = {"mine": {"benchmarks": ["y"], "estimator": DEFAULT}, "other": {"benchmarks": ["q"], "estimator": DEFAULT}}
+    table = table_recommended(sweep, groups, DEFAULT)
+    assert table.cells() == [
+        ["a", "Mine", "1", "0.060", "0.100", "0.010", "PPL", "Log 3D"],
+        # ppl did not run for z: it cannot be the best over all three.
+        ["a", "all of size 1", "3", "0.040", "0.200", "0.050", "ATC, SE max", "Log 3D (2), ATC, SE max (1)"],
+    ]
+    assert table_recommended(sweep.clear(), groups, DEFAULT).cells() == []
+
+
+def test_the_spread_over_seeds_is_median_least_and_largest():
+    parts = [
+        sweep_rows([aee], [rho], ["a"]).with_columns(seed=pl.lit(seed, pl.UInt32), n_domains=pl.lit(n, pl.UInt8))
+        for seed, (aee, rho, n) in enumerate([(0.068, 0.9, 8), (0.111, 0.8, 8), (0.09, 1.0, 2)])
+    ]
+    table = table_repeats(pl.concat(parts), GROUPS)
+    assert table.cells() == [
+        ["a", "Extremes", DEFAULT, "3", "0.090", "0.068", "0.111", "0.850", "0.800", "0.900"],
+    ]
+    nothing = table_repeats(pl.concat(parts).clear(), GROUPS)
+    assert "Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds." in nothing.notes
+
+
 def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):
     monkeypatch.setattr(tables_by_model, "table_11_mine", lambda sweep: Table("Mine.", sweep.head(1)), raising=False)
     assert make_table("11_mine", study.inputs(), LABEL).frame.equals(study.sweep.head(1))
@@ -212,7 +275,7 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
     for kind, modules, names in (
-        ("table", (tables_by_model, tables_of_domains, tables_of_medians), TABLES),
+        ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods), TABLES),
         ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features), FIGURES),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]

@@ -93,9 +93,9 @@ def test_table_4_tells_all_configurations_from_the_default():
 def test_table_4_says_what_its_medians_leave_out():
     table = table_4_by_size(pl.concat([full_sweep(), sweep_rows([0.5, None, 0.8], [1.0] * 3, group="logic")]), DEFAULT)
     # 48 configurations and one more group's default, three models each; the default of the first group counts once.
-    undefined = [note for note in table.notes if "undefined" in note]
-    assert len(undefined) == 1
-    assert "in 1 of 147 results (b 1)" in undefined[0]
+    left_out = [note for note in table.notes if "shown as -" in note]
+    assert len(left_out) == 1
+    assert "in 1 of 147 results (b 1)" in left_out[0]
 
 
 def test_table_5_main_effects_are_over_fully_swept_groups_alone():
@@ -165,9 +165,9 @@ def test_table_9_ranks_no_group_on_some_of_the_models():
     assert table.frame.select("Rank", "Training group").rows() == [("best", "x"), ("worst", "z")]
     assert "1 groups without an AEE for every model are left out." in table.notes
     # 4 sets of 3 rows; the undefined rho is not a column of this table.
-    undefined = [note for note in table.notes if "undefined" in note]
-    assert len(undefined) == 1
-    assert "AEE is undefined, shown as - and left out of medians, in 2 of 12 results (b 1, c 1)" in undefined[0]
+    left_out = [note for note in table.notes if "shown as -" in note]
+    assert len(left_out) == 1
+    assert "AEE is shown as - and left out of medians in 2 of 12 results (b 1, c 1)" in left_out[0]
 
 
 def test_table_10_is_over_the_groups_that_leave_one_out():
@@ -183,7 +183,7 @@ def test_table_10_is_over_the_groups_that_leave_one_out():
     frame = domains([*(("a", name, 5, 5, 0.5) for name in "xyz"), ("a", "unlabelled", 0, 0, None)])
     table = table_10_leave_one_out(sweep, frame, DEFAULT)
     assert table.cells() == [["a", "3", "0.200", "0.300", "0.300", "0.600", "0.500", "0.500"]]
-    assert not [note for note in table.notes if "undefined" in note], "rho of one left-out domain is not asked for"
+    assert not [note for note in table.notes if "shown as -" in note], "rho of one left-out domain is not asked for"
 
 
 def test_bins_of_equal_width():

@@ -44,10 +44,13 @@ def command(
 
     if output is not None and output.suffix not in _WRITERS:
         raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
-    found = estimate(load(estimator), read_features(files, top_k=top_k), by, read_labels(labels) if labels else None)
+    loaded = load(estimator)
+    found = estimate(loaded, read_features(files, top_k=top_k), by, read_labels(labels) if labels else None)
     if output is not None:
         getattr(found, _WRITERS[output.suffix])(output)
     show([_table(found, list(by))])
+    if caution := loaded.about.get("caution"):
+        typer.echo(f"caution: {caution}", err=True)
 
 
 def _table(found: "pl.DataFrame", by: list[str]) -> object:

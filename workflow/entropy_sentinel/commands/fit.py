@@ -13,13 +13,13 @@ Labels = Annotated[
 ]
 Name = Annotated[
     str,
-    typer.Option("--estimator", "-e", help="Which: atc-max, baseline-mtp, forest-10d-balanced-isotonic, ..."),
+    typer.Option("--estimator", "-e", help="Which: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
 
 
 def command(
-    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "atc-max", top_k: TopK = None
+    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "recommended", top_k: TopK = None
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
@@ -31,8 +31,13 @@ def command(
 
     fitted = fit(read_features(files, top_k=top_k), read_labels(labels), estimator)
     save(fitted, output)
-    about = fitted.about
+    about, chosen = fitted.about, fitted.about["chosen"] or {}
     typer.echo(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
         f"{about['group']}, {number(about['training_accuracy'])} of them correct"
     )
+    if "method" in chosen:
+        errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
+        typer.echo(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
+    if about["caution"]:
+        typer.echo(f"caution: {about['caution']}")

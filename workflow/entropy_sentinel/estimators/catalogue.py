@@ -56,9 +56,47 @@ _BY_NAME = {configuration.name: configuration for configuration in CONFIGURATION
 _ALONE = {name: feature.alone or feature.title for name, feature in CATALOGUE.items()}
 # Features with values in [0, 1], larger where the model is more certain: confidences as they are.
 _CONFIDENCES = ("lntp", "mtp")
+# Features that are never negative and spread over orders of magnitude.
+_LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident)
+# What a regression on logarithms takes, by the name of the set.
+LOG_SETS: dict[str, tuple[str, ...]] = {"3d": FEATURE_SETS["3d"], "2d": ("max", "nll_max")}
+_LOGS = {f"log-{name}": f"Log {name.upper()}" for name in LOG_SETS} | {
+    f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
+}
 _PROBABILITIES = {name: one.title for name, one in _BY_NAME.items()} | {
     f"baseline-{feature}": title for feature, title in _ALONE.items()
 }
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What a combination is made of: its members, how their estimates become one, and what ranks responses."""
+
+    title: str
+    summary: str
+    members: tuple[str, ...]
+    rankers: tuple[str, ...]
+
+
+COMBINATIONS: dict[str, Combined] = {
+    "consensus": Combined(
+        "Consensus of 3 ATC",
+        "mean",
+        members=("atc-max", "atc-nll_max", "atc-nll_sum"),
+        rankers=("log-max", "log-nll_max", "log-nll_sum"),
+    ),
+    "median-of-seven": Combined(
+        "Median of seven",
+        "median",
+        members=("log-3d", "atc-log-2d", "atc-max", "atc-nll_max", "atc-nll_sum", "baseline-mtp", "log-nll_sum"),
+        rankers=("log-3d", "log-nll_sum", "baseline-mtp"),
+    ),
+}
+
+# The estimator that is chosen for a labelled set on that set, and what it is chosen from, one of each kind: the first
+# where nothing speaks for another.
+RECOMMENDED = "recommended"
+CANDIDATES: tuple[str, ...] = ("consensus", "median-of-seven", "log-3d", "atc-max")
 
 
 def _classifier(name: str, meaning: str) -> Family:
@@ -76,6 +114,19 @@ FAMILIES: tuple[Family, ...] = (
         f"{_ROOM}.single_feature",
         {f"baseline-{feature}": title for feature, title in _ALONE.items()},
     ),
+    Family("log", "logistic regression on the logarithms of features", f"{_ROOM}.log_features", _LOGS),
+    Family(
+        "combination",
+        "the mean or median of several estimators",
+        f"{_ROOM}.combination",
+        {name: one.title for name, one in COMBINATIONS.items()},
+    ),
+    Family(
+        RECOMMENDED,
+        "the method that does best on the labelled domains themselves, leaving out one at a time",
+        f"{_ROOM}.recommended",
+        {RECOMMENDED: "Recommended"},
+    ),
     Family(
         "group-accuracy",
         "the training group's own accuracy, whatever the domain: the floor that every estimator must beat",
@@ -84,9 +135,10 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "atc",
-        "average thresholded confidence: the share of responses beyond a threshold on one feature (Garg et al. 2022)",
+        "average thresholded confidence: the share of responses beyond a threshold on one feature, or on P(correct) of "
+        "a regression on logarithms (Garg et al. 2022)",
         f"{_ROOM}.atc",
-        {f"atc-{feature}": f"ATC, {title}" for feature, title in _ALONE.items()},
+        {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
     ),
     Family(
         "doc",
@@ -111,8 +163,8 @@ def family_of(name: str) -> Family:
     if name not in _FAMILY_OF:
         raise ConfigError(
             f"unknown estimator '{name}'; known: classifier-features-balancing-calibration ({_configurations()}), "
-            "baseline-FEATURE, atc-FEATURE, doc-lntp, doc-mtp, doc-ESTIMATOR, group-accuracy; features: "
-            + ", ".join(CATALOGUE)
+            "baseline-FEATURE, atc-FEATURE, log-FEATURE, log-SET, atc-log-..., doc-lntp, doc-mtp, doc-ESTIMATOR, "
+            f"{', '.join(COMBINATIONS)}, recommended, group-accuracy; features: " + ", ".join(CATALOGUE)
         )
     return _FAMILY_OF[name]
 
@@ -123,9 +175,17 @@ def title(name: str) -> str:
 
 
 def modules(names: Iterable[str]) -> list[str]:
-    """The modules that fit these estimators, sorted; for `doc-ESTIMATOR` the other estimator's too."""
-    every = {part for name in names for part in (name, name.removeprefix("doc-"))}
-    return sorted({_FAMILY_OF[name].module for name in every if name in _FAMILY_OF})
+    """The modules that fit these estimators and those that they are made of, sorted."""
+    return sorted({_FAMILY_OF[part].module for name in names for part in (name, *made_of(name))})
+
+
+def made_of(name: str) -> set[str]:
+    """The estimators that one is fitted from: a combination's, those to choose from, and the X of atc-X and doc-X."""
+    combined = COMBINATIONS.get(name)
+    direct = CANDIDATES if name == RECOMMENDED else (*combined.members, *combined.rankers) if combined else ()
+    inner = name.removeprefix("atc-").removeprefix("doc-")
+    parts = {*direct, *([inner] if inner != name and inner in _FAMILY_OF else [])}
+    return parts.union(*map(made_of, parts))
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

@@ -9,22 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.confidence import Confidence, confidence, confidences
+from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
 
 
 @dataclass(frozen=True)
 class Doc(Estimator):
     """Values are confidences; a slice's accuracy is its mean confidence, shifted as the training rows need it."""
 
-    confidence: str | Estimator
+    confidence: Confidence
     shift: float
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        if isinstance(self.confidence, str):
-            return features[self.confidence].to_numpy()
-        return self.confidence.p_correct(features)
+        return confidences(self.confidence, features)
 
     def accuracy_of(self, values: np.ndarray) -> float:
         return float(np.clip(values.mean() + self.shift, 0, 1))
@@ -33,9 +31,5 @@ class Doc(Estimator):
 def fit(name: str, rows: TrainingRows) -> Doc:
     """Fit the estimator that gives the confidence, if it is one, and compare it with the training accuracy."""
     rows.require_rows()
-    source = name.removeprefix("doc-")
-    confidence = source if source in FEATURES else rows.fit(source)
-    if isinstance(confidence, Unfitted):
-        raise CannotFit(confidence.reason)
-    unshifted = Doc(name, confidence, 0.0)
-    return Doc(name, confidence, rows.accuracy - float(unshifted.values(rows.features).mean()))
+    source = confidence(name.removeprefix("doc-"), rows)
+    return Doc(name, source, rows.accuracy - float(confidences(source, rows.features).mean()))

@@ -32,10 +32,13 @@ class Estimator(ABC):
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """One value per response, (n_rows,), from a frame that has the features the estimator needs, none null."""
+        """One value per response, (n_rows,), or several, (n_rows, n_values), which `accuracy_of` sums up.
+
+        `features` has the features that the estimator needs, none null.
+        """
 
     def accuracy_of(self, values: np.ndarray) -> float:
-        """The accuracy, in [0, 1], of a slice whose responses have these values, (n_rows,), at least one."""
+        """The accuracy, in [0, 1], of a slice whose responses have these values, of at least one."""
         return float(values.mean())
 
     def accuracy(self, features: pl.DataFrame) -> float:
@@ -48,5 +51,5 @@ class Estimator(ABC):
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """The setting that a grid search chose; None where there was none."""
+        """What was chosen on the training rows, JSON-serialisable: a grid search's setting, a method; or None."""
         return None

@@ -6,17 +6,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, ESTIMATORS
+from entropy_sentinel.estimators.catalogue import BASELINES, COMBINATIONS, CONFIGURATIONS, ESTIMATORS, RECOMMENDED
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
 # Stands for a named group's own estimator.
 OWN = "own"
-# The paper's nine baselines, and what any estimator must be compared with.
+# The paper's nine baselines, the methods beyond it, and what any estimator must be compared with.
 BESIDE = (
     *BASELINES,
+    "log-3d",
+    *COMBINATIONS,
+    RECOMMENDED,
     "group-accuracy",
     *(name.replace("baseline", "atc") for name in BASELINES),
-    "doc-lntp",
     "doc-mtp",
     "doc-forest-10d-balanced-isotonic",
 )
@@ -49,7 +51,7 @@ class Estimation(Settings):
         list(BESIDE), description="estimators that every group gets beside its configurations"
     )
     keep: Annotated[list[str], DISTINCT] = Field(
-        [OWN, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
+        [OWN, RECOMMENDED, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
         description="estimators of a named group that are kept as files; `own` is the group's",
     )
 

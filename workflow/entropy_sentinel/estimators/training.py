@@ -1,6 +1,6 @@
 """The rows of a training group, and what all estimators fitted on them share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -35,15 +35,27 @@ class TrainingRows:
     z-scores are by the rows of the whole group, once, inside cross-validation too (paper, appendix C.3).
     """
 
-    def __init__(self, features: pl.DataFrame, labels: np.ndarray, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        features: pl.DataFrame,
+        labels: np.ndarray,
+        settings: Mapping[str, Any],
+        domains: Sequence[str] | None = None,
+    ) -> None:
         """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
 
-        `settings` is `config.study.estimation_settings`.
+        `settings` is `config.study.estimation_settings`. `domains` is (n_rows,), the domain of each row; without it
+        they are of one.
         """
         self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
+        self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=settings["seed"])
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
+
+    def part(self, rows: np.ndarray) -> "TrainingRows":
+        """Some of the rows, by a mask (n_rows,), as a training group of their own."""
+        return TrainingRows(self.features.filter(rows), self.y[rows], self.settings, domains=self.domains[rows])
 
     def __len__(self) -> int:
         return len(self.y)

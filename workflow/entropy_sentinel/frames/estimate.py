@@ -26,7 +26,13 @@ ESTIMATES = Contract(
         Column("n_labelled", pl.UInt32, "rows with features and a label", "responses"),
         Column("n_excluded", pl.UInt32, "rows without features", "responses"),
         Column("n_training_rows", pl.UInt32, "rows that the estimator was trained on", "responses"),
-        Column("hyperparameters", pl.String, "setting that the grid search chose, JSON", nullable=True),
+        Column(
+            "hyperparameters",
+            pl.String,
+            "what was chosen on the training rows, and why, JSON: the grid search's setting, or a method",
+            nullable=True,
+        ),
         Column("reason", pl.String, "why the estimates are null", nullable=True),
+        Column("caution", pl.String, "what speaks against estimates from these training rows", nullable=True),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
-_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage"}
+_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity"}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.about import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows
@@ -61,6 +62,7 @@ def estimate(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
         n_training_rows=pl.lit(len(training), pl.UInt32),
+        caution=pl.lit(caution(training), pl.String),
     )
     return frame.select(ESTIMATES.schema.names())
 
@@ -70,7 +72,7 @@ def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str,
     rows = observations.filter(
         _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
     )
-    return TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), settings)
+    return TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), settings, rows["benchmark"])
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

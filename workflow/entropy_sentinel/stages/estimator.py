@@ -5,9 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
-from entropy_sentinel.estimators.saved import feature_statistics, save_estimator
+from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.stages.estimate import read_raw, training_rows
 
@@ -22,19 +23,11 @@ def write_estimators(
     rows, signal = read_raw(observations)
     training = training_rows(rows, group, settings)
     model = rows["model"][0]
-    about = {
-        "model": model,
-        "group": group,
-        "signal": signal,
-        "settings": {key: value for key, value in settings.items() if key != "estimators"},
-        "n_training_rows": len(training),
-        "training_accuracy": training.accuracy if len(training) else None,
-        "feature_statistics": feature_statistics(training.features),
-    }
+    whose = {"model": model, "group": group, "signal": signal}
     fitted = fit(training, settings["estimators"])
     for name, path in zip(settings["estimators"], outputs, strict=True):
-        save_estimator(fitted[name], path, about)
-    SCORES.write(p_correct(fitted.values(), rows), scores, {"model": model, "group": group, "signal": signal})
+        save_estimator(fitted[name], path, whose | about(fitted[name], training))
+    SCORES.write(p_correct(fitted.values(), rows), scores, whose)
 
 
 def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,8 @@ from scipy.stats import spearmanr
 
 # Means of one number over different counts differ in their last bits, which must not become a rank.
 RANK_DECIMALS = 12
+# Over fewer domains a rank correlation takes few values, and chance alone often gives 1: no headline.
+FEWEST_FOR_RHO = 5
 
 
 def aee(estimated: Sequence[float], true: Sequence[float]) -> float:
@@ -22,7 +24,8 @@ def aee(estimated: Sequence[float], true: Sequence[float]) -> float:
 def rho(estimated: Sequence[float], true: Sequence[float]) -> tuple[float | None, str | None]:
     """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
-    Both are (n_domains,), without nulls. Returns (rho, None), or (None, reason) where it is undefined.
+    Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking: what differs in
+    its last bits alone is a tie. Returns (rho, None), or (None, reason) where it is undefined.
     """
     estimated, true = np.round(estimated, RANK_DECIMALS), np.round(true, RANK_DECIMALS)
     if len(estimated) < 2:

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import family_of
+from entropy_sentinel.estimators.about import about
+from entropy_sentinel.estimators.catalogue import RECOMMENDED, family_of
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import fit as fit_estimators
 from entropy_sentinel.estimators.fit import score
-from entropy_sentinel.estimators.saved import SavedEstimator, feature_statistics, load_estimator, save_estimator
-from entropy_sentinel.estimators.settings import Estimation
+from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
+from entropy_sentinel.estimators.settings import Estimation, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import SIGNAL
 from entropy_sentinel.verbs.reading import KEY
 
-_DEFAULT = "atc-max"
+_DEFAULT = RECOMMENDED
 _SEED = 42
 
 
@@ -29,7 +30,8 @@ def fit(
     """Fit an estimator, by its name in `estimators.catalogue`, on the responses that have features and a label.
 
     `features` and `labels` are joined on what identifies a response: item_id, and model, benchmark and sample where
-    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...).
+    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The domains that
+    `recommended` leaves out one at a time are those of the column benchmark.
 
     Raises ConfigError for an unknown estimator or setting, InputError where no response has both, features are of
     several models or signals, or the estimator cannot be fitted on these rows.
@@ -45,20 +47,14 @@ def fit(
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, signal = _one(rows, "model"), _signal(rows)
-    training = TrainingRows(rows, rows["label"].to_numpy(), _training_settings(settings or {}))
+    training = TrainingRows(
+        rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=rows["benchmark"]
+    )
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
-    about = {
-        "model": model,
-        "group": "+".join(sorted(rows["benchmark"].unique())),
-        "signal": signal,
-        "settings": dict(training.settings),
-        "n_training_rows": len(training),
-        "training_accuracy": training.accuracy,
-        "feature_statistics": feature_statistics(training.features),
-    }
-    return SavedEstimator(fitted, about)
+    whose = {"model": model, "group": group_id(rows["benchmark"].unique()), "signal": signal}
+    return SavedEstimator(fitted, whose | about(fitted, training))
 
 
 def estimate(

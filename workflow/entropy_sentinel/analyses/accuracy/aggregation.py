@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, in_order, title
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.spread import median, quartile_range
 
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
@@ -37,6 +38,13 @@ def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
 def names_in(frame: pl.DataFrame, column: str) -> list[str]:
     """The column's values, each once, in the order of the frame."""
     return frame[column].unique(maintain_order=True).to_list()
+
+
+def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
+    """The sweep with rho null, and the reason, where it is over fewer than FEWEST_FOR_RHO domains."""
+    small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
+    why = pl.format(f"over {{}} domains; a headline takes {FEWEST_FOR_RHO}, see sweep.parquet", "n_domains")
+    return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(why).otherwise("reason"))
 
 
 def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -91,7 +99,7 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
             counts = part.group_by("model", maintain_order=True).len().iter_rows()
             where = ", ".join(f"{model} {count}" for model, count in counts)
             notes.append(
-                f"{MEASURES[measure]} is undefined, shown as - and left out of medians, in {len(part)} of {len(sweep)} "
+                f"{MEASURES[measure]} is shown as - and left out of medians in {len(part)} of {len(sweep)} "
                 f"results ({where}): {reason or 'no reason given'}."
             )
     return notes

@@ -6,6 +6,8 @@ The function of an exhibit is called `table_<name>` or `figure_<name>` and stand
 
 TABLES: dict[str, str] = {
     "estimates": "Estimated accuracy of every domain",
+    "recommended": "The recommended estimator against the default and the best",
+    "repeats": "What the seed alone does to the errors",
     "cut_off": "Accuracy with and without responses that were cut off",
     "1_auroc": "What separates correct from incorrect responses",
     "2_by_model": "Errors by model",

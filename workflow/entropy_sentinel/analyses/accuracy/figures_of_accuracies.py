@@ -74,7 +74,8 @@ def _draw(axes: Axes, headline: Headline) -> None:
         look = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
         axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **_EDGE | look)
     score = headline.scores.get("held_out")
-    errors = f"AEE {number(score.aee)}, rho {number(score.rho)} on unseen domains" if score else "no results"
+    rho = f", rho {number(score.headline_rho)}" if score and score.headline_rho is not None else ""
+    errors = f"AEE {number(score.aee)}{rho} on unseen domains" if score else "no results"
     axes.set_title(f"{headline.model}\n{errors}", fontsize=10)
     axes.set(xlim=(_LOW, _HIGH), ylim=(_LOW, _HIGH), aspect="equal")
     axes.grid(color="0.92", linewidth=0.8)

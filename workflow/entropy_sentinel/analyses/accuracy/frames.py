@@ -1,4 +1,4 @@
-"""What the analysis reads off all estimates: `{judge}/sweep.parquet`, `auroc.parquet` and `domains.parquet`."""
+"""What the analysis reads off the estimates: files of `{judge}/`, sweep, auroc, domains and repeats."""
 
 import polars as pl
 
@@ -25,9 +25,22 @@ SWEEP = Contract(
             "1",
             nullable=True,
         ),
-        Column("rho", pl.Float64, "Spearman correlation of estimated and true over domains", "1", nullable=True),
+        Column(
+            "rho",
+            pl.Float64,
+            "Spearman correlation of estimated and true over domains, of accuracies rounded to 12 decimals",
+            "1",
+            nullable=True,
+        ),
         Column("reason", pl.String, "why AEE or rho is null", nullable=True),
+        Column("method", pl.String, "the estimator that a recommendation took", nullable=True),
     ),
+)
+
+REPEATS = Contract(
+    stage="repeats",
+    key=("model", "group", "estimator", "scope", "seed"),
+    columns=(*SWEEP.columns, Column("seed", pl.UInt32, "of folds, forests and networks")),
 )
 
 AUROC = Contract(

@@ -1,5 +1,6 @@
 """The headline: one training group's estimates by domain, their errors, and the best simple estimator."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, title
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, RECOMMENDED, title
+from entropy_sentinel.report.numbers import number
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 # Absolute differences of AEE below this are rounding noise, not a better estimator.
 _SAME = 1e-9
@@ -25,6 +28,26 @@ class Score:
     n_domains: int
     reason: str | None
 
+    @property
+    def headline_rho(self) -> float | None:
+        """rho where it is over enough domains to be a headline."""
+        return self.rho if self.n_domains >= FEWEST_FOR_RHO else None
+
+    @property
+    def rho_text(self) -> str:
+        """rho, with the number of domains where these are too few for a headline."""
+        few = self.rho is not None and self.headline_rho is None
+        return number(self.rho) + (f" over {self.n_domains} domains" if few else "")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What the tool recommends for this training group: the title of the method, why, and its scores by scope."""
+
+    method: str
+    reason: str
+    scores: dict[str, Score]
+
 
 @dataclass(frozen=True)
 class Headline:
@@ -33,7 +56,8 @@ class Headline:
     `unlabelled` are the estimates (columns of ESTIMATES) of the domains without any label, by name; `domains` those of
     the others, with their `error`, training benchmarks first, each by falling true accuracy. `scores` are by scope.
     `simple` is the title of the simple estimator of least AEE on unseen domains, null where none has one;
-    `simple_scores` are its.
+    `simple_scores` are its. `recommended` is null where it was not run, or not fitted. `caution` says what speaks
+    against estimates from these training rows.
     """
 
     model: str
@@ -42,6 +66,8 @@ class Headline:
     scores: dict[str, Score]
     simple: str | None
     simple_scores: dict[str, Score]
+    recommended: Recommendation | None
+    caution: str | None
 
     @property
     def simple_is_better(self) -> bool | None:
@@ -59,7 +85,7 @@ class Headline:
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
     """One headline per model that has results for the group, in the order of the sweep."""
-    estimates = estimates.filter(pl.col("group") == group.group, pl.col("estimator") == group.estimator)
+    estimates = estimates.filter(pl.col("group") == group.group)
     sweep = sweep.filter(pl.col("group") == group.group)
     return [
         _headline(
@@ -73,8 +99,12 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
 
 
 def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
-    domains = estimates.with_columns(error=ERROR).sort(
-        "role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True
+    cautions = estimates["caution"].drop_nulls()
+    chosen = recommendation(estimates, sweep)
+    domains = (
+        estimates.filter(pl.col("estimator") == estimator)
+        .with_columns(error=ERROR)
+        .sort("role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True)
     )
     best = _best_simple(sweep)
     return Headline(
@@ -84,7 +114,18 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
         scores(sweep, estimator),
         title(best) if best else None,
         scores(sweep, best) if best else {},
+        chosen,
+        cautions[0] if len(cautions) else None,
     )
+
+
+def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
+    """What is recommended, from the rows of one model and group; None where it was not run or not fitted."""
+    said = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
+    if said.is_empty():
+        return None
+    chosen = json.loads(said[0])
+    return Recommendation(title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
 
 
 def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
@@ -103,9 +144,12 @@ def unstated(found: Sequence[Headline]) -> list[str]:
 
 
 def _best_simple(sweep: pl.DataFrame) -> str | None:
-    """The estimator of least AEE on unseen domains that is none of the 48 configurations; the first name of equals."""
+    """The estimator of least AEE on unseen domains that is none of the 48 configurations; the first name of equals.
+
+    It is known after the fact; the recommendation, which is chosen before, is left out.
+    """
     unseen = sweep.filter(
-        ~pl.col("estimator").is_in(CONFIGURATION_NAMES),
+        ~pl.col("estimator").is_in([*CONFIGURATION_NAMES, RECOMMENDED]),
         pl.col("scope") == "held_out",
         pl.col("aee").is_not_null(),
     )

@@ -105,7 +105,7 @@ def verdict(headline: Headline) -> str:
     if headline.simple is None:
         return "No simple estimator was run."
     simple = headline.simple_scores["held_out"]
-    scored = f"{headline.simple} (AEE {number(simple.aee)}, rho {number(simple.rho)})"
+    scored = f"{headline.simple} (AEE {number(simple.aee)}, rho {simple.rho_text})"
     match headline.simple_is_better:
         case None:
             return f"The estimator has no AEE to compare with the best simple one, {scored}."

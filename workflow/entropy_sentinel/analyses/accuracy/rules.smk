@@ -1,6 +1,6 @@
 # Needs: the estimates of all models and training groups; the observations of all models; where everything came from.
 # Makes: results/<study>/{judge}/sweep.parquet, AEE and rho of every estimator; auroc.parquet and domains.parquet, what
-#        separates correct from incorrect, and counts; tables/, figures/, report.html, summary.txt.
+#        separates correct from incorrect, and counts; repeats/{model}.parquet, errors under other seeds; tables/, figures/, report.html, summary.txt.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES
@@ -12,6 +12,17 @@ ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group i
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
 )
+# Of one seed alone the sweep has the errors already.
+ACCURACY_SEEDS = ACCURACY.repeats if ACCURACY.repeats > 1 and "repeats" in ACCURACY.tables else 0
+ACCURACY_REPEATS = f"{RESULTS}/{{judge}}/repeats/{{model}}.parquet"
+# By group: its own estimator, or those of the named groups that share it, and the default.
+ACCURACY_REPEATED = {
+    group: sorted(
+        {CONFIG.estimation.default}
+        | {one.estimator for one in study.shown_groups(CONFIG).values() if one.group_id == group}
+    )
+    for group in {one.group_id: None for one in study.shown_groups(CONFIG).values()}
+}
 
 PUBLISHED_FILES = [
     f"analyses/accuracy/paper/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/paper").glob("*.csv"))
@@ -80,11 +91,36 @@ rule accuracy_domains:
         "scripts/domains.py"
 
 
+rule accuracy_repeats:
+    input:
+        observations=OBSERVATIONS,
+    output:
+        ACCURACY_REPEATS,
+    log:
+        f"{LOGS}/{{judge}}/accuracy_repeats/{{model}}.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        *accuracy_code("repeats", *modules(name for names in ACCURACY_REPEATED.values() for name in names)),
+        repeats={
+            "groups": ACCURACY_REPEATED,
+            "settings": study.estimation_settings(CONFIG, []),
+            "seeds": [study.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
+        },
+    script:
+        "scripts/repeats.py"
+
+
 rule accuracy_tables:
     input:
         sweep=SWEEP,
         auroc=AUROC,
         domains=DOMAINS,
+        repeats=expand(ACCURACY_REPEATS, model=MODELS, allow_missing=True) if ACCURACY_SEEDS else [],
         estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),

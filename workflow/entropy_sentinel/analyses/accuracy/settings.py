@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.settings import Analysis, Studied
-from entropy_sentinel.frames.sections import Names, check_names
+from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
 _SIDE_BY_SIDE = 3
@@ -31,6 +31,13 @@ class Accuracy(Analysis):
     figure_benchmark: str | None = Field(None, description="benchmark of Figure 2; null for the first with references")
     headline_group: str | None = Field(
         None, description="named group of Figures 1 and 3 and of the summary; null for the first"
+    )
+
+    repeats: Whole = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="seeds that the named groups' estimators are fitted under; a table shows the spread",
     )
 
     @model_validator(mode="after")

@@ -64,8 +64,12 @@ def _model(headline: Headline) -> str:
     for scope, title in SCOPES.items():
         if scope in headline.scores:
             lines.append(_line(f"{title} domains", headline.scores[scope]))
+    if chosen := headline.recommended:
+        lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
     if headline.simple is not None:
         lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
+    if headline.caution:
+        lines.append(f"caution: {headline.caution}")
     return "\n".join([headline.model, *_indented(lines)])
 
 
@@ -86,7 +90,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 def _line(title: str, score: Score, remark: str = "") -> str:
     reason = f"({score.reason})" if score.reason else ""
-    parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {number(score.rho)}", reason, remark]
+    parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
     return "   ".join(part for part in parts if part)
 
 

@@ -33,8 +33,14 @@ def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
     by = ("model", "group", "estimator")
     counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}
-    domains = estimates.select(*by, **{name: pl.when(counted).then(column) for name, column in columns.items()})
-    told = domains.group_by(by, maintain_order=True).agg(pl.col("told").drop_nulls().first())["told"]
+    domains = estimates.select(
+        *by, "hyperparameters", **{name: pl.when(counted).then(column) for name, column in columns.items()}
+    )
+    said = domains.group_by(by, maintain_order=True).agg(
+        told=pl.col("told").drop_nulls().first(),
+        method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
+    )
     # Where no domain can be compared, what the estimator says about it goes first.
     reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
-    return evaluate_all(domains, by).with_columns(told, scope=pl.lit(scope)).with_columns(reason=reason)
+    found = evaluate_all(domains, by).with_columns(*said.select("told", "method"), scope=pl.lit(scope))
+    return found.with_columns(reason=reason)

@@ -35,6 +35,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
         .sort(pl.col("n_labelled") > 0, maintain_order=True)
     )
     nulls = rows.filter(pl.col("reason").is_not_null())
+    cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
     return Table(
         "Accuracy of every domain as each named training group's estimator sees it. Domains without labels come first: "
         "they have an estimate and no true accuracy.",
@@ -48,6 +49,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
                 f"{row['model']}, {row['benchmark']}, {row['title']}: no estimate, {row['reason']}."
                 for row in nulls.iter_rows(named=True)
             ),
+            *(f"{row['model']}, {row['title']}: caution, {row['caution']}." for row in cautions.iter_rows(named=True)),
         ),
     )
 

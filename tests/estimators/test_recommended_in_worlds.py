@@ -1,0 +1,37 @@
+"""The recommendation in simulated worlds, whose generator is known; all of it is in `make bench-methods`."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from observations import SETTINGS
+from worlds import EASIEST, world
+
+from entropy_sentinel.analyses.accuracy.sweep import sweep
+from entropy_sentinel.stages.estimate import estimate
+
+
+def test_a_world_has_the_accuracies_of_its_generator() -> None:
+    found = (
+        world(3, n=4_000, n_domains=2).group_by("benchmark", maintain_order=True).agg(pl.col("label").mean())["label"]
+    )
+    shifts = 0.3 * np.random.default_rng(3).normal(size=2)
+    draws = np.random.default_rng(0).normal(size=200_000)
+    for accuracy, mean in zip(found, np.array([-EASIEST, EASIEST]) + shifts, strict=True):
+        # The standard error of a share of 4,000 is at most .008.
+        assert accuracy == pytest.approx((1 / (1 + np.exp(-1.3 * (mean + draws)))).mean(), abs=0.025)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("distortion", "share_of_floor"), [(0.0, 0.25), (0.25, 0.8)])
+def test_the_recommendation_is_no_worse_than_one_threshold_and_better_than_the_floor(
+    distortion: float, share_of_floor: float
+) -> None:
+    settings = SETTINGS | {"estimators": ["recommended", "atc-max", "group-accuracy"]}
+    frame = world(0, distortion)
+    groups = ["+".join(names) for names in combinations(sorted(frame["benchmark"].unique()), 3)][::6]
+    errors = pl.concat([sweep(estimate(frame, group, settings)) for group in groups]).filter(scope="held_out")
+    medians = dict(errors.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
+    assert medians["recommended"] <= medians["atc-max"] + 0.01
+    assert medians["recommended"] <= medians["group-accuracy"] * share_of_floor

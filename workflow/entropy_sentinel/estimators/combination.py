@@ -1,0 +1,55 @@
+"""Family `combination`: several estimators fitted on the same rows, and one number for each slice from all of them.
+
+`consensus` is the mean of three ATC, `median-of-seven` the median of seven estimators of several kinds: no member that
+is far off in some domain moves it. Members are in `COMBINATIONS` of the catalogue.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import COMBINATIONS
+from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.training import TrainingRows
+
+_SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
+
+
+@dataclass(frozen=True)
+class Combination(Estimator):
+    """The mean or median of the members' estimates of a slice; P(correct) is the mean of what `rankers` give."""
+
+    summary: str
+    members: tuple[Estimator, ...]
+    rankers: tuple[Estimator, ...]
+
+    def values(self, features: pl.DataFrame) -> np.ndarray:
+        """The members' values, (n_rows, n_members)."""
+        return np.column_stack([member.values(features) for member in self.members])
+
+    def accuracy_of(self, values: np.ndarray) -> float:
+        estimates = [member.accuracy_of(column) for member, column in zip(self.members, values.T, strict=True)]
+        return float(_SUMMARIES[self.summary](estimates))
+
+    def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
+        if not self.rankers:
+            return None
+        return np.mean([ranker.p_correct(features) for ranker in self.rankers], axis=0)
+
+
+def fit(name: str, rows: TrainingRows) -> Combination:
+    """Fit every member; CannotFit with the reason of the first that cannot be fitted.
+
+    Rows of one class give no P(correct): nothing can be ranked on them.
+    """
+    recipe = COMBINATIONS[name]
+    members = [rows.fit(member) for member in recipe.members]
+    for member in members:
+        if isinstance(member, Unfitted):
+            raise CannotFit(member.reason)
+    rankers = [rows.fit(ranker) for ranker in recipe.rankers]
+    return Combination(
+        name, recipe.summary, tuple(members), tuple(one for one in rankers if isinstance(one, Estimator))
+    )
