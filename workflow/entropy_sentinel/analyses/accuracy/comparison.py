@@ -21,7 +21,7 @@ from entropy_sentinel.analyses.accuracy.counterparts import (
     paper_models,
     published_values,
 )
-from entropy_sentinel.analyses.accuracy.headings import group_benchmarks
+from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.report.tables import Table

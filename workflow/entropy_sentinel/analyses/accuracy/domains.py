@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.accuracy.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS

@@ -5,7 +5,7 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy import figures_of_accuracies, figures_of_distributions, figures_of_features
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, training_group
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
-from entropy_sentinel.analyses.accuracy.inputs import read_estimates
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.summary import summarise
+from entropy_sentinel.analyses.headings import SCOPES, Groups, training_group
+from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number

@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.comparison import compare
 from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table

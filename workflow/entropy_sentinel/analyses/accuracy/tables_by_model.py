@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     names_in,
     null_notes,
 )
-from entropy_sentinel.analyses.accuracy.headings import (
+from entropy_sentinel.analyses.headings import (
     SCOPE_NOTE,
     SCOPES,
     Groups,

@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     null_notes,
     spread,
 )
-from entropy_sentinel.analyses.accuracy.headings import (
+from entropy_sentinel.analyses.headings import (
     SCOPE_NOTE,
     SCOPES,
     Groups,
