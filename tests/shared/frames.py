@@ -123,6 +123,7 @@ class SyntheticStudy:
             "figure_model": self.models[0],
             "figure_benchmark": self.benchmarks[2],
             "label": LABEL,
+            "rests_on": "The values of this study rest on nothing: they are made up.",
         }
 
     def _groups(self) -> list[str]:
@@ -201,7 +202,8 @@ class SyntheticStudy:
 
     def _auroc(self) -> pl.DataFrame:
         rows = [
-            (model, benchmark, feature, float(self.random.uniform(0.45, 0.9)), 90, 90, None)
+            (model, benchmark, feature, (area := float(self.random.uniform(0.45, 0.9))), area - 0.05, area + 0.05)
+            + (90, 90, None)
             for model in self.models
             for benchmark in self.benchmarks
             for feature in FEATURES
@@ -274,6 +276,6 @@ def auroc_frame(models: list[str]) -> pl.DataFrame:
     rows = []
     for model in models:
         for number, feature in enumerate(FEATURES):
-            rows.append((model, "x", feature, 0.5 + number / 100, 10, 10, None))
-            rows.append((model, "y", feature, None, 10, 0, "no incorrect response"))
+            rows.append((model, "x", feature, 0.5 + number / 100, 0.4, 0.8, 10, 10, None))
+            rows.append((model, "y", feature, None, None, None, 10, 0, "no incorrect response"))
     return AUROC.frame(rows)

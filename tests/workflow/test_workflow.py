@@ -161,6 +161,11 @@ def test_published_count_reruns_the_report_alone(project: Project) -> None:
     assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"accuracy_report": 1}
 
 
+def test_pages_of_single_responses_are_made_and_linked_where_they_are_asked_for(project: Project) -> None:
+    planned = project.planned("--config", "run={analyses: [accuracy, responses]}")
+    assert planned == {"responses_page": 1, "accuracy_report": 1}
+
+
 def test_a_colour_redraws_the_figures_and_their_page_alone(project: Project, edit) -> None:
     edit(f"{PACKAGE}/report/figures.py", "#0072B2", "#0072B3")
     assert project.planned() == {"accuracy_figures": 1, "accuracy_report": 1}

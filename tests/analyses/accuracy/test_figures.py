@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, estimate_rows, sweep_rows
+from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, auroc_frame, estimate_rows, sweep_rows
 from matplotlib.figure import Figure
 from observations import BESIDE
 
@@ -11,6 +11,8 @@ from entropy_sentinel.analyses.accuracy.figures_of_distributions import (
     figure_2_entropy_densities,
     figure_4_errors_by_group_accuracy,
 )
+from entropy_sentinel.analyses.accuracy.figures_of_features import figure_auroc_by_domain
+from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
@@ -146,6 +148,42 @@ def test_figure_2_without_a_density_shows_a_line():
 def test_figure_2_of_one_class():
     figure = figure_2([(True, 0.1), (True, 0.2)])
     assert legend(figure) == ["correct (2 responses)", "incorrect (0 responses)"]
+
+
+def test_figure_2_gives_a_class_a_panel_of_its_own_where_the_other_would_flatten_it():
+    wrong = [(False, 0.3 * number) for number in range(10)]
+    flat, alike = (
+        figure_2([(True, 0.001 * n) for n in range(10)] + wrong),
+        figure_2([(True, 0.3)] * 5 + [(True, 0.9)] * 5 + wrong),
+    )
+    assert (len(flat.axes), len(alike.axes)) == (2, 1)
+    assert [axes.get_legend().get_texts()[0].get_text() for axes in flat.axes] == [
+        "correct (10 responses)",
+        "incorrect (10 responses)",
+    ]
+    # Each fills its own scale, over the same entropies.
+    for axes in flat.axes:
+        peak = max(line.get_ydata().max() for line in axes.lines)
+        assert axes.get_ylim()[1] == pytest.approx(peak * 1.05, rel=0.02)
+    assert flat.axes[0].get_xlim() == flat.axes[1].get_xlim()
+
+
+def test_the_heat_map_has_every_feature_and_domain_and_says_what_is_of_one_class():
+    unlabelled = auroc_frame(["b"]).with_columns(
+        auroc=None, n_correct=0, n_incorrect=0, reason=pl.lit("no response with a label and features")
+    )
+    auroc = pl.concat([auroc_frame(["a"]), unlabelled.cast(dict(AUROC.schema))])
+    figure = figure_auroc_by_domain(auroc, LABEL).figure
+    first, second, _ = figure.axes
+    # Features are numbered: 0.5, 0.51 and so on; `y` has no incorrect response.
+    assert first.images[0].get_array()[0].tolist() == pytest.approx([0.5 + n / 100 for n in range(17)])
+    assert [text.get_text() for text in first.texts] == [
+        *(f".{50 + n}" for n in range(17)),
+        "one class: all 10 responses are correct",
+    ]
+    assert [text.get_text() for text in second.texts] == ["no response with a label and features"] * 2
+    assert [label.get_text() for label in first.get_yticklabels()] == ["x", "y"]
+    assert [label.get_text() for label in second.get_xticklabels()][:3] == ["Mean", "Std dev", "Max"]
 
 
 def test_figure_4_draws_the_default_on_unseen_domains(study):

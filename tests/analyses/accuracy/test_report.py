@@ -70,6 +70,7 @@ def small_report(**changes: object) -> str:
         "benchmarks": [],
         "labels": [],
         "expected_items": {},
+        "response_pages": {},
         "tables": [],
         "figures": [],
     }
@@ -114,7 +115,7 @@ def test_report_has_all_tables_and_figures_with_captions(full_report):
         assert f'id="figure_{name}"' in full_report
     assert "<b>Figure 1: Estimated against true accuracy, one model.</b> Benchmarks used for training" in full_report
     assert full_report.index("table_estimates") < full_report.index("table_1_auroc")
-    assert full_report.count("data:image/png;base64,") == 4
+    assert full_report.count("data:image/png;base64,") == len(FIGURES)
 
 
 def test_report_shows_estimates_errors_and_counts():

@@ -20,6 +20,7 @@ from frames import (
 from entropy_sentinel.analyses.accuracy import (
     figures_of_accuracies,
     figures_of_distributions,
+    figures_of_features,
     tables_by_model,
     tables_of_domains,
     tables_of_medians,
@@ -50,7 +51,7 @@ def study() -> SyntheticStudy:
 
 def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
     table = table_1_auroc(auroc_frame(["a", "b"]), ["a"], ["x"])
-    assert table.frame.columns == ["Model", "Statistic", "x"]
+    assert table.frame.columns == ["Model", "Statistic", "x", "x: from", "x: to"]
     assert table.frame["Model"].to_list() == ["a"] * 17
     assert cell(table, {"Statistic": "Mean"}, "x") == 0.5
     assert cell(table, {"Statistic": "PPL"}, "x") == pytest.approx(0.66)
@@ -69,8 +70,8 @@ def test_table_6_of_a_study_without_further_models_says_so():
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
     table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
-    assert table.cells()[0] == ["a", "Mean", "0.500", "-"]
-    assert "a, y: no AUROC, no incorrect response." in table.notes
+    assert table.cells()[0] == ["a", "Mean", "0.500", "0.400", "0.800", "all correct", "-", "-"]
+    assert "a, y: no AUROC, no incorrect response (10 correct, 0 incorrect)." in table.notes
 
 
 def test_table_2_shows_both_groups_and_both_scopes():
@@ -275,7 +276,7 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
     for kind, modules, names in (
         ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods), TABLES),
-        ("figure", (figures_of_accuracies, figures_of_distributions), FIGURES),
+        ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features), FIGURES),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
         assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)

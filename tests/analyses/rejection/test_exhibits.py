@@ -21,7 +21,7 @@ from assessed import (
     scores,
 )
 
-from entropy_sentinel.analyses.accuracy.headings import training_group
+from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
 from entropy_sentinel.analyses.rejection.figures import write_figures
 from entropy_sentinel.analyses.rejection.figures_of_curves import figure_curves_by_domain

@@ -56,7 +56,7 @@ def test_the_headline_group_is_shown() -> None:
 
 def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
-    assert config.run.analyses == ["accuracy"]
+    assert config.run.analyses == ["accuracy", "responses"]
     said = "no named group is run, and only theirs are the estimators that are kept"
     assert config.left_out == [f"run.analyses: rejection left out, since {said}"]
 

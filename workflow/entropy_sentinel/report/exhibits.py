@@ -17,6 +17,11 @@ class Exhibit:
         return f"{self.kind}_{self.name}"
 
     @property
+    def beside(self) -> "Exhibit":
+        """The published values beside this one."""
+        return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")
+
+    @property
     def heading(self) -> str:
         """`Table 2: AEE and rho by model`; the title alone where the paper has no such table."""
         number = self.name.partition("_")[0]

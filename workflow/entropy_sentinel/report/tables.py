@@ -1,7 +1,7 @@
 """A table with its caption and notes, and the files it is written to."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,27 @@ _PAGE_ROWS = 40
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers at full precision, one row per row shown, with headings that a person reads."""
+    """Numbers at full precision, one row per row shown, with headings that a person reads.
+
+    `words` are shown in place of nulls, by row number and column. `beside` is shown below the table, as a part of it.
+    """
 
     caption: str
     frame: pl.DataFrame
     notes: tuple[str, ...] = ()
     decimals: int = 3
+    words: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    beside: "Table | None" = None
 
     def cells(self) -> list[list[str]]:
-        """The rows as text: floats rounded to `decimals`, null as "-"."""
-        return [[self._cell(value) for value in row] for row in self.frame.iter_rows()]
+        """The rows as text: floats rounded to `decimals`, null as "-" or what `words` says."""
+        return [
+            [
+                self.words[place, column] if value is None and (place, column) in self.words else self._cell(value)
+                for column, value in zip(self.frame.columns, row, strict=True)
+            ]
+            for place, row in enumerate(self.frame.iter_rows())
+        ]
 
     def numeric(self) -> list[bool]:
         """For each column, whether it holds numbers."""
@@ -51,20 +62,26 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
     stem.parent.mkdir(parents=True, exist_ok=True)
     columns = table.frame.columns
     pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(f"{stem}.csv", index=False)
-    shown = pd.DataFrame(table.cells(), columns=columns)
-    texts = {"md": _markdown(exhibit, table, shown), "tex": _latex(exhibit, table, shown)}
+    texts = {"md": _markdown(exhibit, table), "tex": _latex(exhibit, table)}
     for kind, text in (texts | {"html": fragment("table", exhibit, table)}).items():
         Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
 
 
-def _markdown(exhibit: Exhibit, table: Table, shown: pd.DataFrame) -> str:
+def _shown(table: Table) -> pd.DataFrame:
+    return pd.DataFrame(table.cells(), columns=table.frame.columns)
+
+
+def _markdown(exhibit: Exhibit, table: Table) -> str:
+    shown = _shown(table)
     aligned = ["right" if numeric else "left" for numeric in table.numeric()]
     body = shown.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(shown) else None)
     notes = "".join(f"- {note}\n" for note in table.notes)
-    return f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
+    text = f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
+    return f"{text}\n{_markdown(exhibit.beside, table.beside)}" if table.beside else text
 
 
-def _latex(exhibit: Exhibit, table: Table, shown: pd.DataFrame) -> str:
+def _latex(exhibit: Exhibit, table: Table) -> str:
+    shown = _shown(table)
     caption, *notes = _escape_latex([f"{exhibit.title}. {table.caption}", *table.notes])
     long = len(shown) > _PAGE_ROWS
     styler = shown.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
@@ -76,7 +93,8 @@ def _latex(exhibit: Exhibit, table: Table, shown: pd.DataFrame) -> str:
         label=f"tab:{exhibit.name}",
     )
     below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
-    return body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
+    text = body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
+    return text + _latex(exhibit.beside, table.beside) if table.beside else text
 
 
 def _escape_latex(texts: Sequence[str]) -> list[str]:

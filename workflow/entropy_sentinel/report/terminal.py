@@ -8,11 +8,12 @@ from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 # A log has no width: nothing is wrapped there.
 _LOG_WIDTH = 10_000
 
-Part = str | Table
+Part = str | Text | Table
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total: bool = False) -> Table:

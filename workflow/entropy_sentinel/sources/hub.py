@@ -133,3 +133,12 @@ def _no_connection(error: str) -> str:
         f"{constants.HF_HUB_CACHE}? On a machine without internet use the cache that `snakemake prefetch` fills, with "
         "HF_HUB_OFFLINE=1"
     )
+
+
+def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
+    """A model's file from the cache of the hub, null where it is not there; nothing is downloaded."""
+    try:
+        found = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
+    except ValueError:  # a path that is no id of the hub
+        return None
+    return Path(found) if isinstance(found, str) else None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, in_order, title
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.spread import median, quartile_range

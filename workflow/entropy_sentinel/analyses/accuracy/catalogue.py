@@ -26,4 +26,5 @@ FIGURES: dict[str, str] = {
     "2_entropy_densities": "Entropy of correct and of incorrect responses",
     "3_accuracies_by_model": "Estimated against true accuracy, every model",
     "4_errors_by_group_accuracy": "Errors by the accuracy of the training group",
+    "auroc_by_domain": "What separates correct from incorrect responses, in every domain",
 }

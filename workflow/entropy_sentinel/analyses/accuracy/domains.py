@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.accuracy.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.statistics.auroc import auroc
+from entropy_sentinel.statistics.delong import auroc_interval
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
@@ -28,14 +28,12 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     correct = usable["label"].to_numpy()
     for feature in CATALOGUE.values():
-        value, reason = auroc(usable[feature.name].to_numpy(), correct, feature.confident)
         yield {
             **_domain(observations),
             "feature": feature.name,
-            "auroc": value,
+            **auroc_interval(usable[feature.name].to_numpy(), correct, feature.confident)._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
-            "reason": reason,
         }
 
 

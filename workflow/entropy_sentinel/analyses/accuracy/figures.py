@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy import figures_of_accuracies, figures_of_distributions
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
+from entropy_sentinel.analyses.accuracy import figures_of_accuracies, figures_of_distributions, figures_of_features
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
 
-_MODULES = (figures_of_accuracies, figures_of_distributions)
+_MODULES = (figures_of_accuracies, figures_of_distributions, figures_of_features)
 
 
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
@@ -24,12 +24,13 @@ def write_figures(
 ) -> None:
     """Write the figures of these names and titles to `folder`.
 
-    `files` has the paths `sweep`, `domains` and `observations` (of `settings["figure_model"]`), and a list
+    `files` has the paths `sweep`, `auroc`, `domains` and `observations` (of `settings["figure_model"]`), and a list
     `estimates`: those of all models for the headline group. `settings` has `label`, `groups`, `headline_group`,
     `default`, `figure_model` and `figure_benchmark`.
     """
     inputs = settings | {
         "sweep": SWEEP.read(files["sweep"]),
+        "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
         "observations": OBSERVATIONS.read(files["observations"]),

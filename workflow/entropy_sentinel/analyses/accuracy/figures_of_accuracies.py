@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.accuracy.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.point_names import name_points

@@ -51,6 +51,8 @@ AUROC = Contract(
         Column("benchmark", pl.String, "domain"),
         Column("feature", pl.String, "one of the 17"),
         Column("auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True),
+        Column("lower", pl.Float64, "lower end of its 95 % interval (DeLong)", "1", nullable=True),
+        Column("upper", pl.Float64, "upper end of that interval", "1", nullable=True),
         Column("n_correct", pl.UInt32, "rows labelled correct, with features", "responses"),
         Column("n_incorrect", pl.UInt32, "rows labelled incorrect, with features", "responses"),
         Column("reason", pl.String, "why the AUROC is null", nullable=True),

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, RECOMMENDED, title
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.headings import SCOPES, Groups, training_group
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
-from entropy_sentinel.analyses.accuracy.inputs import read_estimates
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.summary import summarise
+from entropy_sentinel.analyses.headings import SCOPES, Groups, training_group
+from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
@@ -32,7 +32,8 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
     `generations`, `benchmarks` and `labels`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html
     files.
-    `settings` has `label`, `groups`, `headline_group`, and `expected_items`, the published counts by benchmark.
+    `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by
+    benchmark, and `response_pages`, links by model.
     """
     estimates, sweep = read_estimates(files["estimates"]), SWEEP.read(files["sweep"])
     text = summarise(estimates, sweep, settings["groups"], settings["headline_group"])
@@ -63,6 +64,7 @@ def render_report(
     benchmarks: Provenance,
     labels: Provenance,
     expected_items: Mapping[str, int | None],
+    response_pages: Mapping[str, str],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
@@ -70,7 +72,8 @@ def render_report(
 
     `estimates`, `sweep` and `domains` are frames of these contracts. `generations` has a provenance dict per (model,
     benchmark), as has `labels`; `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and
-    `figures` are the .html files of exhibits, in the order shown.
+    `figures` are the .html files of exhibits, in the order shown. `response_pages` are links to pages of
+    single responses by model.
     """
     group = training_group(groups, headline_group)
     found = headlines(estimates, sweep, group)
@@ -91,6 +94,7 @@ def render_report(
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
+        response_pages=response_pages,
         counts=_counts(domains),
         open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],

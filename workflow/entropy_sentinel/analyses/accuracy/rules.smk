@@ -24,6 +24,10 @@ ACCURACY_REPEATED = {
     for group in {one.group_id: None for one in study.shown_groups(CONFIG).values()}
 }
 
+PUBLISHED_FILES = [
+    f"analyses/accuracy/paper/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/paper").glob("*.csv"))
+]
+
 
 def accuracy_settings(*keys):
     """What is shown: of it those settings that a family of exhibits is made from."""
@@ -37,6 +41,12 @@ def accuracy_settings(*keys):
 def accuracy_code(script, *templates):
     """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
     return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
+
+
+def response_pages(judge):
+    """The pages of single responses that another analysis makes, by model, as links from the report."""
+    made = "responses" in CONFIG.run.analyses and judge in CONFIG.analyses.responses.judges
+    return {model: f"responses/{model}.html" for model in MODELS} if made else {}
 
 
 rule accuracy_sweep:
@@ -112,6 +122,8 @@ rule accuracy_tables:
         domains=DOMAINS,
         repeats=expand(ACCURACY_REPEATS, model=MODELS, allow_missing=True) if ACCURACY_SEEDS else [],
         estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
+        generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
+        labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
     output:
         expand("{table}.{kind}", table=ACCURACY_TABLES, kind=["csv", "md", "tex", "html"]),
     log:
@@ -123,7 +135,7 @@ rule accuracy_tables:
         mem_mb=4000,
         runtime=30,
     params:
-        *accuracy_code("tables", "report/exhibits.html.j2"),
+        *accuracy_code("tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
         titles={name: TABLE_TITLES[name] for name in ACCURACY.tables},
         settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
@@ -133,6 +145,7 @@ rule accuracy_tables:
 rule accuracy_figures:
     input:
         sweep=SWEEP,
+        auroc=AUROC,
         domains=DOMAINS,
         estimates=ACCURACY_HEADLINE,
         observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
@@ -177,8 +190,9 @@ rule accuracy_report:
         runtime=30,
     params:
         *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/report.html.j2"),
-        settings=accuracy_settings()
-        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}},
+        settings=lambda wildcards: accuracy_settings()
+        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
+        | {"response_pages": response_pages(wildcards.judge)},
     script:
         "scripts/report.py"
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.analyses.accuracy.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines, unstated
+from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.report.numbers import number
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
-from entropy_sentinel.analyses.accuracy.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_apart
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.statistics.errors import evaluate_all
 

@@ -11,8 +11,11 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods
 from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
+from entropy_sentinel.analyses.accuracy.comparison import compare
+from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -20,17 +23,21 @@ _MODULES = (tables_of_domains, tables_of_methods, tables_by_model, tables_of_med
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
-    """The table of this name from those of `inputs` that its function names, with the study's label as last note."""
+    """The table of this name from those of `inputs` that its function names, with the study's label as last note.
+
+    Beside it are the published values, where it has any.
+    """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."))
+    return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
 
 
 def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`.
 
-    `files` has the paths `sweep`, `auroc` and `domains`, a list `estimates`: those of all models and named groups, and
-    a list `repeats`: those of all models, or none.
+    `files` has the paths `sweep`, `auroc` and `domains`, and lists: `estimates`, those of all models and named groups,
+    `repeats`, those of all models or none, `generations` and `labels`, whose provenance says what a comparison with
+    the paper rests on.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
     """
     inputs = settings | {
@@ -39,6 +46,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
         "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
+        "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
     }
     for name, title in titles.items():
         write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)

@@ -1,6 +1,8 @@
 """Tables with one result per cell: AUROC (1, 6), AEE and rho by model (2, 7, 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
 
 import polars as pl
 
@@ -12,7 +14,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     names_in,
     null_notes,
 )
-from entropy_sentinel.analyses.accuracy.headings import (
+from entropy_sentinel.analyses.headings import (
     SCOPE_NOTE,
     SCOPES,
     Groups,
@@ -39,23 +41,56 @@ def table_6_auroc_further_models(
 
 def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
-    found = {(row["model"], row["feature"], row["benchmark"]): row["auroc"] for row in auroc.iter_rows(named=True)}
+    found = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
+    headings = {
+        name: {"auroc": name, "lower": f"{name}: from", "upper": f"{name}: to"}
+        for name in benchmarks
+        if name in set(auroc["benchmark"])
+    }
     rows = [
-        {"Model": model, "Statistic": feature.title} | {name: found.get((model, key, name)) for name in benchmarks}
+        {"Model": model, "Statistic": feature.title}
+        | {
+            heading: found.get((model, key, name), {}).get(column)
+            for name, columns in headings.items()
+            for column, heading in columns.items()
+        }
         for model in names_in(auroc, "model")
         for key, feature in CATALOGUE.items()
     ]
-    nulls = auroc.filter(pl.col("auroc").is_null()).unique(["model", "benchmark", "reason"], maintain_order=True)
     confident = [feature.title for feature in CATALOGUE.values() if feature.confident]
     return Table(
-        "AUROC of each statistic as a score for an incorrect response (0.5 is chance).",
-        number_frame(rows, ["Model", "Statistic"], benchmarks),
+        "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
+        "(DeLong) from ... to.",
+        number_frame(rows, ["Model", "Statistic"], [heading for one in headings.values() for heading in one.values()]),
         (
             f"{', '.join(confident[:-1])} and {confident[-1]} grow with confidence: 1 - AUROC is shown.",
-            *(f"{row['model']}, {row['benchmark']}: no AUROC, {row['reason']}." for row in nulls.iter_rows(named=True)),
+            *one_class(auroc),
             *([] if rows else ["There are no further models."]),
         ),
+        words={
+            (place, name): class_of(found[row["Model"], key, name])
+            for place, (row, key) in enumerate(zip(rows, cycle(CATALOGUE), strict=False))
+            for name in headings
+            if (row["Model"], key, name) in found
+        },
     )
+
+
+def class_of(domain: Mapping[str, Any]) -> str:
+    """What a row of AUROC without a value is shown as: the class of all its responses."""
+    if domain["n_correct"]:
+        return "all correct"
+    return "all incorrect" if domain["n_incorrect"] else "no labels"
+
+
+def one_class(auroc: pl.DataFrame) -> list[str]:
+    """One line for each model and benchmark without an AUROC, with the reason and what responses there are."""
+    nulls = auroc.filter(pl.col("auroc").is_null()).unique(["model", "benchmark"], maintain_order=True)
+    return [
+        f"{row['model']}, {row['benchmark']}: no AUROC, {row['reason']} "
+        f"({row['n_correct']} correct, {row['n_incorrect']} incorrect)."
+        for row in nulls.iter_rows(named=True)
+    ]
 
 
 def table_2_by_model(sweep: pl.DataFrame, groups: Groups) -> Table:

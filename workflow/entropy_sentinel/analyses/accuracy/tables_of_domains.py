@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import ROLES, Groups, training_group
 from entropy_sentinel.analyses.accuracy.headline import ERROR
+from entropy_sentinel.analyses.headings import ROLES, Groups, training_group
 from entropy_sentinel.report.tables import Table
 
 _HEADINGS = {

@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     null_notes,
     spread,
 )
-from entropy_sentinel.analyses.accuracy.headings import (
+from entropy_sentinel.analyses.headings import (
     SCOPE_NOTE,
     SCOPES,
     Groups,
@@ -101,7 +101,7 @@ def table_5_design_choices(sweep: pl.DataFrame) -> Table:
     """Main effects of the four design choices, over models and the groups that ran all 48 configurations."""
     picked = fully_swept(sweep)
     rows = []
-    for factor, settings in _design_choices().items():
+    for factor, settings in design_choices().items():
         for setting, names in settings.items():
             chosen = picked.filter(pl.col("estimator").is_in(names))
             rows.append({"Factor": factor, "Setting": setting} | _spreads(chosen))
@@ -115,8 +115,8 @@ def table_5_design_choices(sweep: pl.DataFrame) -> Table:
     )
 
 
-def _design_choices() -> dict[str, dict[str, list[str]]]:
-    """For each factor and setting, the names of the configurations that have it."""
+def design_choices() -> dict[str, dict[str, list[str]]]:
+    """For each factor and setting of Table 5, the names of the configurations that have it."""
     choices: dict[str, dict[str, list[str]]] = {
         "Classifier": {},
         "Calibration": {},

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, null_notes, without_small_rho
-from entropy_sentinel.analyses.accuracy.headings import SCOPE_NOTE, Groups, training_group
+from entropy_sentinel.analyses.headings import SCOPE_NOTE, Groups, training_group
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.report.tables import Table, number_frame
 from entropy_sentinel.statistics.spread import median

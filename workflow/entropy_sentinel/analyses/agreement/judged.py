@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, training_group
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED
+from entropy_sentinel.analyses.headings import Groups, training_group
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.statistics.errors import evaluate
 

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, training_group
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
+from entropy_sentinel.analyses.headings import Groups, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number

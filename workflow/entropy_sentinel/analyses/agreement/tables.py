@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import ROLES, Groups, training_group
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.analyses.headings import ROLES, Groups, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table

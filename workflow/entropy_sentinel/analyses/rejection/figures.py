@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy.headings import training_group
-from entropy_sentinel.analyses.accuracy.inputs import call, read_apart
+from entropy_sentinel.analyses.headings import training_group
+from entropy_sentinel.analyses.inputs import call, read_apart
 from entropy_sentinel.analyses.rejection import figures_of_curves
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
 from entropy_sentinel.frames.observation import OBSERVATIONS

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.accuracy.headings import ROLES, TrainingGroup
+from entropy_sentinel.analyses.headings import ROLES, TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.measures import NO_RESPONSE
 from entropy_sentinel.analyses.rejection.rows import EVERY

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import training_group
-from entropy_sentinel.analyses.accuracy.inputs import read_apart
+from entropy_sentinel.analyses.headings import training_group
+from entropy_sentinel.analyses.inputs import read_apart
 from entropy_sentinel.analyses.rejection.catalogue import coverage_measure
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.headings import absent_notes, assessor_title, domain_notes

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.analyses.accuracy.headings import TrainingGroup
+from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import coverage_measure
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.rows import EVERY

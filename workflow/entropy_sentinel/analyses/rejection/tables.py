@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy.inputs import call, read_apart
+from entropy_sentinel.analyses.inputs import call, read_apart
 from entropy_sentinel.analyses.rejection import tables_of_curves
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.report.exhibits import Exhibit

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.headings import Groups, training_group
+from entropy_sentinel.analyses.headings import Groups, training_group
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverage_measure
 from entropy_sentinel.analyses.rejection.headings import (
     DISTRIBUTION_NOTE,

@@ -1,0 +1,62 @@
+"""`entropy-sentinel show` in the folder of a study."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from study_trees import small_study
+
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.generation import GENERATIONS
+
+
+@pytest.fixture(autouse=True)
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two models on gsm8k and svamp; qwen3-4b has answered one item of gsm8k, and nobody has judged it."""
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(yaml.safe_dump(small_study()))
+    results = tmp_path / "results/paper"
+    for folder in ("benchmarks", "generations/qwen3-4b"):
+        (results / folder).mkdir(parents=True)
+    items = BENCHMARKS.frame([("gsm8k-00003", "How many eggs?", "18", "gsm8k-00003")])
+    BENCHMARKS.write(items, results / "benchmarks/gsm8k.parquet", {})
+    steps = [[-0.5, *[-9999.0] * 19], [0.0, *[-9999.0] * 19]]
+    row = ("gsm8k-00003", 0, 1, 0, "0", 9, 2, "length", "18 eggs", 0, [7, 8], [-0.5, 0.0], steps, None, 0)
+    about = {"model": "qwen3-4b", "benchmark": "gsm8k", "weights": "nobody/nothing", "commit": "0" * 40}
+    GENERATIONS.write(GENERATIONS.frame([row]), results / "generations/qwen3-4b/gsm8k.parquet", about)
+    return tmp_path
+
+
+def ends_with(code: int, *arguments: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(("show", *arguments))
+    assert (ended.value.code or 0) == code
+
+
+def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) -> None:
+    ends_with(0, "qwen3-4b", "gsm8k", "gsm8k-00003", "--tokens", "1", "--by", "surprise")
+    text = capsys.readouterr().out
+    assert "gsm8k-00003, sample 0: no label (not judged)" in text
+    assert "There is no P(correct)" in text
+    assert "2 tokens, ended by length" in text
+    assert "How many eggs?" in text
+    assert "shown by their position: there is no tokenizer.json of nobody/nothing" in text
+    # exp(-0.5) = 60.7 %, and 0.5 x 0.607 nats of entropy.
+    assert text.splitlines()[-2].split()[:5] == ["1", "-", "60.7%", "0.30", "0.50"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["qwen", "gsm8k"], "ConfigError: 'qwen' is none of the study's models: qwen3-4b, qwen3-8b"),
+        (["qwen3-4b", "math"], "ConfigError: 'math' is none of the study's benchmarks: gsm8k, svamp"),
+        (["qwen3-4b", "gsm8k", "--judge", "me"], "ConfigError: 'me' is none of the study's judges: math-verify"),
+        (["qwen3-8b", "gsm8k", "gsm8k-00003"], "generations/qwen3-8b/gsm8k.parquet: is not there; make it"),
+        (["qwen3-4b", "gsm8k", "gsm8k-00003", "--sample", "2"], "has no response to item 'gsm8k-00003', sample 2"),
+        (["qwen3-4b", "gsm8k"], "observations/math-verify/qwen3-4b.parquet: is not there yet; name an item"),
+    ],
+)
+def test_errors_say_what_is_there(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
+    ends_with(1, *arguments)
+    assert error in capsys.readouterr().err

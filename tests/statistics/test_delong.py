@@ -1,0 +1,52 @@
+"""DeLong's interval against a hand-worked value, the definition and a bootstrap."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from entropy_sentinel.statistics.delong import auroc_interval, delong
+
+VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]
+
+
+def test_variance_worked_by_hand():
+    # Shares of the correct below each incorrect value: 5/6, 1; of the incorrect above each correct one: 1, 3/4, 1.
+    # Their variances, (1/12)^2 * 2 = 1/72 and (1 + 4 + 1)/144 / 2 = 1/48, over 2 and 3: 1/144 + 1/144.
+    area, variance = delong(np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5]))
+    assert area == pytest.approx(11 / 12, abs=1e-15)
+    assert variance == pytest.approx(1 / 72, abs=1e-15)
+    found = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    assert found.lower == pytest.approx(11 / 12 - 1.959963984540054 * (1 / 72) ** 0.5, abs=1e-12)
+    assert found.upper == 1
+
+
+def test_the_interval_of_a_confidence_is_turned_round():
+    found = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    turned = auroc_interval(VALUES, CORRECT, larger_is_confident=True)
+    assert turned.auroc == pytest.approx(1 - found.auroc)
+    assert (turned.lower, turned.upper) == (0, pytest.approx(1 - found.lower))
+
+
+def test_it_agrees_with_the_definition_and_a_bootstrap():
+    random = np.random.default_rng(3)
+    # Rounded, so that there are ties within and between the classes.
+    wrong, right = random.normal(0.8, 1, 150).round(1), random.normal(0, 1, 250).round(1)
+    pairs = (wrong[:, None] > right) + 0.5 * (wrong[:, None] == right)  # (150, 250)
+    variance = pairs.mean(1).var(ddof=1) / 150 + pairs.mean(0).var(ddof=1) / 250
+    assert delong(wrong, right) == (pytest.approx(pairs.mean(), abs=1e-12), pytest.approx(variance, abs=1e-12))
+    labels = [False] * 150 + [True] * 250
+    found = auroc_interval([*wrong, *right], labels, larger_is_confident=False)
+    drawn = [
+        pairs[np.ix_(random.integers(0, 150, 150), random.integers(0, 250, 250))].mean() for _ in range(2000)
+    ]  # resampling within the classes
+    assert (found.lower, found.upper) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.008)
+    assert found.auroc == pytest.approx(roc_auc_score(~np.array(labels), [*wrong, *right]), abs=1e-12)
+
+
+def test_classes_of_one_response_or_without_overlap_have_no_interval():
+    for values, correct in (([1.0, 2, 3], [True, True, False]), ([1.0, 2, 3, 4], [True, True, False, False])):
+        assert auroc_interval(values, correct, larger_is_confident=False) == (1, None, None, None)
+
+
+def test_one_class_has_its_reason():
+    assert auroc_interval([0.1], [True], larger_is_confident=False) == (None, None, None, "no incorrect response")

@@ -1,0 +1,46 @@
+# Needs: the observations, items, traces and labels of one model, and P(correct) of its responses where it is kept.
+# Makes: results/<study>/{judge}/responses/{model}.html, single responses token by token.
+
+RESPONSES = CONFIG.analyses.responses
+RESPONSE_PAGES = f"{RESULTS}/{{judge}}/responses/{{model}}.html"
+# P(correct) by a group is there where its estimators are kept.
+RESPONSE_SCORES = (
+    [SCORES.format(judge="{judge}", model="{model}", name=RESPONSES.group)] if RESPONSES.group in KEPT else []
+)
+
+
+rule responses_page:
+    input:
+        observations=OBSERVATIONS,
+        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
+        generations=expand(GENERATIONS, benchmark=BENCHMARKS, allow_missing=True),
+        labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
+        scores=RESPONSE_SCORES,
+    output:
+        RESPONSE_PAGES,
+    log:
+        f"{LOGS}/{{judge}}/responses_page/{{model}}.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        *fingerprint(
+            "entropy_sentinel/analyses/responses/scripts/page.py",
+            "report/page.html.j2",
+            "analyses/responses/responses.html.j2",
+        ),
+        benchmarks=BENCHMARKS,
+        settings=lambda wildcards: {
+            "label": RESPONSES.label(CONFIG.study),
+            "model": wildcards.model,
+            "estimator": NAMED_GROUPS[RESPONSES.group]["estimator"],
+            **{key: getattr(RESPONSES, key) for key in ("per_kind", "most_tokens", "alternatives")},
+        },
+    script:
+        "scripts/page.py"
+
+
+TARGETS += expand(RESPONSE_PAGES, judge=RESPONSES.judges, model=MODELS)

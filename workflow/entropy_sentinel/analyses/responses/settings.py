@@ -1,0 +1,37 @@
+"""Which responses are shown, and how much of them: the config's section `analyses.responses`."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.sections import Names, Whole, check_names
+
+
+class Responses(Analysis):
+    """What the pages show. The numbers bound their size: see `page.write_page`."""
+
+    judges: Names | None = Field(None, description="judges whose labels get pages; null for all that are run")
+    group: str | None = Field(
+        None, description="named group whose estimator gives P(correct); null for the first of run.groups"
+    )
+    per_kind: Whole = Field(
+        1, ge=1, le=20, description="responses of each kind and benchmark, such as wrong but certain"
+    )
+    most_tokens: Whole = Field(
+        400, ge=10, le=10_000, description="tokens shown of a response: the middle of a longer one is left out"
+    )
+    alternatives: Whole = Field(5, ge=0, le=20, description="most likely tokens shown for each token")
+
+    @model_validator(mode="after")
+    def _there_are_no_exhibits(self) -> "Responses":
+        check_names("table", self.tables or [], [])
+        check_names("figure", self.figures or [], [])
+        return self
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        groups, lines = studied.run("groups", "analyses.responses.group", [] if self.group is None else [self.group])
+        judges, more = studied.run("judges", "analyses.responses.judges", self.judges or [])
+        chosen = {"group": (groups or studied.groups)[0], "judges": judges or studied.judges}
+        return self.model_copy(update=chosen), [*lines, *more]

@@ -1,0 +1,150 @@
+"""Single responses on a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from rich.color import Color
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from entropy_sentinel.analyses.responses.choice import choose
+from entropy_sentinel.analyses.responses.reading import (
+    Response,
+    ResponseFiles,
+    Token,
+    Which,
+    estimator_of,
+    read_responses,
+)
+from entropy_sentinel.analyses.responses.token_texts import TokenTexts
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.study import kept_estimators, shown_groups
+from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.terminal import Part, table
+
+# Nats at which the colour is full, as on the page.
+_FULL = 3.0
+_ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
+_ALTERNATIVES = 5
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """Where the files of one model lie, as templates over `{benchmark}`; a missing file of scores is null."""
+
+    items: str
+    generations: str
+    labels: str
+    observations: str
+    scores: str | None
+    estimator: str
+
+    def of(self, benchmark: str) -> ResponseFiles:
+        """The files of one benchmark; InputError where there are no traces yet."""
+        traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
+        if not Path(traces).is_file():
+            raise InputError(f"{traces}: is not there; make it: snakemake generations")
+        there = labels if Path(labels).is_file() else None
+        return ResponseFiles(self.items.format(benchmark=benchmark), traces, there, self.scores)
+
+
+def study_files(config: Config, judge: str, model: str) -> StudyFiles:
+    """The files of a model of the study; P(correct) is that of the group that `analyses.responses` says."""
+    layout, groups = Layout(config.study), shown_groups(config)
+    asked = config.analyses.responses.group
+    name = asked if asked in groups else next(iter(groups))
+    known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
+    scores = layout.scores.format(**known)
+    return StudyFiles(
+        *(one.format(**known) for one in (layout.items, layout.generations, layout.labels, layout.observations)),
+        scores if name in kept_estimators(config) and Path(scores).is_file() else None,
+        groups[name].estimator,
+    )
+
+
+def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
+    """The responses of a benchmark that are worth a look, in a table."""
+    if not Path(study.observations).is_file():
+        raise InputError(f"{study.observations}: is not there yet; name an item, or make it with snakemake")
+    scores = SCORES.frame([])
+    estimator = estimator_of(study.scores, study.estimator)
+    if study.scores:
+        scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
+    rows = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
+    chosen = choose(rows, scores, per_kind)
+    found = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
+    lines = [
+        (one.item_id, str(one.sample), ", ".join(chosen[one.item_id, one.sample]), number(one.p_correct), one.verdict)
+        for one in found
+    ]
+    return [table(("item", "sample", "kind", "P(correct)", "label"), lines), _estimator(estimator)]
+
+
+def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
+    """A response with its tokens coloured by `by`, `entropy` or `surprise`, and the `listed` most uncertain ones.
+
+    Raises InputError where it is not there.
+    """
+    files = study.of(benchmark)
+    estimator = estimator_of(study.scores, study.estimator)
+    found = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
+    if not found:
+        raise InputError(
+            f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like "
+            f"'{_first_item(files)}'"
+        )
+    response, missing = found[0], TokenTexts(read_provenance(files.generations)).missing
+    heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
+    probability = _estimator(estimator, f" {number(response.p_correct)}")
+    answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
+    length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
+    parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
+    parts += [f"Tokens are shown by their position: {missing}.", response.text] if missing else []
+    parts.append(coloured(response, by))
+    worst = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:listed]
+    return [*parts, _tokens(worst)] if worst else parts
+
+
+def coloured(response: Response, by: str) -> Text:
+    """The tokens of a response, the more orange, the more uncertain: full at 3 nats of `by`."""
+    text = Text()
+    for token in response.tokens:
+        share = min(1.0, max(0.0, getattr(token, by) / _FULL))
+        mixed = (round(white + (orange - white) * share) for white, orange in zip(_WHITE, _ORANGE, strict=True))
+        style = Style(color="black", bgcolor=Color.from_rgb(*mixed)) if share >= 0.05 else None
+        text.append(f"{token.position} " if token.text is None else token.text, style)
+    return text
+
+
+def _tokens(tokens: Sequence[Token]) -> Table:
+    rows = [
+        (
+            str(token.position),
+            "-" if token.text is None else repr(token.text),
+            f"{token.probability:.1%}",
+            f"{token.entropy:.2f}",
+            f"{token.surprise:.2f}",
+            "  ".join(f"{'' if text is None else repr(text) + ' '}{p:.1%}" for text, p in token.alternatives),
+        )
+        for token in tokens
+    ]
+    return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
+
+
+def _estimator(estimator: str | None, p: str = "") -> str:
+    if estimator is None:
+        return "There is no P(correct): no estimator that gives one is kept, or it is not made yet."
+    return f"P(correct){p} by {title(estimator)}."
+
+
+def _first_item(files: ResponseFiles) -> str:
+    return pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()

@@ -1,0 +1,59 @@
+"""The texts of tokens. A trace holds their ids: the model's tokenizer is needed, and is never downloaded for this."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_FILE = "tokenizer.json"
+# Texts as long as this are no words: runs of spaces, for one.
+_LONGEST = 60
+
+
+class TokenTexts:
+    """Texts of one model's tokens; all null where there is no tokenizer, and then `missing` says why."""
+
+    def __init__(self, origin: Mapping[str, Any]) -> None:
+        """`origin` is the provenance of a file of traces: its `weights` are a folder, or an id of the hub."""
+        self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
+
+    def of_response(self, ids: Sequence[int] | None, n_tokens: int) -> list[str | None]:
+        """(n_tokens,) texts of a response's tokens. A character of several tokens stands at the last one of them."""
+        if self._tokenizer is None or ids is None:
+            return [None] * n_tokens
+        from tokenizers.decoders import DecodeStream
+
+        stream = DecodeStream(skip_special_tokens=False)
+        return [(stream.step(self._tokenizer, one) or "")[:_LONGEST] for one in ids]
+
+    def of_token(self, one: int | None) -> str | None:
+        """The text of a token that stands alone."""
+        if self._tokenizer is None or one is None:
+            return None
+        return self._tokenizer.decode([one], skip_special_tokens=False)[:_LONGEST]
+
+
+@cache
+def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
+    """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
+    if not weights:
+        return None, "the traces do not say which weights they are of"
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        return None, "the package tokenizers is not installed"
+    file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
+    if file is None or not file.is_file():
+        return None, f"there is no {_FILE} of {weights} in its folder or the cache of the hub"
+    return Tokenizer.from_file(str(file)), None
+
+
+def _cached(weights: str, commit: str | None) -> Path | None:
+    try:
+        from entropy_sentinel.sources.hub import cached_file
+    except ImportError:  # an environment without huggingface_hub has no cache either
+        return None
+    return cached_file(weights, _FILE, commit)
