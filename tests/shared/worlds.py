@@ -7,6 +7,7 @@ estimator can know of an unseen domain.
 
 import numpy as np
 import polars as pl
+from observations import BESIDE
 
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -34,9 +35,8 @@ def _domain(rng: np.random.Generator, name: str, mean: float, distortion: float,
     tokens = pl.DataFrame(
         {"response": of_response, "entropy": entropy, "nll": 2 * rng.gamma(0.3, 1, len(entropy)) * entropy}
     )
-    features = tokens.group_by("response", maintain_order=True).agg(
-        **{key: feature.expression for key, feature in CATALOGUE.items()}
-    )
+    lists = tokens.group_by("response", maintain_order=True).agg("entropy", "nll")
+    features = lists.select("response", **{key: feature.expression for key, feature in CATALOGUE.items()})
     frame = features.with_columns(
         model=pl.lit("world"),
         benchmark=pl.lit(name),
@@ -48,5 +48,6 @@ def _domain(rng: np.random.Generator, name: str, mean: float, distortion: float,
         n_tokens=pl.Series(lengths),
         finish_reason=pl.lit("stop"),
         feature_reason=pl.lit(None),
+        **{name: pl.lit(value) for name, value in BESIDE.items()},
     )
     return frame.select(pl.col(column).cast(dtype) for column, dtype in OBSERVATIONS.schema.items())
