@@ -51,10 +51,9 @@ def write_page(files: Mapping[str, Any], benchmarks: Sequence[str], settings: Ma
             ResponseFiles(*paths, scores_file), chosen, estimator, settings["most_tokens"], settings["alternatives"]
         )
         domains.append((name, [(one, chosen[one.item_id, one.sample]) for one in found]))
-    origin = read_provenance(files["generations"][0])
-    content = render_page(
-        settings["label"], settings["model"], estimator, domains, TokenTexts(origin).missing, settings["alternatives"]
-    )
+    unnamed = any(token.text is None for _, found in domains for response, _ in found for token in response.tokens)
+    missing = TokenTexts(read_provenance(files["generations"][0])).missing if unnamed else None
+    content = render_page(settings["label"], settings["model"], estimator, domains, missing, settings["alternatives"])
     with whole_file(page) as partial:
         partial.write_text(content, encoding="utf-8")
 

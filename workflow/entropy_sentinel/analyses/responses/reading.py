@@ -140,7 +140,7 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
     shown = range(n_tokens)
     if n_tokens > most:
         shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
-    named = texts.of_response(row["token_ids"], n_tokens)
+    named = texts.of_response(row)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
         if row["top_token_ids"] is None:

@@ -102,7 +102,8 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
             f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like "
             f"'{_first_item(files)}'"
         )
-    response, missing = found[0], TokenTexts(read_provenance(files.generations)).missing
+    response, unnamed = found[0], any(token.text is None for token in found[0].tokens)
+    missing = TokenTexts(read_provenance(files.generations)).missing if unnamed else None
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
     probability = _estimator(estimator, f" {number(response.p_correct)}")
     answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")

@@ -1,6 +1,6 @@
-"""The texts of tokens. A trace holds their ids: the model's tokenizer is needed, and is never downloaded for this."""
+"""The texts of tokens: those that the trace holds, else by the model's tokenizer, which is never downloaded for this."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,22 @@ _LONGEST = 60
 
 
 class TokenTexts:
-    """Texts of one model's tokens; all null where there is no tokenizer, and then `missing` says why."""
+    """Texts of one model's tokens; null where nothing tells them, and then `missing` says why there is no tokenizer."""
 
     def __init__(self, origin: Mapping[str, Any]) -> None:
         """`origin` is the provenance of a file of traces: its `weights` are a folder, or an id of the hub."""
         self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
-    def of_response(self, ids: Sequence[int] | None, n_tokens: int) -> list[str | None]:
-        """(n_tokens,) texts of a response's tokens. A character of several tokens stands at the last one of them."""
+    def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
+        """(n_tokens,) texts of the tokens of a row of GENERATIONS.
+
+        By the tokenizer a character of several tokens stands at the last one of them.
+        """
+        if row["tokens"] is not None:
+            return [text[:_LONGEST] for text in row["tokens"]]
+        ids = row["token_ids"]
         if self._tokenizer is None or ids is None:
-            return [None] * n_tokens
+            return [None] * row["n_tokens"]
         from tokenizers.decoders import DecodeStream
 
         stream = DecodeStream(skip_special_tokens=False)
