@@ -1,4 +1,4 @@
-"""The texts of tokens: those that the trace holds, else by the model's tokenizer, which is never downloaded for this."""
+"""The texts of tokens: those that a trace holds, else by the tokenizer of the model, which is never downloaded."""
 
 from collections.abc import Mapping
 from functools import cache
