@@ -198,7 +198,7 @@ DAMAGES: dict[str, Callable[[Path, WholeStudy], Any]] = {
     "without provenance": _saying(None),
     "with provenance that is no JSON": _saying("{oops"),
     "with provenance that is a list": _saying("[1]"),
-    "without a column": _rewritten(lambda frame: frame.drop(frame.columns[-1])),
+    "without a column": _rewritten(lambda frame: frame.drop(frame.columns[2])),
     "with a column more": _rewritten(lambda frame: frame.with_columns(price=1)),
     "with numbers for text": _rewritten(lambda frame: frame.with_columns(pl.lit(5).alias(frame.columns[0]))),
     "with a row twice": _rewritten(lambda frame: pl.concat([frame, frame.head(1)])),
