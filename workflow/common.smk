@@ -13,7 +13,8 @@ from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.jobs.ownership import clear
+from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
@@ -71,6 +72,13 @@ def of_content(settings, files, output):
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
     return with_content(settings, files, record and record.params, record and record.input_checksums)
+
+
+# Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.
+def clear_parts(log):
+    for job in workflow.dag.jobs:
+        if job.rule.name == "generation" and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
+            clear(Path(parts_folder(job.output[0])))
 
 
 wildcard_constraints:

@@ -5,9 +5,6 @@
 # No hash of the code here: traces cost GPU time, and a refactoring must not spend it. The settings hold a version that
 # is raised by hand when results move (GENERATION_VERSION in frames/generation.py).
 
-from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.jobs.ownership import clear
-
 
 rule generation:
     input:
@@ -32,10 +29,3 @@ rule generation:
         ),
     script:
         "../scripts/generation.py"
-
-
-# Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.
-def clear_parts(log):
-    for job in workflow.dag.jobs:
-        if job.rule.name == "generation" and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
-            clear(Path(parts_folder(job.output[0])))

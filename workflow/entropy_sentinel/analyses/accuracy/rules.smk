@@ -3,50 +3,8 @@
 #        separates correct from incorrect, and counts; repeats/{model}.parquet, errors under other seeds; tables/, figures/, report.html, summary.txt.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES
 
-ACCURACY = CONFIG.analyses.accuracy
-ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
-ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
-ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
-ACCURACY_HEADLINE = expand(
-    ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
-)
-# Of one seed alone the sweep has the errors already.
-ACCURACY_SEEDS = ACCURACY.repeats if ACCURACY.repeats > 1 and "repeats" in ACCURACY.tables else 0
-ACCURACY_REPEATS = f"{RESULTS}/{{judge}}/repeats/{{model}}.parquet"
-# By group: its own estimator, or those of the named groups that share it, and the default.
-ACCURACY_REPEATED = {
-    group: sorted(
-        {CONFIG.estimation.default}
-        | {one.estimator for one in study.shown_groups(CONFIG).values() if one.group_id == group}
-    )
-    for group in {one.group_id: None for one in study.shown_groups(CONFIG).values()}
-}
-
-PUBLISHED_FILES = [
-    f"analyses/accuracy/paper/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/paper").glob("*.csv"))
-]
-
-
-def accuracy_settings(*keys):
-    """What is shown: of it those settings that a family of exhibits is made from."""
-    return {
-        **{key: getattr(ACCURACY, key) for key in ("headline_group", *keys)},
-        "label": ACCURACY.label(CONFIG.study),
-        "groups": NAMED_GROUPS,
-    }
-
-
-def accuracy_code(script, *templates):
-    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
-
-
-def response_pages(judge):
-    """The pages of single responses that another analysis makes, by model, as links from the report."""
-    made = "responses" in CONFIG.run.analyses and judge in CONFIG.analyses.responses.judges
-    return {model: f"responses/{model}.html" for model in MODELS} if made else {}
+include: "names.smk"
 
 
 rule accuracy_sweep:

@@ -1,0 +1,30 @@
+# What the analysis `agreement` calls its files, and what it shows: constants and functions for rules.smk.
+
+from entropy_sentinel.analyses.agreement.catalogue import TABLES as AGREEMENT_TITLES
+
+AGREEMENT = CONFIG.analyses.agreement
+AGREEMENT_RESULTS = f"{RESULTS}/agreement"
+AGREEMENT_TABLES = [f"{AGREEMENT_RESULTS}/tables/table_{name}" for name in AGREEMENT.tables]
+AGREEMENT_LABELS = [
+    {"judge": judge, "model": model, "benchmark": benchmark}
+    | {"path": LABELS.format(judge=judge, model=model, benchmark=benchmark)}
+    for judge in JUDGES
+    for model in MODELS
+    for benchmark in BENCHMARKS
+]
+AGREEMENT_ESTIMATES = [
+    {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=study.group_file(group.group_id))}
+    for judge in JUDGES
+    for model in MODELS
+    for group in study.shown_groups(CONFIG).values()
+]
+AGREEMENT_SETTINGS = {
+    "headline_group": AGREEMENT.headline_group,
+    "label": AGREEMENT.label(CONFIG.study),
+    "groups": NAMED_GROUPS,
+}
+
+
+def agreement_code(script, *templates):
+    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
+    return fingerprint(f"entropy_sentinel/analyses/agreement/scripts/{script}.py", *templates)
