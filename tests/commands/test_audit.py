@@ -1,6 +1,7 @@
 """The human audit: the sample, labelling in the terminal and on the page, and what the answers tell."""
 
 import base64
+import io
 import json
 import re
 import shutil
@@ -421,3 +422,11 @@ def test_parts_say_what_is_undefined() -> None:
     lines = [part for part in parts(found) if isinstance(part, str)]
     assert "Cohen's kappa: both judges give one and the same verdict throughout." in lines
     assert "Not corrected: no response of the sample is incorrect." in lines
+
+
+def test_without_a_terminal_the_page_is_named(
+    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("c\n"))
+    run("-c", "study.yaml", code=1)
+    assert "needs a terminal" in capsys.readouterr().err

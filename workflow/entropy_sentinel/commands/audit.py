@@ -1,5 +1,6 @@
 """`entropy-sentinel audit` and `entropy-sentinel audit report`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +64,8 @@ def command(
 
     from entropy_sentinel.commands.auditing.terminal import label_in_terminal
 
+    if not sys.stdin.isatty():
+        raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
     typer.echo(f"{kept}: {done} of {len(shown)} answered")
