@@ -30,6 +30,7 @@ rule all:
     default_target: True
     input:
         "report",
+        "rejection/report",
         expand("scores/{{model}}/{{name}}", model=MODELS, name=NAMED),
 
 rule benchmark:
@@ -89,12 +90,48 @@ rule accuracy_figures:
     output: "figures"
     shell: "touch {{output}}"
 
+rule rejection_assessments:
+    input: rules.observation.output, expand(rules.benchmark.output, benchmark=BENCHMARKS)
+    output: "rejection/questions/{{model}}"
+    shell: "touch {{output}}"
+
+rule rejection_measures:
+    input:
+        rules.observation.output, rules.rejection_assessments.output,
+        expand("scores/{{{{model}}}}/{{name}}", name=NAMED),
+    output: "rejection/measures/{{model}}"
+    shell: "touch {{output}}"
+
+rule rejection_tables:
+    input: expand(rules.rejection_measures.output, model=MODELS)
+    output: "rejection/tables"
+    shell: "touch {{output}}"
+
+rule rejection_figures:
+    input: expand(rules.observation.output, model=MODELS), expand(rules.rejection_assessments.output, model=MODELS)
+    output: "rejection/figures"
+    shell: "touch {{output}}"
+
+rule rejection_report:
+    input: expand(rules.rejection_measures.output, model=MODELS), "rejection/tables", "rejection/figures"
+    output: "rejection/report"
+    shell: "touch {{output}}"
+
+rule responses_page:
+    input:
+        rules.observation.output, expand(rules.benchmark.output, benchmark=BENCHMARKS),
+        expand(rules.generation.output, benchmark=BENCHMARKS, allow_missing=True),
+        expand(rules.label.output, benchmark=BENCHMARKS, allow_missing=True),
+    output: "responses/{{model}}"
+    shell: "touch {{output}}"
+
 rule accuracy_report:
     input:
         rules.accuracy_sweep.output, rules.accuracy_domains.output,
         rules.accuracy_tables.output, rules.accuracy_figures.output,
         expand(rules.generation.output, model=MODELS, benchmark=BENCHMARKS),
         expand(rules.benchmark.output, benchmark=BENCHMARKS),
+        expand(rules.responses_page.output, model=MODELS),
     output: "report"
     shell: "touch {{output}}"
 """
