@@ -67,7 +67,15 @@ def test_a_reply_that_version_0_1_paid_for_is_found(tmp_path: Path, monkeypatch:
     assert engine.provenance["engine_version"].endswith(", tiny-2024")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b half a file", gzip.compress(b"[1]"), gzip.compress(b"{}")])
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\x1f\x8b half a file", id="half"),
+        pytest.param(gzip.compress(b"[1]"), id="a-list"),
+        pytest.param(gzip.compress(b"{}"), id="no-request"),
+    ],
+)
 def test_a_file_that_cannot_be_read_is_no_reply(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
