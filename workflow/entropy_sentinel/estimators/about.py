@@ -2,8 +2,9 @@
 
 from typing import Any
 
+import polars as pl
+
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.saved import feature_statistics
 from entropy_sentinel.estimators.training import TrainingRows
 
 # With fewer of one class than this share, every method goes by a handful of rows.
@@ -19,6 +20,19 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "feature_statistics": feature_statistics(rows.features),
         "chosen": estimator.chosen if isinstance(estimator, Estimator) else None,
         "caution": caution(rows),
+    }
+
+
+def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
+    quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+    return {
+        column.name: {
+            "mean": column.mean(),
+            "std": column.std(ddof=0),
+            **{name: column.quantile(share, "linear") for name, share in quantiles.items()},
+        }
+        for column in features
     }
 
 
