@@ -58,7 +58,7 @@ def group_files(config: Config) -> dict[str, str]:
 
 
 def estimate_batches(config: Config) -> dict[str, list[str]]:
-    """The files' names of the training groups that one job estimates, by its rule; the named groups apart from the others.
+    """The files' names of the training groups that one job estimates, by its rule: named groups apart from the others.
 
     Where a group is a job of its own there is one rule, for the wildcard `{group}`.
     """
