@@ -22,7 +22,7 @@ WIDEST = 880
 INTRODUCTION = """\
 # Gallery: the paper's study on the demo
 
-**These are results of a demo, not of real models:** two tiny language models of 1.4 and 3.2 million parameters, trained
+**These are results of a demo, not of real models:** two tiny language models of 1.3 and 3.2 million parameters, trained
 for it, on ten domains of made-up arithmetic with 200 problems each. They show what the pipeline makes of a study, with
 all training groups of one to four domains and those of nine, all 48 configurations and what stands beside them. How
 often a method wins here says little about other models.
