@@ -28,7 +28,7 @@ def score(
         return dict.fromkeys(slices)
     with _pools().limit(limits=1):
         values = estimator.values(features)
-    return {name: estimator.accuracy_of(values[rows]) if rows.any() else None for name, rows in slices.items()}
+    return {name: estimator.accuracy_of(values[rows].mean(axis=0)) if rows.any() else None for name, rows in slices.items()}
 
 
 @cache
