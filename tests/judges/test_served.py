@@ -52,7 +52,7 @@ def test_settings_say_which_model_is_served_and_how() -> None:
 def test_weights_of_a_served_judge_on_the_hub_are_fetched_before() -> None:
     raw = demo()
     assert hub_models(load_config(raw)) == []
-    raw["models"] |= {"tiny-judge": {"id": "someone/judge"}, "tiny-3m": {"id": "someone/answers"}}
+    raw["models"] |= {"tiny-judge": {"id": "someone/judge", "revision": "c" * 40}, "tiny-3m": {"id": "someone/answers"}}
     assert hub_models(load_config(raw)) == ["tiny-3m", "tiny-judge"]
     raw["run"]["judges"] = ["math-verify"]
     assert hub_models(load_config(raw)) == ["tiny-3m"]
