@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,12 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Wh
 
 
 def command(
-    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "recommended", top_k: TopK = None
+    files: ResponseFiles,
+    labels: Labels,
+    output: Output,
+    estimator: Name = "recommended",
+    top_k: TopK = None,
+    strict: Strict = False,
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
@@ -34,7 +39,7 @@ def command(
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
-    fitted = fit(read_features(files, top_k=top_k), read_labels(labels), estimator)
+    fitted = fit(read_features(files, top_k=top_k, strict=strict), read_labels(labels), estimator)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     typer.echo(
