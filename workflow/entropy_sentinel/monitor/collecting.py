@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
-from threadpoolctl import threadpool_limits
 
+from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.jobs.ownership import Ownership
@@ -45,7 +45,7 @@ class Collector:
 
     def add(self, sources: Iterable[Source]) -> None:
         """Read what is not known yet. Raises InputError for a file that cannot be read."""
-        with threadpool_limits(limits=1):  # the matrices are small: more threads only wait for each other
+        with one_thread():
             for source in sources:
                 if isinstance(source, pl.DataFrame):
                     self._read(source, FileSums("features", self._number(), 0))
