@@ -52,7 +52,7 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     status, said, errors = run(capsys, estimator, log, "--by", "route")
     assert status == 3
     assert errors.startswith(f"1 x records that cannot be read: {log}: line 2 (must be a JSON object")
-    assert "few responses: shop: 1 responses are estimated, fewer than 30" in said
+    assert "few responses: school: 1 responses are estimated, fewer than 30" in said
     # An alert goes before it.
     assert run(capsys, estimator, log, "--fail-below", "1", "--min-responses", "1")[0] == 4
     status, _, errors = run(capsys, estimator, log, "--strict")

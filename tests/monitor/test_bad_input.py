@@ -103,11 +103,9 @@ def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
 
 def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: SavedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model="m-2"), line(1, model="m-2"), line(2, k=25)])
-    with pytest.raises(
-        ProvenanceError,
-        match="model m, logprobs_mode raw_logprobs, top_k_returned 20.*2 of model 'm-2'; "
-        "1 of top_k_returned 25, not 20; .*--any-model; .*--top-k",
-    ):
+    fitted_on = "model m, logprobs_mode raw_logprobs, top_k_returned 20"
+    said = f"{fitted_on}.*2 of model 'm-2'; 1 of top_k_returned 25, not 20; .*--any-model; .*--top-k"
+    with pytest.raises(ProvenanceError, match=said):
         es.monitor(estimator, path)
 
 
@@ -120,13 +118,9 @@ def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedE
         es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
 
 
-def test_a_log_of_any_format_packed_and_from_standard_input(
-    estimator: SavedEstimator, tmp_path: Path, monkeypatch
-) -> None:
-    content = "".join(json.dumps(line(number)) + "\n" for number in range(40)).encode()
-    whole = es.monitor(
-        estimator, log_file(tmp_path / "log.jsonl", [line(number) for number in range(40)]), by=["route"]
-    )
+def test_a_log_of_any_format_packed_and_from_standard_input(estimator, tmp_path: Path, monkeypatch) -> None:
+    log = log_file(tmp_path / "log.jsonl", [line(number) for number in range(40)])
+    content, whole = log.read_bytes(), es.monitor(estimator, log, by=["route"])
     with gzip.open(tmp_path / "packed.jsonl.gz", "wb") as packed:
         packed.write(content)
     pl.read_ndjson(log).write_parquet(tmp_path / "table.parquet")
@@ -165,12 +159,10 @@ def test_a_frame_that_holds_no_features(estimator: SavedEstimator) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_values(estimator: SavedEstimator) -> None:
-    one = traffic(1000)
-    numbers = pl.int_range(pl.len())
-    many = pl.concat([one] * 200).with_columns(
-        user=pl.when(numbers % 4 == 0).then(numbers.cast(pl.String)).otherwise("user")
-    )
+def test_fifty_thousand_values(estimator: SavedEstimator) -> None:
+    number = pl.int_range(pl.len())
+    own = pl.when(number % 4 == 0).then(number.cast(pl.String)).otherwise("user")
+    many = pl.concat([traffic(1000)] * 200).with_columns(user=own)
     found = es.monitor(estimator, many, by=["user"], max_slices=10)
     assert len(found.slices) == 11
     assert found.slices["n_responses"].sum() == 200_000

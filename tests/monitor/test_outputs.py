@@ -36,15 +36,10 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
     newest = BEGIN + timedelta(days=3)
     assert read["entropy_sentinel_window_start_seconds"][0].value == newest.timestamp()
     rows = found.windows.filter(pl.col("window") == newest)
-    for name, column in {
-        "estimated_accuracy": "estimated_accuracy",
-        "responses": "n_responses",
-        "change": "change",
-    }.items():
+    for name, column in (("estimated_accuracy",) * 2, ("responses", "n_responses"), ("change",) * 2):
         values = {(one.labels["route"], one.labels["user"]): one.value for one in read[f"entropy_sentinel_{name}"]}
-        wanted = {
-            (route, user or "(none)"): value for route, user, value in rows.select("route", "user", column).rows()
-        }
+        table = rows.select("route", pl.col("user").fill_null("(none)"), column)
+        wanted = {(route, user): value for route, user, value in table.rows()}
         assert values == pytest.approx(wanted, abs=1e-15)
     assert {one.labels["kind"] for one in read["entropy_sentinel_alert"]} == {"below"}
     few = rows.filter(pl.col("flags").list.contains("few responses"))
