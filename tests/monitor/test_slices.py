@@ -10,6 +10,7 @@ from scipy.stats import false_discovery_control as fdr
 from traffic import BEGIN, fitted, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
@@ -20,7 +21,7 @@ NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", 
 
 
 @pytest.fixture(scope="module")
-def estimator() -> es.verbs.estimation.SavedEstimator:
+def estimator() -> SavedEstimator:
     return fitted()
 
 
@@ -106,32 +107,30 @@ def test_days_make_weeks(estimator) -> None:
 
 def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> None:
     # Responses of `shop` become less certain on the third day.
-    late = (pl.col("time") >= BEGIN + timedelta(days=2)) & (pl.col("route") == "shop")
-    drifted = features.with_columns(
-        pl.when(late).then(pl.col(name) * 2).otherwise(name).alias(name) for name in ("se_sum", "max")
-    )
+    third = BEGIN + timedelta(days=2)
+    late = (pl.col("time") >= third) & (pl.col("route") == "shop")
+    uncertain = pl.col("max", "mean", "se_sum", "nll_avg", "nll_max", "nll_sum")
+    drifted = features.with_columns(pl.when(late).then(uncertain * 3).otherwise(uncertain))
     found = es.monitor(estimator, drifted, by=["route"], reference="2026-11-02..2026-11-03", alert_on=["drop"])
-    usable = drifted.filter(pl.col("reason").is_null())
     wanted, p = {}, {}
     for route in ("shop", "school", "support"):
-        rows = usable.filter(pl.col("route") == route)
-        now, then = (
-            rows.filter(pl.col("time") >= BEGIN + timedelta(days=2)),
-            rows.filter(pl.col("time") < BEGIN + timedelta(days=2)),
-        )
+        rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
+        now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
-        sides = []
-        for frame in (now, then):
-            values = estimator.estimator.values(frame)
-            products = np.array([(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])])
-            sides.append((len(frame), values.sum(axis=0), products))
-        p[route] = p_of_change(estimator.estimator.accuracy_of, *sides)
+        p[route] = p_of_change(estimator.estimator.accuracy_of, side(estimator, now), side(estimator, then))
     rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)
     assert [rows[route]["change_q"] for route in p] == pytest.approx(fdr(list(p.values())), rel=1e-6)
     assert rows["shop"]["change"] < -0.1
     assert [(one["kind"], one["slice"]) for one in found.alerts] == [("drop", {"route": "shop"})]
+
+
+def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
+    """A side of the test: n, sums, sums of products."""
+    values = saved.estimator.values(rows)
+    products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]
+    return len(rows), values.sum(axis=0), np.array(products)
 
 
 def test_windows_in_the_reference_and_before_it_have_no_change(estimator, features) -> None:
@@ -211,11 +210,14 @@ def test_numbers_and_texts_of_two_files_are_one_slice(estimator, features, tmp_p
 
 def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) -> None:
     few = fitted("atc-mtp", domains=2)
+    features = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
     few.about["caution"] = "only 1 of 400 training rows are incorrect"
     found = es.monitor(few, features, by=["route"], any_model=True)
     assert found.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
+    shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
+    assert found.provenance["overridden"] == {"of model 'other'": shops}
     for flags in found.slices["flags"]:
-        assert flags.to_list()[-3:] == ["training accuracy", "not validated", "overridden"]
+        assert flags[-3:].to_list() == ["training accuracy", "not validated", "overridden"]
 
 
 def test_slices_outside_the_support_are_flagged(estimator, features) -> None:

@@ -11,6 +11,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
@@ -41,9 +42,7 @@ def traffic(n: int = 600, seed: int = 0, days: float = 4) -> pl.DataFrame:
         **SIGNAL,
         "route": pl.Series(routes),
         "user": pl.Series(rng.choice(["ann", "bob"], n)),
-        "time": pl.Series(
-            [BEGIN + timedelta(days=days * number / n) for number in range(n)], dtype=pl.Datetime("us", "UTC")
-        ),
+        "time": pl.Series(times, dtype=pl.Datetime("us", "UTC")),
     }
     columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in columns.items()}
     return values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *SIGNAL, "route", "user", "time")
@@ -54,7 +53,9 @@ def fitted(name: str = "median-of-seven", domains: int = 4) -> SavedEstimator:
     features = traffic(400, seed=99)
     _, labels = rows(400, 99)
     features = features.with_columns(benchmark=pl.Series([f"domain-{number % domains}" for number in range(400)]))
-    return es.fit(features, features.select("item_id", label=pl.Series(labels)), name, {"trees": 10})
+    found = es.fit(features, features.select("item_id", label=pl.Series(labels)), name, {"trees": 10})
+    found.about.setdefault("support", Support.of(features, features["benchmark"]).as_dict())
+    return found
 
 
 def saved(folder: Path, name: str = "median-of-seven") -> Path:

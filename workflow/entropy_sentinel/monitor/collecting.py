@@ -156,7 +156,8 @@ class Collector:
                 of_sums.write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.problems, about.rejected = sorted(inputs.seen), problems.as_dict(), inputs.rejected
+            about.seen, about.problems, about.rejected = sorted(inputs.seen), problems.as_dict(), dict(inputs.rejected)
+            about.taken = dict(inputs.taken)
         self.read.append(about)
 
     def _take_over(self, folder: Path) -> None:

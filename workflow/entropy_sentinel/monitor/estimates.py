@@ -26,16 +26,16 @@ LARGEST_SHARE = 0.1
 class Estimates:
     """Rows of slices, from their sums, by one estimator."""
 
-    def __init__(self, saved: SavedEstimator, level: float, min_responses: int, overridden: list[str]) -> None:
+    def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
         """Intervals are of `level`; a slice of fewer than `min_responses` has few.
 
-        `overridden` is in what responses may differ from those that the estimator was fitted on.
+        `taken` counts responses by what they are of and the estimator is not.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
         self._support = support_of(saved.about)
         self._card = Validation.from_dict(saved.about["validation"]) if saved.about.get("validation") else None
         self._residuals = self._card.residuals if self._card else Residuals((), (), (), _n_domains(saved.about))
-        self.general = _general(saved.about, self._card, overridden)
+        self.general = _general(saved.about, self._card, taken)
 
     def of_slices(self, merged: Merged) -> pl.DataFrame:
         """One row per slice, in the order of rank; `change` is from the reference to what came after it."""
@@ -136,7 +136,7 @@ class Estimates:
         ).with_columns(pl.col("change", "change_p", "change_q").fill_nan(None))
 
 
-def _general(about: Mapping[str, Any], card: Validation | None, overridden: list[str]) -> dict[str, str]:
+def _general(about: Mapping[str, Any], card: Validation | None, taken: Mapping[str, int]) -> dict[str, str]:
     """Flags of every slice, with their reasons."""
     found = {}
     if about.get("caution"):
@@ -145,8 +145,9 @@ def _general(about: Mapping[str, Any], card: Validation | None, overridden: list
         found[UNKNOWN] = "the estimator's file has no validation card"
     elif card.verdict in (NO_USE, RANKING, UNKNOWN):
         found[card.verdict] = "; ".join(card.reasons)
-    if overridden:
-        found[OVERRIDDEN] = f"responses may be of another {' and another '.join(overridden)} than the estimator"
+    if taken:
+        what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+        found[OVERRIDDEN] = f"responses are taken that are of something else than the estimator: {what}"
     return found
 
 

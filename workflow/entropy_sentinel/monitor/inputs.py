@@ -1,5 +1,6 @@
 """A file of logs, traces or features as frames of bounded size: features, slice, window, and why a row is no use."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,15 +35,15 @@ HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 class Inputs:
     """Files, or frames of features, read for an estimator of `model` and `signal`; what was seen is counted.
 
-    `rejected` counts responses by what they are of and the estimator is not. `seen` are the columns of slices and time
-    that had a value.
+    `rejected` counts responses by what they are of and the estimator is not, `taken` those that were taken all the
+    same. `seen` are the columns of slices and time that had a value.
     """
 
     def __init__(self, about: dict[str, Any], reading: Reading, problems: Problems) -> None:
         self._model, self._signal = about.get("model"), about["signal"]
         self._reading, self._problems = reading, problems
         self.seen: set[str] = set()
-        self.rejected: dict[str, int] = {}
+        self.rejected, self.taken = Counter[str](), Counter[str]()
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -107,18 +108,29 @@ class Inputs:
             self.seen.add(name)
         return column
 
-    def _excluded(self, batch: pl.DataFrame) -> pl.Expr:
+    def _excluded(self, batch: pl.DataFrame) -> pl.Series:
         """Why a row is not estimated: of another model, without features, of another signal; null where it is."""
-        found = pl.when(pl.lit(False)).then(pl.lit(None, pl.String))
-        if self._model is not None and not self._reading.any_model:
-            other = pl.col("model").ne_missing(self._model)
-            found = found.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
-        found = found.when(pl.col("reason").is_not_null()).then("reason")
-        for name in SIGNAL if not self._reading.any_signal else ():
+        others = batch.select("reason", model=self._other_model(), signal=self._other_signal(batch))
+        with_features = others.filter(pl.col("reason").is_null())
+        for name, taken in {"model": self._reading.any_model, "signal": self._reading.any_signal}.items():
+            if taken:
+                self.taken.update(with_features[name].drop_nulls().to_list())
+                others = others.with_columns(pl.lit(None, pl.String).alias(name))
+        return others.select(pl.coalesce("model", "reason", "signal")).to_series()
+
+    def _other_model(self) -> pl.Expr:
+        """What a row is of where that is another model; null where it is the estimator's."""
+        other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
+        return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
+
+    def _other_signal(self, batch: pl.DataFrame) -> pl.Expr:
+        """What a row with features is of where that is another signal."""
+        found = []
+        for name in SIGNAL:
             if name in batch.columns and (wanted := self._signal.get(name)) is not None:
                 said = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
-                found = found.when(pl.col(name).ne_missing(wanted)).then(said)
-        return found.otherwise(None)
+                found.append(pl.when(pl.col(name).ne_missing(wanted)).then(said))
+        return pl.coalesce(*found) if found else pl.lit(None, pl.String)
 
     def _count_excluded(self, frame: pl.DataFrame) -> None:
         excluded = frame.filter(pl.col("excluded").is_not_null())
@@ -126,13 +138,12 @@ class Inputs:
             return
         counted = excluded.group_by("excluded", maintain_order=True).agg(pl.len(), pl.col(PLACE).head(3))
         for kind, count, places in counted.iter_rows():
-            if kind.startswith("of "):
-                self.rejected[kind] = self.rejected.get(kind, 0) + count
             if kind.startswith(REFUSED):
                 self._problems.note("responses that the server refused", places, count)
             elif kind.startswith(HARMLESS):
                 self._problems.note(f"responses without features: {kind}", places, count)
             elif kind.startswith("of "):
+                self.rejected[kind] += count
                 self._problems.add(f"responses {kind}", places, count)
             else:
                 self._problems.add(f"responses without features: {kind}", places, count)

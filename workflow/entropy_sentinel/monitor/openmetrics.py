@@ -82,7 +82,7 @@ def _about(found: Monitored) -> Iterator[str]:
         "model": estimator["model"],
         "sha256": estimator["sha256"],
         "flags": ", ".join(found.provenance["general_flags"]),
-        "overridden": ", ".join(found.provenance["overridden"]),
+        "overridden": "; ".join(found.provenance["overridden"]),
     }
     yield f"# TYPE {PREFIX}monitor info"
     yield f"# HELP {PREFIX}monitor Where the numbers come from."

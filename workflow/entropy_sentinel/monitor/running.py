@@ -1,6 +1,7 @@
 """The monitor, from logs and an estimator to rows and alerts."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,7 +139,8 @@ def _found(
     merged = merge(parts, asked.by, asked.window, asked.reference, asked.max_slices)
     if merged is None:
         raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
-    estimates = Estimates(saved, asked.level, rules.min_responses, reading.overridden)
+    taken = sum((Counter(one.taken) for one in state.files.values()), Counter[str]())
+    estimates = Estimates(saved, asked.level, rules.min_responses, dict(taken.most_common(5)))
     slices, windows = estimates.of_slices(merged), estimates.of_windows(merged, asked.reference)
     about, last = slices, []
     if windows is not None:
@@ -150,7 +152,7 @@ def _found(
         slices=slices,
         windows=windows,
         alerts=alerts(about, columns, rules),
-        provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged),
+        provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged, taken),
         problems=problems,
         newest=last,
     )
@@ -165,6 +167,7 @@ def _provenance(
     asked: Asked,
     estimates: Estimates,
     merged: Merged,
+    taken: Counter[str],
 ) -> dict[str, Any]:
     about, every = saved.about, Problems.total(one.problems for one in state.files.values())
     estimator = {name: about.get(name) for name in ("model", "group", "signal", "training_accuracy")}
@@ -173,7 +176,7 @@ def _provenance(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "estimator": {"name": saved.estimator.name, "sha256": checksum or None, **estimator},
         "general_flags": estimates.general,
-        "overridden": reading.overridden,
+        "overridden": dict(taken),
         "reading": reading.as_dict(),
         "window": asked.window,
         "reference": None if asked.reference is None else [one.isoformat() for one in asked.reference],

@@ -40,8 +40,3 @@ class Reading:
     def as_dict(self) -> dict[str, Any]:
         """The settings as JSON has them."""
         return {**asdict(self), "by": list(self.by)}
-
-    @property
-    def overridden(self) -> list[str]:
-        """What is overridden."""
-        return [name for name, is_so in {MODEL: self.any_model, SIGNAL: self.any_signal}.items() if is_so]

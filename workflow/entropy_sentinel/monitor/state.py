@@ -38,7 +38,7 @@ class FileSums:
     """What is known of one file beside its sums.
 
     `replaces` are keys of what it begins with. `seen` are columns with a value, `problems` is `Problems.as_dict`,
-    `rejected` counts responses by what they are of and the estimator is not.
+    `rejected` counts responses by what they are of and the estimator is not, `taken` those taken all the same.
     """
 
     path: str
@@ -48,6 +48,7 @@ class FileSums:
     seen: list[str] = field(default_factory=list)
     problems: dict[str, Any] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
     n_responses: int = 0
 
 
