@@ -46,11 +46,15 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
 ) -> None:
     status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     assert status == 0
-    assert said.splitlines()[1:] == ["took consensus: leave-one-domain-out needs 3 labelled domains, there are 2"]
+    assert said.splitlines()[1:] == [
+        "took consensus: leave-one-domain-out needs 3 labelled domains, there are 2",
+        "verdict: not validated",
+        "  leaving out one domain at a time needs 3 labelled domains, there are 2",
+    ]
     status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     chosen = es.load(tmp_path / "one").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
-    assert said.splitlines()[1:] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert said.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
@@ -140,3 +144,30 @@ def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixtu
     known = read_provenance(features)["missing_mass"]
     # Concave in eps: the mean of the steps' bounds is at most the bound at their mean.
     assert 0 < known["entropy_error_bound"] <= (1 - by_token) * math.log(80 / (1 - by_token))
+
+
+def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(Path(EXAMPLE.log).read_text() + "{broken\n")
+    kept = tmp_path / "kept"
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "--top-k", 5, "-o", kept)[0] == 0
+    assert run(capsys, "estimate", kept, log)[0] == 0
+    status, _, err = run(capsys, "estimate", kept, log, "--strict")
+    assert (status, f"{log}: line 13" in err) == (1, True)
+    assert run(capsys, "fit", log, "-l", EXAMPLE.labels, "-e", "atc-max", "--strict", "-o", kept)[0] == 1
+
+
+def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    kept, log, table = tmp_path / "kept", tmp_path / "log.jsonl", tmp_path / "slices.csv"
+    log.write_text(Path(EXAMPLE.log).read_text().replace("tiny-1m", "other"))
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "-o", kept)[0] == 0
+    status, _, err = run(capsys, "estimate", kept, log)
+    assert (status, "model must be 'tiny-1m'" in err, "it is 'other'" in err) == (1, True, True)
+    status, _, err = run(capsys, "estimate", kept, log, "--any-model")
+    assert (status, "top_k_returned must be 20" in err) == (1, True)
+    status, _, err = run(capsys, "estimate", kept, log, "--any-model", "--any-signal", "-o", table)
+    assert (status, err.count("must be")) == (0, 2)
+    said = pl.read_csv(table)["overridden"].unique().to_list()
+    assert ["model must be 'tiny-1m'" in one and "top_k_returned" in one for one in said] == [True]

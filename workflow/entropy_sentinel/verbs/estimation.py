@@ -1,6 +1,6 @@
 """Fit an estimator on what is labelled, and estimate the accuracy of slices of anything."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, sa
 from entropy_sentinel.estimators.settings import Estimation, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.generation import SIGNAL
 from entropy_sentinel.verbs.reading import KEY
 
@@ -62,6 +62,8 @@ def estimate(
     features: pl.DataFrame,
     by: Sequence[str] = ("model", "benchmark"),
     labels: pl.DataFrame | None = None,
+    any_model: bool = False,
+    any_signal: bool = False,
 ) -> pl.DataFrame:
     """The estimated accuracy of every slice of responses: one row per combination of the columns `by`, sorted.
 
@@ -69,7 +71,8 @@ def estimate(
     without; `estimated_accuracy` in [0, 1], null for a slice without features. With `labels` also `n_labelled`,
     `estimated_on_labelled` and `true_accuracy` over the labelled rows, and `error`, the difference of these two.
 
-    Raises ProvenanceError for features of another signal than the estimator was fitted on, and InputError for a column
+    Raises ProvenanceError for features of another model or signal than the estimator was fitted on, unless `any_model`
+    or `any_signal` says that they may be: a column `overridden` then names what does not match. InputError for a column
     that is not there.
 
     >>> import entropy_sentinel as es
@@ -83,7 +86,7 @@ def estimate(
     for name in by:
         if name not in features.columns:
             raise InputError(f"by: there is no column '{name}'; columns there: {', '.join(features.columns)}")
-    estimator.check_signal(_signal(features), "features")
+    overridden = _overridden(estimator, features, any_model, any_signal)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
     table = rows.group_by("slice", *by).agg(
@@ -94,6 +97,9 @@ def estimate(
     )
     table = table.join(_scores(estimator, rows.filter("usable")), on="slice", how="left").sort("slice")
     shown = [*by, "n_rows", "n_excluded", "estimated_accuracy"]
+    if overridden:
+        table = table.with_columns(overridden=pl.lit("; ".join(overridden)))
+        shown.append("overridden")
     if labels is None:
         return table.select(shown)
     error = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
@@ -116,6 +122,24 @@ def load(path: str | Path) -> SavedEstimator:
     0.59375
     """
     return load_estimator(path)
+
+
+def _overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
+    """How the features differ from the rows that the estimator was fitted on, where that is allowed."""
+    models = features.filter(pl.col("reason").is_null())["model"].unique(maintain_order=True)
+    checks: dict[Callable[[], None], bool] = {
+        lambda: estimator.check_models(models, "features"): any_model,
+        lambda: estimator.check_signal(_signal(features), "features"): any_signal,
+    }
+    found = []
+    for check, allowed in checks.items():
+        try:
+            check()
+        except ProvenanceError as error:
+            if not allowed:
+                raise
+            found.append(str(error))
+    return found
 
 
 def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
