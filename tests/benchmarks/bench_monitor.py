@@ -30,8 +30,8 @@ def write_features_file(n: int, path: str) -> None:
     """Features of `n` responses over 30 days, by 20 routes and `n` users, in row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from production import traffic
     from rows import rows
-    from traffic import traffic
 
     from entropy_sentinel.features.catalogue import FEATURES
     from entropy_sentinel.frames.contract import PROVENANCE_KEY
@@ -59,7 +59,7 @@ def write_features_file(n: int, path: str) -> None:
 
 def write_estimator(folder: str) -> None:
     """What `fit` takes where there are few domains."""
-    from traffic import saved
+    from production import saved
 
     saved(Path(folder), "consensus")
 
@@ -91,7 +91,7 @@ def write_raw_log(n: int, n_tokens: int, path: str) -> None:
 
 def write_days(n: int, folder: str) -> None:
     """A file of features per day."""
-    from traffic import traffic
+    from production import traffic
 
     from entropy_sentinel.verbs.reading import write_features
 
@@ -101,7 +101,7 @@ def write_days(n: int, folder: str) -> None:
 
 def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[str, object]:
     """CPU-seconds and peak memory of one side; a small frame comes first, so that libraries are loaded."""
-    from traffic import traffic
+    from production import traffic
 
     import entropy_sentinel as es
     from entropy_sentinel.frames.batches import read_batches

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from traffic import line, log_file, saved, traffic, written
+from production import line, log_file, saved, traffic, written
 
 from entropy_sentinel.commands.main import main
 
