@@ -1,118 +1,129 @@
-"""Whether a slice's features are like those that an estimator was fitted on: elsewhere its estimate is a guess.
+"""Whether a slice's responses are like those that an estimator was fitted on.
 
-The state of a slice is a histogram per watched feature over bins that the training rows set. Histograms of parts of a
-slice add up to that of the slice, exactly.
+What is looked at is the largest entropy of each response, `max`. A slice is in support where some mix of the training
+domains has its distribution; else its distance from the nearest mix is measured. FIGURES
+
+The state of a slice is a histogram of 14 counts: those of its parts add up to its own, exactly.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.optimize import nnls
 
-# What is looked at, in this order.
-WATCHED: dict[str, pl.Expr] = {name: pl.col(name) for name in ("max", "nll_max", "se_sum", "nll_sum")}
-# The quantiles of the training rows between which bins lie.
-EDGES = np.array([0.005, *np.arange(1, 20) / 20, 0.995])
-N_BINS = len(EDGES) + 1
-# 99.9 % quantile of the integral of |Brownian bridge|: sqrt(n) times the distance of n rows from those they were drawn of.
-NOISE = 0.85
+FEATURE = "max"
+# Bins lie between these quantiles of the training rows; the outer two hold what is beyond all of them.
+QUANTILES = (0.0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
+N_BINS = len(QUANTILES) + 1
+# The 99 % quantile of sqrt(n) times the distance of n rows from what they were drawn from (Smirnov 1948).
+NOISE = 1.628
+# A distance times 4 p (1 - p), p the estimate, that is worth a flag.
+LEAST_RISK = 0.2
+# What makes the shares of a mix add up to 1 in a regression that knows only that none is negative.
+_HEAVY = 1e3
+
+
+class Compared(NamedTuple):
+    """Slices beside the nearest mix of training domains; (n_slices,) each, NaN for a slice without rows.
+
+    `distance` is from 0, the same distribution, to 1, none of one among the rows of the other, and negative where the
+    slice has the smaller entropies. `noise` is what it stays below, 99 times of 100, where the slice is drawn from that
+    mix.
+    """
+
+    distance: np.ndarray
+    noise: np.ndarray
 
 
 @dataclass(frozen=True)
 class Support:
-    """What is kept of the training rows: bins, counts in them, and how far apart training domains lie.
+    """What is kept of the training rows: `edges` (N_BINS - 1,) and the counts of `domains` (n_domains, N_BINS)."""
 
-    `edges` (n_features, N_BINS - 1), `training` counts (n_features, N_BINS), `spread` (n_features,), the largest
-    distance of a training domain from the others.
-    """
-
-    features: tuple[str, ...]
     edges: np.ndarray
-    training: np.ndarray
-    spread: np.ndarray
+    domains: np.ndarray
 
     @classmethod
     def of(cls, features: pl.DataFrame, domains: Sequence[str]) -> "Support":
-        """The support of training rows, (n_rows,) with the features FEATURES, none null; `domains` is (n_rows,)."""
-        values, domains = _values(features), np.asarray(domains)
-        edges = np.quantile(values, EDGES, axis=0).T
-        placed = _bins(edges, values)
-        training, parts = _counts(placed), [_counts(placed[domains == one]) for one in np.unique(domains)]
-        apart = [distance(training - part, part) for part in parts] if len(parts) > 1 else [np.zeros(len(edges))]
-        return cls(tuple(WATCHED), edges, training, np.max(apart, axis=0))
+        """The support of training rows, (n_rows,) and at least one; `domains` (n_rows,) says whose each row is."""
+        edges = np.quantile(features[FEATURE].to_numpy(), QUANTILES)
+        edges[-1] = np.nextafter(edges[-1], np.inf)  # the largest value is not beyond the training rows
+        names, whose = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
+        return cls(edges, _counts(edges, features, whose, len(names)))
 
     def counts(self, features: pl.DataFrame) -> np.ndarray:
-        """The state of one slice, (n_features, N_BINS), from its rows; those of parts of a slice add up to its own."""
-        return _counts(_bins(self.edges, _values(features)))
+        """The state of one slice, (N_BINS,), from its rows; `features` has FEATURE, without nulls."""
+        return self.counts_by(features, np.zeros(len(features), dtype=int), 1)[0]
 
     def counts_by(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-        """The states of many slices, (n_slices, n_features, N_BINS); `slices` (n_rows,) says whose each row is."""
-        return _counts(_bins(self.edges, _values(features)), np.asarray(slices), n_slices)
+        """The states of slices, (n_slices, N_BINS); `slices`, (n_rows,) from 0, says whose each row is."""
+        return _counts(self.edges, features, slices, n_slices)
 
-    def distance(self, counts: np.ndarray) -> np.ndarray:
-        """How far slices lie from the training rows, (..., n_features) in [0, 1], from states (..., n_features, N_BINS)."""
-        return distance(self.training, counts)
+    def compare(self, counts: np.ndarray) -> Compared:
+        """How far slices lie from the nearest mix of the training domains, from their states (n_slices, N_BINS).
 
-    def flag(self, counts: np.ndarray) -> str | None:
-        """Why a slice is outside the support of the training rows, from its state; None where it is not."""
-        return self.flags(counts[None])[0]
+        The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the shares of
+        rows below one. The nearest mix is that of least squared differences.
+        """
+        known, n_of = _below(self.domains), self.domains.sum(axis=1)
+        rows = [_compare(known, n_of, below, n) for below, n in zip(_below(counts), counts.sum(axis=-1), strict=True)]
+        return Compared(*np.array(rows, dtype=float).reshape(-1, 2).T)
 
-    def flags(self, counts: np.ndarray) -> list[str | None]:
-        """`flag` of many slices, from their states (n_slices, n_features, N_BINS); None for one without rows."""
-        n = counts[:, 0].sum(axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.distance(counts)
-            excess = found - np.maximum(self.spread, 0) - NOISE / np.sqrt(n)[:, None]
-        return [
-            f"{self.features[one.argmax()]} lies outside the training rows" if rows and one.max() > 0 else None
-            for one, rows in zip(excess, n, strict=True)
-        ]
+    def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
+        """Why slices are outside the support of the training rows; None for one that is not, or has no rows.
+
+        `counts` are their states, (n_slices, N_BINS), and `estimated` their estimated accuracies, (n_slices,). A slice
+        is outside where its distance is more than noise and the estimate not so near 0 or 1 that it matters little.
+        """
+        found, p = self.compare(counts), np.asarray(estimated, dtype=float)
+        apart = np.abs(found.distance)
+        outside = (apart > found.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
+        return [_reason(distance) if one else None for one, distance in zip(outside, found.distance, strict=True)]
+
+    def flag(self, counts: np.ndarray, estimated: float) -> str | None:
+        """`flags` of one slice, from its state (N_BINS,) and its estimated accuracy."""
+        return self.flags(counts[None], np.array([estimated]))[0]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "features": list(self.features),
-            "edges": self.edges.tolist(),
-            "training": self.training.tolist(),
-            "spread": self.spread.tolist(),
-        }
+        return {"feature": FEATURE, "edges": self.edges.tolist(), "domains": self.domains.tolist()}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Support":
         """Read what `as_dict` gave."""
-        arrays = {name: np.array(kept[name]) for name in ("edges", "training", "spread")}
-        return cls(tuple(kept["features"]), **arrays)
+        return cls(np.array(kept["edges"], dtype=float), np.array(kept["domains"], dtype=np.int64))
 
 
-def distance(reference: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Wasserstein-1 distance of two histograms over the same bins, (..., n_bins) counts each.
-
-    A bin stands at the mean rank, in [0, 1], of the reference's rows in it.
-    """
-    p, q = (one / one.sum(axis=-1, keepdims=True) for one in (reference, counts))
-    below_p, below_q = p.cumsum(axis=-1), q.cumsum(axis=-1)
-    ranks = below_p - p / 2
-    return (np.abs(below_q - below_p)[..., :-1] * np.diff(ranks, axis=-1)).sum(axis=-1)
+def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
+    """How many rows of each slice lie in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
+    bins = np.searchsorted(edges, features[FEATURE].to_numpy(), side="right")
+    places = np.asarray(slices, dtype=np.int64) * N_BINS + bins
+    return np.bincount(places, minlength=n_slices * N_BINS).reshape(n_slices, N_BINS)
 
 
-def _values(features: pl.DataFrame) -> np.ndarray:
-    """What is watched of each row, (n_rows, n_features)."""
-    return features.select(**WATCHED).to_numpy()
+def _below(counts: np.ndarray) -> np.ndarray:
+    """The share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
+    with np.errstate(invalid="ignore"):
+        return counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
 
 
-def _bins(edges: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The bin of each value, (n_rows, n_features); an edge belongs to the bin above it."""
-    return np.column_stack(
-        [np.searchsorted(edge, column, "right") for edge, column in zip(edges, values.T, strict=True)]
+def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
+    """A row of Compared, from distribution functions (n_domains, N_BINS) and (N_BINS,) and their numbers of rows."""
+    if not n:
+        return np.nan, np.nan
+    # The last bin's equation is 1 for each domain and the slice: the shares of the mix add up to 1.
+    weights = np.append(np.ones(N_BINS - 1), _HEAVY)
+    shares, _ = nnls((domains * weights).T, below * weights)
+    shares /= shares.sum()
+    apart = shares @ domains - below
+    return apart[np.abs(apart).argmax()], NOISE * np.sqrt(1 / n + (shares**2 / n_of).sum())
+
+
+def _reason(distance: float) -> str:
+    size = "larger" if distance > 0 else "smaller"
+    return (
+        f"its entropies are {size} than in any mix of the training domains (distance {abs(distance):.2f} of 1): "
+        "the estimate may be far off"
     )
-
-
-def _counts(bins: np.ndarray, slices: np.ndarray | int = 0, n_slices: int | None = None) -> np.ndarray:
-    """How many rows lie in each bin, (n_features, N_BINS), or (n_slices, n_features, N_BINS)."""
-    n_features = bins.shape[1]
-    place = (np.broadcast_to(slices, len(bins))[:, None] * n_features + np.arange(n_features)) * N_BINS + bins
-    size = (n_slices or 1) * n_features * N_BINS
-    found = np.bincount(place.ravel(), minlength=size).reshape(-1, n_features, N_BINS)
-    return found[0] if n_slices is None else found
