@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from traffic import line, log_file, saved, traffic, written
+from production import line, log_file, saved, traffic, written
 
 from entropy_sentinel.commands.main import main
 
@@ -54,7 +54,7 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     assert errors.startswith(f"1 x records that cannot be read: {log}: line 2 (must be a JSON object")
     assert "few responses: school: 1 responses are estimated, fewer than 30" in said
     # An alert goes before it.
-    assert run(capsys, estimator, log, "--fail-below", "1", "--min-responses", "1")[0] == 4
+    assert run(capsys, estimator, log, written(traffic(90), tmp_path / "more.parquet"), "--fail-below", "0.99")[0] == 4
     status, _, errors = run(capsys, estimator, log, "--strict")
     assert (status, errors.splitlines()[0].startswith(f"InputError: {log}: line 2: ")) == (1, True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from traffic import fitted, line, log_file, traffic, written
+from production import fitted, line, log_file, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from production import BEGIN, fitted, traffic
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from traffic import BEGIN, fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from production import BEGIN, fitted, traffic, written
 from scipy.stats import false_discovery_control as fdr
-from traffic import BEGIN, fitted, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from traffic import BEGIN, line, log_file, saved, traffic, written
+from production import BEGIN, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import DamagedFileError, InputError, ProvenanceError
