@@ -37,7 +37,11 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
     assert [len(rows), {row["label"] for row in rows}] == [40, {""}]
     same = es.sample(es.load(estimator), EXAMPLE.traces, ["benchmark"], 40)
     assert [row["item_id"] for row in rows] == same.responses["item_id"].to_list()
-    shown = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.split()[1:2] == ["40"] and len(line.split()) == 7}
+    shown = {
+        line.split()[0]: line.split()[1:]
+        for line in said.splitlines()
+        if line.split()[1:2] == ["40"] and len(line.split()) == 7
+    }
     assert set(shown) == set(same.slices["benchmark"])
     row = same.slices.row(0, named=True)
     numbers = [row[name] for name in ("estimated_accuracy", "width_before", "width_labels_alone", "width_expected")]
