@@ -10,6 +10,8 @@
     estimates   a row per slice: accuracy, interval, flags; `change` against a reference
     alerts, outputs, openmetrics, terminal      what is made of the rows
     running     all of it, one after the other
+    page, pictures      the same for a browser
+    sampling    which responses to label next, and what labels make of the estimates; `drawing` draws them
 """
 
 import sys

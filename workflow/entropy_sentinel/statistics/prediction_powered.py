@@ -64,17 +64,28 @@ def prediction_powered_mean(
     if power is None:
         power = _power(y_off, p_off, share, everywhere)
     estimate = min(max(y_mean + power * (everywhere.mean() - p_mean), 0.0), 1.0)
-    # The variance, times n^2: that of drawing the labelled from all, and of all from where they come from.
-    known = min(n / len(everywhere), 1.0)
     alone = np.sum((u * y_off) ** 2) * _unbiased(n, 1)
     left = np.sum((u * (y_off - power * p_off)) ** 2) * _unbiased(n, 2) if power else alone
-    spread = (1 - known) * left + known * alone
+    binomial = n * estimate * (1 - estimate) * _unbiased(n, 1)
+    n_effective = effective_labels(n, len(everywhere), binomial, alone, left, float(share @ u**2), level)
+    return LabelledMean(float(estimate), *binomial_interval(estimate, n_effective, level), float(power), n_effective)
+
+
+def effective_labels(
+    n: int, n_all: int, binomial: float, alone: float, left: float, uneven: float, level: float
+) -> float:
+    """How many labels without weights and predictions are worth as much as `n` of `n_all` responses.
+
+    Sums of squares over the n: `binomial`, what labels of this accuracy have; `alone`, of labels by their weight;
+    `left`, of what predictions leave of them. The labelled are drawn from all, and all from where they come from: the
+    first is better known for the predictions, the second is not. `uneven` is the mean of the squared weights, each
+    weight counted as often as it says; 1 for equal ones.
+    """
+    known = min(n / n_all, 1.0)
     # As if normal quantile^2 more labels had been seen, half of them correct: errors too rare to be among the labels
     # are no proof of a variance of 0 (Agresti and Coull 1998).
-    unseen = norm.ppf((1 + level) / 2) ** 2 / 4
-    binomial = n * estimate * (1 - estimate) * _unbiased(n, 1)
-    n_effective = float(n * (binomial + unseen) / (spread + unseen * (share @ u**2)))
-    return LabelledMean(float(estimate), *binomial_interval(estimate, n_effective, level), float(power), n_effective)
+    unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4
+    return float(n * (binomial + unseen) / ((1 - known) * left + known * alone + unseen * uneven))
 
 
 def labelled_mean(labels: Sequence[bool], level: float, weights: Sequence[float] | None = None) -> LabelledMean:
