@@ -25,6 +25,7 @@ __version__ = "0.2.0"
 _VERBS = {
     **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
+    "sample": "monitor.sampling",
 }
 _ROOMS = ("features", "monitor")  # called like a verb
 __all__ = [*_VERBS, *_ROOMS]

@@ -111,6 +111,16 @@ Metrics = Annotated[
 AlertsFile = Annotated[
     Path | None, typer.Option("--alerts", metavar="FILE", rich_help_panel=_FILES, help="The alerts as JSON.")
 ]
+LabelFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="FILE",
+        rich_help_panel=_READING,
+        help="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id and label.",
+    ),
+]
 State = Annotated[
     Path | None,
     typer.Option(
@@ -162,6 +172,7 @@ def command(
     metrics: Metrics = None,
     alerts: AlertsFile = None,
     state: State = None,
+    labels: LabelFiles = (),
     top_k: TopK = None,
     logprobs_mode: Mode = None,
     trace_after: After = None,
@@ -194,6 +205,7 @@ def command(
         time=time,
         reference=reference,
         level=level,
+        labels=labels or None,
         state=state,
         fail_below=fail_below,
         alert_on=alert_on,

@@ -8,8 +8,11 @@
     state       sums of files that were read before
     merging     sums of all files by slice and window
     estimates   a row per slice: accuracy, interval, flags; `change` against a reference
+    labelled    what a few labels make of the estimates
     alerts, outputs, openmetrics, terminal      what is made of the rows
     running     all of it, one after the other
+
+`sampling` and `drawing` choose the responses whose labels say most.
 """
 
 import sys

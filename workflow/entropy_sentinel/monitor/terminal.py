@@ -37,13 +37,16 @@ def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
     changes = found.provenance["reference"] is not None
     level = f"{rows['level'][0]:.0%} interval" if len(rows) else "interval"
     headings = [f"{', '.join(found.by)} ({of})", "responses", "estimated", level, "errors expected"]
+    labels = "n_labelled" in rows.columns
     headings += ["change", "q"] if changes else []
+    headings += ["labels", "true", "with labels", "interval"] if labels else []
     general = found.provenance["general_flags"]
     lines = []
     for row in rows.head(SHOWN).iter_rows(named=True):
         cells = [_slice(row[name] for name in found.by), f"{row['n_estimated']:,}", number(row["estimated_accuracy"])]
         cells += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
         cells += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")] if changes else []
+        cells += _labelled(row) if labels else []
         lines.append([*cells, ", ".join(flag for flag in row["flags"] if flag not in general)])
     more = len(rows) - len(lines)
     made = _with_flags(table([*headings, "flags"], lines))
@@ -59,6 +62,11 @@ def _bases(found: Monitored) -> list[str]:
 def _with_flags(made: Table) -> Table:
     made.columns[-1].justify = "left"
     return made
+
+
+def _labelled(row: dict[str, Any]) -> list[str]:
+    numbers = [number(row["true_accuracy"]), number(row["improved_accuracy"])]
+    return [f"{row['n_labelled']:,}", *numbers, _interval(row, "improved_lower", "improved_upper", ".3f")]
 
 
 def _interval(row: dict[str, Any], lower: str, upper: str, form: str) -> str:
