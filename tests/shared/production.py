@@ -11,7 +11,6 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
@@ -53,9 +52,7 @@ def fitted(name: str = "median-of-seven", domains: int = 4) -> SavedEstimator:
     features = traffic(400, seed=99)
     _, labels = rows(400, 99)
     features = features.with_columns(benchmark=pl.Series([f"domain-{number % domains}" for number in range(400)]))
-    found = es.fit(features, features.select("item_id", label=pl.Series(labels)), name, {"trees": 10})
-    found.about.setdefault("support", Support.of(features, features["benchmark"]).as_dict())
-    return found
+    return es.fit(features, features.select("item_id", label=pl.Series(labels)), name, {"trees": 10})
 
 
 def saved(folder: Path, name: str = "median-of-seven") -> Path:

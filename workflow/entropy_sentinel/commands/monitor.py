@@ -115,6 +115,16 @@ Page = Annotated[
     Path | None,
     typer.Option("--page", metavar="FILE", rich_help_panel=_FILES, help="An HTML page with pictures, in one file."),
 ]
+LabelFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="FILE",
+        rich_help_panel=_READING,
+        help="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id and label.",
+    ),
+]
 State = Annotated[
     Path | None,
     typer.Option(
@@ -167,6 +177,7 @@ def command(
     alerts: AlertsFile = None,
     page: Page = None,
     state: State = None,
+    labels: LabelFiles = (),
     top_k: TopK = None,
     logprobs_mode: Mode = None,
     trace_after: After = None,
@@ -200,6 +211,7 @@ def command(
         time=time,
         reference=reference,
         level=level,
+        labels=labels or None,
         state=state,
         fail_below=fail_below,
         alert_on=alert_on,

@@ -8,10 +8,12 @@
     state       sums of files that were read before
     merging     sums of all files by slice and window
     estimates   a row per slice: accuracy, interval, flags; `change` against a reference
+    labelled    what a few labels make of the estimates
     alerts, outputs, openmetrics, terminal      what is made of the rows
     running     all of it, one after the other
     page, pictures      the same for a browser
-    sampling    which responses to label next, and what labels make of the estimates; `drawing` draws them
+
+`sampling` and `drawing` choose the responses whose labels say most.
 """
 
 import sys

@@ -16,7 +16,7 @@ from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.content import content
 from entropy_sentinel.monitor.inputs import Inputs, columns_of
 from entropy_sentinel.monitor.problems import Problems
-from entropy_sentinel.monitor.scoring import Accumulator, score, support_of
+from entropy_sentinel.monitor.scoring import Accumulator, responses, score, support_of
 from entropy_sentinel.monitor.settings import MODEL, SIGNAL, Reading
 from entropy_sentinel.monitor.state import FileSums, State, is_state, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
@@ -33,12 +33,15 @@ class _Changed(Exception):
 class Collector:
     """Adds files to a state; `read` is what was read in this run, `n_known` how many files were not opened.
 
-    `lasting` says whether the state is to be used again: only then are files told apart by their content.
+    `lasting` says whether the state is to be used again: only then are files told apart by their content. Single
+    responses are kept where it is, and where there are `labels` to be put to them.
     """
 
-    def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, strict: bool) -> None:
+    def __init__(
+        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, labels: bool, strict: bool
+    ) -> None:
         self._saved, self._reading, self._state = saved, reading, state
-        self._lasting, self._strict = lasting, strict
+        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or labels
         self._support = support_of(saved.about)
         self.read: list[FileSums] = []
         self.n_known = 0
@@ -147,10 +150,10 @@ class Collector:
         inputs = Inputs(self._saved.about, self._reading, problems)
         with self._state.writing(about) as (of_sums, of_responses):
             for frame in inputs.frames(source):
-                scored = score(frame, self._saved.estimator, self._support)
                 about.n_responses += len(frame)
-                of_responses.write(scored.responses)
-                if full := sums.add(scored.partial):
+                if self._keep_responses:
+                    of_responses.write(responses(frame, self._saved.estimator))
+                if full := sums.add(score(frame, self._saved.estimator, self._support)):
                     of_sums.write(full.frame())
             if rest := sums.rest():
                 of_sums.write(rest.frame())

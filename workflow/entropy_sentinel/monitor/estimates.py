@@ -9,6 +9,7 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import NO_USE, RANKING, UNKNOWN, Validation
 from entropy_sentinel.monitor.change import adjusted, as_accuracy, p_of_change
+from entropy_sentinel.monitor.labelled import Labelled
 from entropy_sentinel.monitor.merging import Merged
 from entropy_sentinel.monitor.scoring import support_of
 from entropy_sentinel.monitor.sums import Sums
@@ -37,12 +38,16 @@ class Estimates:
         self._residuals = self._card.residuals if self._card else Residuals((), (), (), _n_domains(saved.about))
         self.general = _general(saved.about, self._card, taken)
 
-    def of_slices(self, merged: Merged) -> pl.DataFrame:
+    def of_slices(self, merged: Merged, labelled: Labelled | None = None) -> pl.DataFrame:
         """One row per slice, in the order of rank; `change` is from the reference to what came after it."""
         frame = pl.concat([merged.slices, self._rows(merged.total, self._pooled(merged, None))], how="horizontal")
-        return _ranked(self._with_change(frame, merged.since, merged.before))
+        frame = self._with_change(frame, merged.since, merged.before)
+        more = None if labelled is None else labelled.of_slices(self._level)
+        return _ranked(frame if more is None else pl.concat([frame, more], how="horizontal"))
 
-    def of_windows(self, merged: Merged, reference: Reference | None) -> pl.DataFrame | None:
+    def of_windows(
+        self, merged: Merged, reference: Reference | None, labelled: Labelled | None = None
+    ) -> pl.DataFrame | None:
         """One row per slice and window, by window and rank; `change` is of windows that begin after the reference."""
         if merged.windows is None:
             return None
@@ -53,7 +58,8 @@ class Estimates:
         if reference is not None:
             later = frame.select((pl.col("window") >= reference.end).fill_null(False)).to_series().to_numpy()
         frame = self._with_change(frame, merged.of_windows, merged.before.rows(slice_), later)
-        return _ranked(frame, "window")
+        more = None if labelled is None else labelled.of_windows(self._level)
+        return _ranked(frame if more is None else pl.concat([frame, more], how="horizontal"), "window")
 
     def _rows(self, sums: Sums, pooled: list[str | None]) -> pl.DataFrame:
         counts = dict(zip(("n_responses", "n_estimated", "n_cut_off"), sums.counts.T, strict=True))
@@ -76,7 +82,7 @@ class Estimates:
             }
         ).fill_nan(None)
         reasons = [self._reasons(row, one) for row, one in zip(frame.iter_rows(named=True), pooled, strict=True)]
-        for found, why in zip(reasons, self._outside(sums), strict=True):
+        for found, why in zip(reasons, self._outside(sums, accuracy), strict=True):
             if why:
                 found[OUTSIDE] = why
         return frame.with_columns(
@@ -90,12 +96,12 @@ class Estimates:
         found = [as_accuracy(accuracy_of, one) if ok else np.nan for one, ok in zip(means, there, strict=True)]
         return np.array(found, dtype=float)
 
-    def _outside(self, sums: Sums) -> list[str | None]:
+    def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
         """Why each slice is outside of what the estimator has seen, or null."""
         if self._support is None:
             return [None] * len(sums)
         few = sums.counts[:, 1] < self._few
-        found = self._support.flags(sums.histogram.reshape(len(sums), len(self._support.features), -1))
+        found = self._support.flags(sums.histogram, accuracy)
         return [None if is_few else why for is_few, why in zip(few, found, strict=True)]
 
     def _reasons(self, row: Mapping[str, Any], pooled: str | None) -> dict[str, str]:

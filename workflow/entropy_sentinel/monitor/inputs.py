@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
 from entropy_sentinel.sources.logs.reading import PLACE
-from entropy_sentinel.verbs.reading import open_logs
+from entropy_sentinel.verbs.reading import KEY, open_logs
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
@@ -47,7 +47,7 @@ class Inputs:
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of FEATURES, `item_id`, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
+        """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
 
         What cannot be used is counted. Raises InputError for a file that cannot be read.
         """
@@ -97,7 +97,7 @@ class Inputs:
         keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in reading.by}
         frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys)
         self._count_excluded(frame)
-        return frame.select(*FEATURES, "item_id", "cut_off", "excluded", "grain", *keys)
+        return frame.select(*FEATURES, *KEY, "cut_off", "excluded", "grain", *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
@@ -212,7 +212,7 @@ def _placed(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame
 
 
 def _checked(batch: pl.DataFrame, name: str) -> pl.DataFrame:
-    for column in (*FEATURES, "item_id", "model", "cut_off", "reason"):
+    for column in (*FEATURES, *KEY, "cut_off", "reason"):
         if column not in batch.columns:
             raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
     return batch

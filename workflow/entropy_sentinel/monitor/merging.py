@@ -23,6 +23,7 @@ ALL, EVERYTHING = "slice", "all"
 TAKEN = frozenset(
     ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
     + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "true_accuracy", "n_labelled")
+    + ("improved_accuracy", "improved_lower", "improved_upper")
     + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 )
 
@@ -36,7 +37,7 @@ class Merged:
 
     `slices` (n,) rows of the columns of slices; `total`, `before` (in the reference) and `since` (after it) are sums
     (n,). `windows` has `slice`, a row number of `slices`, and `window`, with the sums `of_windows`; null where there
-    are no windows. `n_pooled` is how many slices OTHERS pools.
+    are no windows. `n_pooled` is how many slices OTHERS pools, `kept` the keys of the other ones.
     """
 
     slices: pl.DataFrame
@@ -46,6 +47,12 @@ class Merged:
     windows: pl.DataFrame | None
     of_windows: Sums | None
     n_pooled: int
+    kept: pl.DataFrame
+
+    def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
+        """(n,) the row of `slices` of each of these keys."""
+        of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
+        return np.where(of < 0, len(self.kept), of)
 
 
 def merge(
@@ -67,10 +74,9 @@ def merge(
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
     for part in parts():
-        keys = _keys(part, columns)
-        of = places(keys.select(columns), kept)
+        of = places(_keys(part.keys, columns).select(columns), kept)
         of = np.where(of < 0, len(kept), of)
-        rows = keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
+        rows = part.keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
         if not sums:
             sums = {name: Sums.zeros(len(slices), part.sums) for name in ("total", "before", "since")}
         sums["total"].add(of, part.sums)
@@ -82,7 +88,9 @@ def merge(
             grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
     table = grid if window is not None else None
     named = slices.rename(_shown)
-    return Merged(named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled)
+    return Merged(
+        named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
+    )
 
 
 def _shown(column: str) -> str:
@@ -91,15 +99,15 @@ def _shown(column: str) -> str:
     return f"slice_{name}" if name in TAKEN else name
 
 
-def _keys(part: Partial, columns: Sequence[str]) -> pl.DataFrame:
-    return part.keys if part.keys.width > 1 else part.keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
+def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
 
 
 def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All slices with their number of responses `n`, the largest first; all windows."""
     sizes, windows = pl.DataFrame(), pl.DataFrame()
     for part in parts():
-        keys = _keys(part, columns).with_columns(n=pl.Series(part.sums.counts[:, 0]))
+        keys = _keys(part.keys, columns).with_columns(n=pl.Series(part.sums.counts[:, 0]))
         sizes = pl.concat([sizes, keys.select(*columns, "n")], how="vertical" if len(sizes) else "diagonal")
         sizes = sizes.group_by(columns).agg(pl.col("n").sum())
         found = keys.select(window=starts(pl.col("grain"), window or "day"))

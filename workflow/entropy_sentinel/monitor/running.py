@@ -2,13 +2,13 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -20,17 +20,20 @@ from entropy_sentinel.monitor import times
 from entropy_sentinel.monitor.alerts import AlertRules, alerts, newest
 from entropy_sentinel.monitor.collecting import Collector, Source
 from entropy_sentinel.monitor.estimates import Estimates
+from entropy_sentinel.monitor.labelled import Labelled
 from entropy_sentinel.monitor.merging import Merged, merge
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import DROP, GRAINS, TIME, WINDOWS, Reading
 from entropy_sentinel.monitor.state import State, is_state
-from entropy_sentinel.monitor.sums import Partial
 from entropy_sentinel.sources.logs.records import SUFFIXES
-from entropy_sentinel.verbs.files import files
+from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.verbs.reading import read_labels
 
 MAX_SLICES, MIN_RESPONSES = 1000, 30
 Logs = str | Path | pl.DataFrame | Sequence[str | Path]
+Labels = Paths | pl.DataFrame
+Part = TypeVar("Part")
 
 
 def monitor(
@@ -42,6 +45,7 @@ def monitor(
     time: str | None = None,
     reference: str | None = None,
     level: float = 0.9,
+    labels: Labels | None = None,
     state: str | Path | None = None,
     fail_below: float | None = None,
     alert_on: Sequence[str] = (),
@@ -62,7 +66,8 @@ def monitor(
     of logs, traces or features; a frame of features; or folders of states of parts of the logs. `by` are the columns
     whose values make slices, combined; without any, all responses are one. With `window` (hour, day, week; UTC) there
     are also rows by window, from the column `time` (its default is that of the log's format). `reference`,
-    `2026-11-01..2026-11-07`, is what changes are measured against.
+    `2026-11-01..2026-11-07`, is what changes are measured against. `labels`, a frame or files for `read_labels`, are
+    put to their responses: what is true of these, and the estimate that labels and predictions make together.
 
     `state` is a folder: what was read before for the same estimator and settings counts too, and is not read again.
     `fail_below`, `alert_on` (drop, support, cut-off) and `least_drop` say what is an alert; with windows, in the
@@ -95,10 +100,10 @@ def monitor(
         raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
     saved, checksum = _loaded(estimator, state)
     with _state(state, saved, checksum, reading) as kept:
-        collector = Collector(saved, reading, kept, state is not None, strict)
+        collector = Collector(saved, reading, kept, state is not None, labels is not None, strict)
         collector.add(_sources(logs))
         collector.check()
-        return _found(saved, checksum, collector, kept, reading, asked, rules)
+        return _found(saved, checksum, collector, kept, reading, asked, rules, _labels(labels))
 
 
 @dataclass(frozen=True)
@@ -131,17 +136,19 @@ def _found(
     reading: Reading,
     asked: Asked,
     rules: AlertRules,
+    labels: pl.DataFrame | None,
 ) -> Monitored:
-    def parts() -> Iterator[Partial]:
-        return (part for key in state.files for part in state.sums(key))
-
     problems = Problems.total(one.problems for one in collector.read)
-    merged = merge(parts, asked.by, asked.window, asked.reference, asked.max_slices)
+    merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.reference, asked.max_slices)
     if merged is None:
         raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
     taken = sum((Counter(one.taken) for one in state.files.values()), Counter[str]())
     estimates = Estimates(saved, asked.level, rules.min_responses, dict(taken.most_common(5)))
-    slices, windows = estimates.of_slices(merged), estimates.of_windows(merged, asked.reference)
+    labelled = None
+    if labels is not None:
+        labelled = Labelled(lambda: _parts(state, State.responses), labels, merged, asked.window)
+        labelled.note(problems)
+    slices, windows = estimates.of_slices(merged, labelled), estimates.of_windows(merged, asked.reference, labelled)
     about, last = slices, []
     if windows is not None:
         last = newest(windows, rules.min_responses)
@@ -156,6 +163,15 @@ def _found(
         problems=problems,
         newest=last,
     )
+
+
+def _parts(state: State, what: Callable[[State, str], Iterator[Part]]) -> Iterator[Part]:
+    """What is known of all files, part by part."""
+    return (part for key in state.files for part in what(state, key))
+
+
+def _labels(labels: Labels | None) -> pl.DataFrame | None:
+    return labels if labels is None or isinstance(labels, pl.DataFrame) else read_labels(labels)
 
 
 def _provenance(

@@ -1,6 +1,5 @@
 """Frames of responses to sums: the estimator's values of each, its bins, its slice."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,22 @@ from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.inputs import BY
+from entropy_sentinel.monitor.sampling import predictions
 from entropy_sentinel.monitor.sums import Partial, Sums, numbered, pairs
+from entropy_sentinel.verbs.reading import KEY
 
 # Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
 
-@dataclass(frozen=True)
-class Scored:
-    """Responses of one frame: what they add to their slices, and each by itself.
-
-    `responses` has `item_id`, the keys, and `value`, an array of the estimator's values, of those that are estimated.
-    """
-
-    partial: Partial
-    responses: pl.DataFrame
+def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
+    """What labels are put to: of each estimated response what identifies it, its keys, and the prediction `p`."""
+    usable = frame.filter(pl.col("excluded").is_null())
+    p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
+    return usable.select(*KEY, pl.col(f"^{BY}.*$"), "grain", p=p)
 
 
-def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Scored:
+def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
     """The sums of the slices in a frame of `inputs`."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     good = frame["excluded"].is_null()
@@ -46,15 +43,14 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
     counts = [np.bincount(groups, minlength=n), np.bincount(of, minlength=n), total(cut_off)]
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
-        histogram = support.counts_by(usable, of, n).reshape(n, -1).astype(np.uint32)
+        histogram = support.counts_by(usable, of, n).astype(np.uint32)
     sums = Sums(
         np.column_stack(counts).astype(np.int64),
         np.column_stack([total(column) for column in values.T]),
         np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
         histogram,
     )
-    responses = usable.select("item_id", pl.col(f"^{BY}.*$"), "grain").with_columns(value=pl.Series(values))
-    return Scored(Partial(keys, sums), responses)
+    return Partial(keys, sums)
 
 
 class Accumulator:

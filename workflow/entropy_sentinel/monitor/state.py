@@ -2,7 +2,7 @@
 
     state.json                whose sums these are: the estimator's checksum, and how responses were read
     sums/KEY.parquet          of one file: sums by slice and smallest window, and in its metadata what was seen
-    responses/KEY.parquet     of one file: each response's id and values, to which labels may come later
+    responses/KEY.parquet     of one file: each response's id and prediction, to which labels may come later
     places.json               where the files lay, their sizes and times: one that looks the same is not opened
 
 KEY is the SHA-256 of the file's content, unpacked: a file that was moved, copied or packed is known again. A file that
@@ -142,7 +142,7 @@ class State:
                 yield Partial.of(frame)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """The responses of a file that are estimated: `item_id`, `by.COLUMN`, `grain` and the array `value`."""
+        """The responses of a file that are estimated: KEY, `by.COLUMN`, `grain` and the prediction `p`."""
         path = self.folder / _RESPONSES / f"{key}.parquet"
         yield from (frame for frame in _row_groups(path) if frame.width)
 

@@ -13,6 +13,8 @@ from entropy_sentinel.statistics.intervals import PRIOR
 
 # Rows of a table that are shown; files have all.
 SHOWN = 20
+# The column that rows have where labels were given.
+LABELLED = "n_labelled"
 
 
 def parts(found: Monitored) -> list[Part]:
@@ -38,7 +40,8 @@ def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
     """What stands above the numbers of slices."""
     level = f"{rows['level'][0]:.0%} interval" if len(rows) else "interval"
     changes = ["change", "q"] if found.provenance["reference"] is not None else []
-    return ["responses", "estimated", level, "errors expected", *changes, "flags"]
+    labels = ["labels", "true", "with labels", "interval"] if LABELLED in rows.columns else []
+    return ["responses", "estimated", level, "errors expected", *changes, *labels, "flags"]
 
 
 def cells(found: Monitored, row: dict[str, Any]) -> list[str]:
@@ -47,6 +50,7 @@ def cells(found: Monitored, row: dict[str, Any]) -> list[str]:
     shown += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
     if found.provenance["reference"] is not None:
         shown += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")]
+    shown += _labelled(row) if LABELLED in row else []
     general = found.provenance["general_flags"]
     return [*shown, ", ".join(flag for flag in row["flags"] if flag not in general)]
 
@@ -67,6 +71,11 @@ def _bases(found: Monitored) -> list[str]:
 def _with_flags(made: Table) -> Table:
     made.columns[-1].justify = "left"
     return made
+
+
+def _labelled(row: dict[str, Any]) -> list[str]:
+    numbers = [number(row["true_accuracy"]), number(row["improved_accuracy"])]
+    return [f"{row['n_labelled']:,}", *numbers, _interval(row, "improved_lower", "improved_upper", ".3f")]
 
 
 def _interval(row: dict[str, Any], lower: str, upper: str, form: str) -> str:
