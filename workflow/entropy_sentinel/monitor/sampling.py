@@ -184,9 +184,7 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
         )
         for place, one in zip(places, drawn, strict=True)
     ]
-    # Labels may be given back with a log of another name: the ids alone, where they tell the responses apart.
-    names = ("item_id",) if rows["item_id"].is_unique().all() else KEY
-    identity = [name for name in names if name not in by]
+    identity = [name for name in _identity(rows) if name not in by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
     found = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort("slice", "order")
     return found.select(*by, *identity, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
@@ -219,9 +217,14 @@ def _one_value(found: Any) -> np.ndarray:
     return values.mean(axis=1) if values.ndim == 2 else values
 
 
+def _identity(rows: pl.DataFrame) -> tuple[str, ...]:
+    """The ids alone, where they tell the responses apart: labels may be given back with a log of another name."""
+    return ("item_id",) if rows["item_id"].is_unique().all() else KEY
+
+
 def _order(rows: pl.DataFrame, seed: int) -> pl.Series:
     """A number for each response that looks drawn by chance, and is the same wherever the response stands."""
-    names = rows.select(KEY).iter_rows()
+    names = rows.select(_identity(rows)).iter_rows()
     return pl.Series([_drawn_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
 
 
