@@ -8,7 +8,7 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.terminal import SHOWN, cells, headings, reasons, slice_name
+from entropy_sentinel.monitor.terminal import SHOWN, cells, headings, labels_of_a_part, reasons, slice_name
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.statistics.intervals import CONFORMAL
 
@@ -62,7 +62,7 @@ def page(found: Monitored) -> str:
         interval=_BASIS[found.slices["basis"].to_list()[:1] == [CONFORMAL]],
         flags=reasons(found),
         facts=_facts(found),
-        problems=found.problems.lines(),
+        problems=[*labels_of_a_part(found), *found.problems.lines()],
     )
 
 

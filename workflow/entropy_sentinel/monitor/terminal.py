@@ -31,6 +31,7 @@ def parts(found: Monitored) -> list[Part]:
         shown += _rows(found, newest, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += _bases(found)
+    shown += labels_of_a_part(found)
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
     shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
     return shown
@@ -66,6 +67,17 @@ def _bases(found: Monitored) -> list[str]:
     if PRIOR not in found.slices["basis"].to_list():
         return []
     return [f"{PRIOR}: too few labelled domains for a guarantee at this level; intervals rest on published errors too"]
+
+
+def labels_of_a_part(found: Monitored) -> list[str]:
+    """What to say where labels do not stand for their slice."""
+    if LABELLED not in found.slices.columns:
+        return []
+    unused = found.slices.filter(pl.col(LABELLED) > 0, pl.col("improved_accuracy").is_null())
+    names = [slice_name(row) for row in unused.select(found.by).iter_rows()]
+    if not names:
+        return []
+    return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
 
 
 def _with_flags(made: Table) -> Table:
