@@ -171,3 +171,15 @@ def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
     assert (status, err.count("must be")) == (0, 2)
     said = pl.read_csv(table)["overridden"].unique().to_list()
     assert ["model must be 'tiny-1m'" in one and "top_k_returned" in one for one in said] == [True]
+
+
+def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    rows = es.read_features(EXAMPLE.log)
+    labels, routes = tmp_path / "labels.csv", rows["metadata.route"].unique().sort().to_list()
+    rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
+    answers = ["fit", EXAMPLE.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
+    status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
+    assert status == 0
+    assert f"of tiny-1m to {'+'.join(routes)}, " in said
+    status, _, err = run(capsys, *answers, "--domain", "route")
+    assert (status, "domain: there is no column 'route'; columns there: " in err) == (1, True)

@@ -25,16 +25,20 @@ _SEED = 42
 
 
 def fit(
-    features: pl.DataFrame, labels: pl.DataFrame, estimator: str = _DEFAULT, settings: Mapping[str, Any] | None = None
+    features: pl.DataFrame,
+    labels: pl.DataFrame,
+    estimator: str = _DEFAULT,
+    settings: Mapping[str, Any] | None = None,
+    domain: str = "benchmark",
 ) -> SavedEstimator:
     """Fit an estimator, by its name in `estimators.catalogue`, on the responses that have features and a label.
 
     `features` and `labels` are joined on what identifies a response: item_id, and model, benchmark and sample where
-    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The domains that
-    `recommended` leaves out one at a time are those of the column benchmark.
+    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The values of
+    the column `domain` are the domains that the validation card and `recommended` leave out one at a time.
 
-    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, features are of
-    several models or signals, or the estimator cannot be fitted on these rows.
+    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, the column `domain`
+    is not there, features are of several models or signals, or the estimator cannot be fitted on these rows.
 
     >>> import entropy_sentinel as es
     >>> features = es.features(es.read_logs(es.example().traces))
@@ -43,17 +47,17 @@ def fit(
     ('doc-mtp', 160)
     """
     family_of(estimator)
+    _require_column(features, domain, "domain")
     rows = _join(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, signal = _one(rows, "model"), _signal(rows)
-    training = TrainingRows(
-        rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=rows["benchmark"]
-    )
+    domains = rows[domain].cast(pl.String).fill_null("-")
+    training = TrainingRows(rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=domains)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
-    whose = {"model": model, "group": group_id(rows["benchmark"].unique()), "signal": signal}
+    whose = {"model": model, "group": group_id(domains.unique()), "signal": signal}
     return SavedEstimator(fitted, whose | about(fitted, training))
 
 
@@ -84,8 +88,7 @@ def estimate(
     """
     by = list(by)
     for name in by:
-        if name not in features.columns:
-            raise InputError(f"by: there is no column '{name}'; columns there: {', '.join(features.columns)}")
+        _require_column(features, name, "by")
     overridden = _overridden(estimator, features, any_model, any_signal)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
@@ -122,6 +125,11 @@ def load(path: str | Path) -> SavedEstimator:
     0.59375
     """
     return load_estimator(path)
+
+
+def _require_column(features: pl.DataFrame, name: str, where: str) -> None:
+    if name not in features.columns:
+        raise InputError(f"{where}: there is no column '{name}'; columns there: {', '.join(features.columns)}")
 
 
 def _overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
