@@ -28,6 +28,7 @@ TABLES: dict[str, str] = {
 }
 
 FIGURES: dict[str, str] = {
+    "left_out": "Estimated against true accuracy, each domain without its labels",
     "1_accuracies": "Estimated against true accuracy, one model",
     "2_entropy_densities": "Entropy of correct and of incorrect responses",
     "3_accuracies_by_model": "Estimated against true accuracy, every model",
