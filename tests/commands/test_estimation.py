@@ -46,11 +46,15 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
 ) -> None:
     status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     assert status == 0
-    assert said.splitlines()[1:] == ["took consensus: leave-one-domain-out needs 3 labelled domains, there are 2"]
+    assert said.splitlines()[1:] == [
+        "took consensus: leave-one-domain-out needs 3 labelled domains, there are 2",
+        "verdict: not validated",
+        "  leaving out one domain at a time needs 3 labelled domains, there are 2",
+    ]
     status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     chosen = es.load(tmp_path / "one").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
-    assert said.splitlines()[1:] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert said.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 

@@ -1,11 +1,14 @@
 """`entropy-sentinel fit`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from entropy_sentinel.commands.options import ResponseFiles, TopK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Labels = Annotated[
     list[str],
@@ -23,7 +26,9 @@ def command(
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
-    It learns from the responses in FILES that have a label, and goes to a file that `estimate` reads.
+    It learns from the responses in FILES that have a label, and goes to a file that `estimate` and `monitor` read. Its
+    validation card says how far it can be trusted: each labelled domain (column benchmark) is estimated by what is
+    fitted on the others.
     """
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
@@ -41,3 +46,26 @@ def command(
         typer.echo(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
     if about["caution"]:
         typer.echo(f"caution: {about['caution']}")
+    _show_card(about["validation"])
+
+
+def _show_card(card: "Mapping[str, Any]") -> None:
+    """The validation card: what was estimated for each labelled domain without it, and what follows."""
+    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.report.terminal import show, table
+
+    if card["domains"]:
+        rows = []
+        for one in card["domains"]:
+            error = None if one["estimated"] is None else one["estimated"] - one["true"]
+            numbers = [number(one["estimated"]), number(one["true"]), number(error, "+.3f")]
+            rows.append([one["domain"], f"{one['n']:,}", *numbers])
+        typer.echo("\nEach domain estimated by what is fitted on the others:")
+        show([table(["domain", "labels", "estimated", "true", "error"], rows)])
+    for one in card["coverage"]:
+        typer.echo(
+            f"{one['level']:.0%} intervals hold the truth of {one['covered']} of {one['n']} domains ({one['basis']})"
+        )
+    typer.echo(f"verdict: {card['verdict']}")
+    for reason in card["reasons"]:
+        typer.echo(f"  {reason}")

@@ -5,6 +5,7 @@ from typing import Any
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.saved import feature_statistics
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.validation import validate
 
 # With fewer of one class than this share, every method goes by a handful of rows.
 RARE = 0.05
@@ -17,9 +18,13 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "n_training_rows": len(rows),
         "training_accuracy": rows.accuracy if len(rows) else None,
         "feature_statistics": feature_statistics(rows.features),
-        "chosen": estimator.chosen if isinstance(estimator, Estimator) else None,
         "caution": caution(rows),
+        **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else {"chosen": None, "validation": None}),
     }
+
+
+def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
+    return {"chosen": estimator.chosen, "validation": validate(rows, estimator.name).as_dict()}
 
 
 def caution(rows: TrainingRows) -> str | None:

@@ -29,8 +29,8 @@ class Combination(Estimator):
         """The members' values, (n_rows, n_members)."""
         return np.column_stack([member.values(features) for member in self.members])
 
-    def accuracy_of(self, values: np.ndarray) -> float:
-        estimates = [member.accuracy_of(column) for member, column in zip(self.members, values.T, strict=True)]
+    def accuracy_of(self, mean: np.ndarray) -> float:
+        estimates = [member.accuracy_of(one) for member, one in zip(self.members, mean, strict=True)]
         return float(_SUMMARIES[self.summary](estimates))
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:

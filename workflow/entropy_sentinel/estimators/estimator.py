@@ -24,26 +24,26 @@ class Unfitted:
 class Estimator(ABC):
     """A fitted estimator. It holds all that it needs, its scaling too, and takes features as they are.
 
-    The accuracy of a slice is read off one value per response, so that any number of slices costs one pass over the
-    rows. A family that needs the slice as a whole does so in `accuracy_of`.
+    The accuracy of a slice is read off the mean of one or several values per response: any number of slices costs one
+    pass over the rows, and what is known of a slice's parts, sums and counts, adds up to what is known of the slice.
     """
 
     name: str
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """One value per response, (n_rows,), or several, (n_rows, n_values), which `accuracy_of` sums up.
+        """One value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracy_of` takes.
 
         `features` has the features that the estimator needs, none null.
         """
 
-    def accuracy_of(self, values: np.ndarray) -> float:
-        """The accuracy, in [0, 1], of a slice whose responses have these values, of at least one."""
-        return float(values.mean())
+    def accuracy_of(self, mean: np.ndarray) -> float:
+        """The accuracy, in [0, 1], of a slice from the mean of its responses' values, () or (n_values,)."""
+        return float(mean)
 
     def accuracy(self, features: pl.DataFrame) -> float:
         """The accuracy, in [0, 1], of the slice of all these responses, at least one."""
-        return self.accuracy_of(self.values(features))
+        return self.accuracy_of(self.values(features).mean(axis=0))
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         """P(correct) of each response, (n_rows,); None where the family gives none."""

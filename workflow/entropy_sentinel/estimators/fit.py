@@ -1,6 +1,7 @@
 """The two verbs of estimation: fit estimators on labelled rows, and score slices of any rows with them."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 
 def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
     """Estimators by name, in the order of `names`; those that cannot be fitted say why."""
-    with _pools().limit(limits=1):  # the matrices are small: more threads only wait for each other
+    with one_thread():
         return {name: rows.fit(name) for name in names}
 
 
@@ -26,9 +27,16 @@ def score(
     """
     if isinstance(estimator, Unfitted) or not len(features):
         return dict.fromkeys(slices)
-    with _pools().limit(limits=1):
+    with one_thread():
         values = estimator.values(features)
-    return {name: estimator.accuracy_of(values[rows]) if rows.any() else None for name, rows in slices.items()}
+    return {
+        name: estimator.accuracy_of(values[rows].mean(axis=0)) if rows.any() else None for name, rows in slices.items()
+    }
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Numpy and scikit-learn in one thread each: the matrices are small, more threads only wait for each other."""
+    return _pools().limit(limits=1)
 
 
 @cache

@@ -1,0 +1,58 @@
+"""Split conformal prediction against crepes, and by hand."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from entropy_sentinel.statistics.conformal import coverage, guarantees, highest_level, quantile, winkler
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "conformal.json").read_text())
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{len(case['residuals'])}-{case['level']}")
+def test_intervals_are_those_of_crepes(case: dict) -> None:
+    scores = np.abs(case["residuals"]) / case["difficulties"]
+    half = quantile(scores, case["level"]) * np.array(GOLDEN["difficulties"])
+    found = np.column_stack([np.array(GOLDEN["estimates"]) - half, np.array(GOLDEN["estimates"]) + half])
+    np.testing.assert_allclose(found, case["intervals"], rtol=0, atol=1e-12)
+
+
+def test_the_rank_by_hand() -> None:
+    scores = [0.4, 0.1, 0.3, 0.2]
+    # Ranks ceil(level * 5): 3, 4, and a fifth score that there is not.
+    assert [quantile(scores, level) for level in (0.5, 0.6, 0.61, 0.8)] == [0.3, 0.3, 0.4, 0.4]
+    assert quantile(scores, 0.81) == math.inf
+    assert quantile([], 0.5) == math.inf
+
+
+@pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.9), (19, 0.95)])
+def test_k_scores_guarantee_k_of_k_plus_1(k: int, level: float) -> None:
+    assert highest_level(k) == pytest.approx(level)
+    assert guarantees(k, level)
+    assert not guarantees(k - 1, level)
+    assert quantile(np.arange(k), level) == k - 1
+    assert quantile(np.arange(k - 1), level) == math.inf
+
+
+def test_the_new_score_is_covered_as_often_as_promised() -> None:
+    """Any continuous distribution will do: 20,000 draws of nine scores and a tenth."""
+    drawn = np.random.default_rng(3).lognormal(size=(20_000, 10))
+    for level, exact in {0.5: 0.5, 0.75: 0.8, 0.9: 0.9}.items():
+        covered = np.mean([row[-1] <= quantile(row[:-1], level) for row in drawn])
+        assert covered == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_coverage_counts_the_ends() -> None:
+    found = coverage([0.0, 0.2, 0.4], [0.1, 0.3, 0.5], [0.1, 0.2, 0.6])
+    assert found.estimate == pytest.approx(2 / 3)
+    expected = binomtest(2, 3).proportion_ci(0.95, method="wilson")
+    assert (found.lower, found.upper) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def test_winkler_is_the_width_and_what_it_missed() -> None:
+    found = winkler([0.2, 0.2, 0.2], [0.6, 0.6, 0.6], [0.3, 0.1, 0.7], level=0.8)
+    np.testing.assert_allclose(found, [0.4, 0.4 + 10 * 0.1, 0.4 + 10 * 0.1])

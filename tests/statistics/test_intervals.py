@@ -1,0 +1,96 @@
+"""Intervals of slices without labels: by hand, from the published tables, and how often they hold."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import optimize, special, stats
+
+from entropy_sentinel.analyses import accuracy
+from entropy_sentinel.statistics import intervals
+from entropy_sentinel.statistics.intervals import Residuals
+
+MANY = 10**9
+
+
+def test_the_prior_follows_from_the_published_tables() -> None:
+    folder = f"{accuracy.__path__[0]}/paper"
+    pairs = pl.read_csv(f"{folder}/table_2_7_estimation.csv")["aee"].to_numpy()
+    assert len(pairs) == 36
+    logs = np.log(pairs**2 * math.pi / 2)
+    # The logarithm of a scaled inverse chi-squared variance has variance trigamma(nu / 2) and mean
+    # log(nu s^2 / 2) - digamma(nu / 2).
+    freedom = optimize.brentq(lambda nu: special.polygamma(1, nu / 2) - logs.var(ddof=1), 0.5, 100)
+    scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
+    assert freedom == pytest.approx(intervals.PRIOR_FREEDOM, abs=0.05)
+    assert scale == pytest.approx(intervals.PRIOR_SCALE, abs=0.005)
+    sizes = pl.read_csv(f"{folder}/table_4_group_size.csv").group_by("k").agg(pl.col("aee_median").median())
+    by_size = dict(sizes.iter_rows())
+    assert by_size[1] / by_size[2] == pytest.approx(intervals.ONE_DOMAIN, abs=0.005)
+
+
+def test_a_conformal_interval_by_hand() -> None:
+    errors = [0.02, -0.05, 0.01, 0.08]
+    residuals = Residuals([0.5 + one for one in errors], [0.5] * 4, [MANY] * 4, n_training=4)
+    found = residuals.intervals([0.5, 0.95], [MANY, MANY], 0.8)
+    # The largest of four errors, for sampling adds nothing; cut at 1.
+    np.testing.assert_allclose(found.lower, [0.42, 0.87], atol=1e-6)
+    np.testing.assert_allclose(found.upper, [0.58, 1.0], atol=1e-6)
+    assert found.basis == "conformal"
+    assert residuals.intervals([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
+
+
+def test_a_small_slice_has_a_wider_interval() -> None:
+    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
+    lower, upper, _ = residuals.intervals([0.5, 0.5], [MANY, 96], 0.8)
+    # 0.25 / 96 is the variance of a share of half among 96: 50 of 100 with two of each added.
+    wider = math.sqrt((0.11**2 + 0.25 / 96) / 0.11**2)
+    assert (upper - lower)[1] / (upper - lower)[0] == pytest.approx(wider)
+
+
+def test_above_the_highest_level_the_prior_speaks() -> None:
+    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
+    lower, upper, basis = residuals.intervals([0.5], [MANY], 0.9)
+    variance = (4.3 * 0.11**2 + 0.05**2 + 0.05**2 + 0.02**2 + 0.1**2) / 8.3
+    assert basis == "prior"
+    assert upper[0] - 0.5 == pytest.approx(stats.t.ppf(0.95, 8.3) * math.sqrt(variance), abs=1e-6)
+    assert lower[0] == pytest.approx(1 - upper[0])
+
+
+def test_without_any_residual_the_prior_alone_speaks_and_more_widely_for_one_domain() -> None:
+    for n_training, scale in {1: 0.11 * 1.64, 2: 0.11}.items():
+        lower, upper, basis = Residuals([], [], [], n_training).intervals([0.5], [MANY], 0.9)
+        assert basis == "prior"
+        assert upper[0] - 0.5 == pytest.approx(min(stats.t.ppf(0.95, 4.3) * scale, 0.5), abs=1e-6)
+        assert lower[0] == pytest.approx(1 - upper[0])
+
+
+def test_no_estimate_no_interval_and_no_response_all_of_it() -> None:
+    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [100] * 4, n_training=4)
+    lower, upper, _ = residuals.intervals([math.nan, 0.4], [10, 0], 0.8)
+    assert math.isnan(lower[0])
+    assert math.isnan(upper[0])
+    assert (lower[1], upper[1]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 90])
+def test_a_level_is_a_share(level: float) -> None:
+    with pytest.raises(ValueError, match="level must be above 0 and below 1"):
+        Residuals([], [], [], 2).intervals([0.5], [10], level)
+
+
+@pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.8), (9, 0.9), (19, 0.95)])
+def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k: int, level: float) -> None:
+    """Errors of any shape, the same for all domains, and sampling of 200 responses each: 3,000 worlds."""
+    rng, held = np.random.default_rng(k), 0
+    for _ in range(3000):
+        true = rng.uniform(0.2, 0.8, k + 1)
+        estimated = np.clip(true + 0.12 * rng.standard_t(3, k + 1) / math.sqrt(3), 0, 1)
+        seen = rng.binomial(200, true) / 200
+        residuals = Residuals(estimated[:k], seen[:k], [200] * k, k)
+        lower, upper, _ = residuals.intervals(estimated[k:], [200], level)
+        held += lower[0] <= seen[k] <= upper[0]
+    # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
+    slack = 3 * math.sqrt(level * (1 - level) / 3000)
+    assert level - slack <= held / 3000 <= level + 1 / (k + 1) + slack
