@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 def failures(sweep: pl.DataFrame, trusts: Sequence[Trust]) -> list[str]:
-    """What has no result, in sentences: domains by the recommended estimator, and results of a frame SWEEP by reason."""
+    """What has no result, in sentences: domains by the recommended estimator, and rows of a frame SWEEP by reason."""
     lines = [
         f"{trust.model}, {one.domain}: the recommended estimator gives no estimate: {one.reason}."
         for trust in trusts

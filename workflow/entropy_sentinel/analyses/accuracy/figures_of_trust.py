@@ -12,7 +12,9 @@ from entropy_sentinel.report.numbers import number
 
 _LABELLED = {"color": BLUE, "marker": "o", "s": 34}
 _UNLABELLED = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
-_BAR = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 2}
+# Above names, which lie on white.
+_BAR = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
+_POINT = EDGE | {"zorder": 7}
 
 
 def figure_left_out(trusts: Sequence[Trust], label: str) -> Drawing:
@@ -48,7 +50,7 @@ def _draw(axes: Axes, trust: Trust) -> None:
         x, y = zip(*(_point(one) for one in known), strict=True)
         ends = [[one.estimated - one.lower for one in known], [one.upper - one.estimated for one in known]]
         axes.errorbar(x, y, yerr=ends, ecolor=look["color"], clip_on=False, **_BAR)
-        axes.scatter(x, y, label=what, **EDGE | look)
+        axes.scatter(x, y, label=what, **_POINT | look)
 
 
 def _points(trust: Trust) -> dict[str, tuple[float, float]]:

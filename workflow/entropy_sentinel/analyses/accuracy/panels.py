@@ -55,6 +55,8 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.grid(color="0.92", linewidth=0.8)
     axes.tick_params(labelsize=8)
     axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_zorder(5)  # names lie on white, which must not cover the frame
 
 
 def _legend(axes: Axes) -> list[tuple[object, str]]:

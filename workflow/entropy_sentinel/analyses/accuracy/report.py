@@ -130,7 +130,7 @@ def render_report(
         unlabelled=any(trust.unlabelled for trust in trusts),
         interval=interval,
         bases=interval_notes(trusts),
-        picture="".join(read_fragment(path) for path in figures if Path(path).stem == PICTURE),
+        pictures=[read_fragment(path) for path in figures if Path(path).stem == PICTURE],
         default=default,
         default_title=title(default),
         fewest_for_rho=FEWEST_FOR_RHO,

@@ -105,7 +105,7 @@ class Trust:
 
     @property
     def best(self) -> Method | None:
-        """The method of least AEE, known after the fact: of those, but for the recommended, that estimate most domains."""
+        """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
         others = [one for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
         whole = [one for one in others if one.n_domains == max(other.n_domains for other in others)]
         return min(whole, key=lambda one: one.aee, default=None)

@@ -41,7 +41,6 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
         model=observations["model"][0],
         verdict=own.verdict,
         reasons=own.reasons,
-        level=LEVEL,
         method=chosen["method"],
         method_reason=chosen["reason"],
         methods=tuple(_method(card) for card in cards.values()),
