@@ -101,6 +101,7 @@ def trust(
     found = [_domain(name, estimated, true) for name, estimated, true in left_out]
     known = [one for one in found if one.error is not None]
     aee, bias = (float(np.mean([of(one.error) for one in known])) if known else None for of in (abs, float))
+    others = {DEFAULT: 0.2, "atc-max": 0.05}
     reason = f"off by {aee:.3f} in the mean" if known else "there are 0 labelled domains"
     told = {
         "verdict": "usable" if known else "not validated",
@@ -109,8 +110,7 @@ def trust(
         "method_reason": "no candidate beats it",
         "methods": (
             Method("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias),
-            Method(DEFAULT, len(known), 0.2, 0.5, 0.1),
-            Method("atc-max", len(known), 0.05, 0.5, 0.1),
+            *(Method(name, len(known), other if known else None, None, None) for name, other in others.items()),
         ),
         "coverage": ({"level": 0.9, "covered": 2, "n": 2, "lower": 0.34, "upper": 1.0, "basis": "prior"},),
         "left_out": tuple(found),
