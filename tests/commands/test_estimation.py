@@ -144,3 +144,42 @@ def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixtu
     known = read_provenance(features)["missing_mass"]
     # Concave in eps: the mean of the steps' bounds is at most the bound at their mean.
     assert 0 < known["entropy_error_bound"] <= (1 - by_token) * math.log(80 / (1 - by_token))
+
+
+def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(Path(EXAMPLE.log).read_text() + "{broken\n")
+    kept = tmp_path / "kept"
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "--top-k", 5, "-o", kept)[0] == 0
+    assert run(capsys, "estimate", kept, log)[0] == 0
+    status, _, err = run(capsys, "estimate", kept, log, "--strict")
+    assert (status, f"{log}: line 13" in err) == (1, True)
+    assert run(capsys, "fit", log, "-l", EXAMPLE.labels, "-e", "atc-max", "--strict", "-o", kept)[0] == 1
+
+
+def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    kept, log, table = tmp_path / "kept", tmp_path / "log.jsonl", tmp_path / "slices.csv"
+    log.write_text(Path(EXAMPLE.log).read_text().replace("tiny-1m", "other"))
+    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "-o", kept)[0] == 0
+    status, _, err = run(capsys, "estimate", kept, log)
+    assert (status, "model must be 'tiny-1m'" in err, "it is 'other'" in err) == (1, True, True)
+    status, _, err = run(capsys, "estimate", kept, log, "--any-model")
+    assert (status, "top_k_returned must be 20" in err) == (1, True)
+    status, _, err = run(capsys, "estimate", kept, log, "--any-model", "--any-signal", "-o", table)
+    assert (status, err.count("must be")) == (0, 2)
+    said = pl.read_csv(table)["overridden"].unique().to_list()
+    assert ["model must be 'tiny-1m'" in one and "top_k_returned" in one for one in said] == [True]
+
+
+def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    rows = es.read_features(EXAMPLE.log)
+    labels, routes = tmp_path / "labels.csv", rows["metadata.route"].unique().sort().to_list()
+    rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
+    answers = ["fit", EXAMPLE.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
+    status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
+    assert status == 0
+    assert f"of tiny-1m to {'+'.join(routes)}, " in said
+    status, _, err = run(capsys, *answers, "--domain", "route")
+    assert (status, "domain: there is no column 'route'; columns there: " in err) == (1, True)

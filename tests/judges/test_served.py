@@ -8,7 +8,7 @@ import pytest
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.files import missing_file
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import judge_settings, served_judges, server_settings
+from entropy_sentinel.config.study import hub_models, judge_settings, served_judges, server_settings
 from entropy_sentinel.engines.server import server_command
 from entropy_sentinel.frames.errors import ConfigError
 
@@ -47,6 +47,15 @@ def test_settings_say_which_model_is_served_and_how() -> None:
     # Where it listens is found by the job, and no setting.
     assert server_settings(config)["judges.tiny-judge"]["base_url"] is None
     assert "8123" not in str(settings)
+
+
+def test_weights_of_a_served_judge_on_the_hub_are_fetched_before() -> None:
+    raw = demo()
+    assert hub_models(load_config(raw)) == []
+    raw["models"] |= {"tiny-judge": {"id": "someone/judge", "revision": "c" * 40}, "tiny-3m": {"id": "someone/answers"}}
+    assert hub_models(load_config(raw)) == ["tiny-3m", "tiny-judge"]
+    raw["run"]["judges"] = ["math-verify"]
+    assert hub_models(load_config(raw)) == ["tiny-3m"]
 
 
 def test_kept_replies_are_of_the_server_as_it_was_started() -> None:

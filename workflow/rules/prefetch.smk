@@ -13,7 +13,7 @@ localrules:
 
 rule prefetch:
     input:
-        [f"{RESULTS}/prefetch/models/{name}.json" for name in MODELS if CONFIG.models[name].kind == "id"],
+        [f"{RESULTS}/prefetch/models/{name}.json" for name in study.hub_models(CONFIG)],
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 
 

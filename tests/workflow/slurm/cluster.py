@@ -113,6 +113,8 @@ def _empty_queue() -> None:
     run("scancel", "--user=root")
     with suppress(TimeoutError):
         wait_for(lambda: not queue(), "an empty queue", timeout_s=30)
+    # A preempted job's step can outlive its job.
+    run("pkill", "--signal=KILL", "--full", "--", "--executor slurm-jobstep")
 
 
 def _commands(state: Path) -> list[list[str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ Labels = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
 ]
+AnyModel = Annotated[
+    bool, typer.Option("--any-model", help="Take responses of another model than the estimator was fitted on.")
+]
+AnySignal = Annotated[
+    bool, typer.Option("--any-signal", help="Take other log-probabilities than those that it was fitted on.")
+]
 _WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_json"}
 
 
@@ -33,6 +39,9 @@ def command(
     labels: Labels = (),
     output: Output = None,
     top_k: TopK = None,
+    any_model: AnyModel = False,
+    any_signal: AnySignal = False,
+    strict: Strict = False,
 ) -> None:
     """Estimate how accurate the model is on each slice.
 
@@ -45,10 +54,13 @@ def command(
     if output is not None and output.suffix not in _WRITERS:
         raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
     loaded = load(estimator)
-    found = estimate(loaded, read_features(files, top_k=top_k), by, read_labels(labels) if labels else None)
+    features = read_features(files, top_k=top_k, strict=strict)
+    found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_signal)
     if output is not None:
         getattr(found, _WRITERS[output.suffix])(output)
-    show([_table(found, list(by))])
+    show([_table(found.drop("overridden", strict=False), list(by))])
+    if "overridden" in found.columns and len(found):
+        typer.echo(f"overridden: {found['overridden'][0]}", err=True)
     if caution := loaded.about.get("caution"):
         typer.echo(f"caution: {caution}", err=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, TopK
+from entropy_sentinel.commands.options import LogFiles, Strict, TopK
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ Vocabulary = Annotated[
     typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
 ]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")]
 
 
 def command(

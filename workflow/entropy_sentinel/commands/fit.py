@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,22 +19,37 @@ Name = Annotated[
     typer.Option("--estimator", "-e", help="Which: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
+Domain = Annotated[
+    str,
+    typer.Option(
+        "--domain",
+        "-d",
+        metavar="COLUMN",
+        help="Whose values are the domains that the card leaves out one at a time, as metadata.route of a log.",
+    ),
+]
 
 
 def command(
-    files: ResponseFiles, labels: Labels, output: Output, estimator: Name = "recommended", top_k: TopK = None
+    files: ResponseFiles,
+    labels: Labels,
+    output: Output,
+    estimator: Name = "recommended",
+    domain: Domain = "benchmark",
+    top_k: TopK = None,
+    strict: Strict = False,
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
     It learns from the responses in FILES that have a label, and goes to a file that `estimate` and `monitor` read. Its
-    validation card says how far it can be trusted: each labelled domain (column benchmark) is estimated by what is
-    fitted on the others.
+    validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
+    the others.
     """
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
-    fitted = fit(read_features(files, top_k=top_k), read_labels(labels), estimator)
+    fitted = fit(read_features(files, top_k=top_k, strict=strict), read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     typer.echo(

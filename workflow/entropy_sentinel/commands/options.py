@@ -31,6 +31,10 @@ TopK = Annotated[
     typer.Option("--top-k", min=1, metavar="K", help="Cut the alternatives to a token to so many."),
 ]
 
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first record that cannot be read; else it is named and left out.")
+]
+
 
 def load_study(files: Iterable[Path]) -> "Config":
     """The checked config of `files` over the working folder's config.yaml; what it leaves out is said on stderr.

@@ -230,6 +230,12 @@ def served_judges(config: Config) -> list[str]:
     return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
 
 
+def hub_models(config: Config) -> list[str]:
+    """The models whose weights are on the hub: those that answer, and those that label jobs serve as judges."""
+    judges = [config.judges[name].served for name in served_judges(config)]
+    return [name for name in dict.fromkeys([*config.run.models, *judges]) if config.models[name].kind == "id"]
+
+
 def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
     tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
     return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}

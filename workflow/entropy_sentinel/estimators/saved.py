@@ -10,7 +10,7 @@ Three lines of text, which `head -3` shows, and then skops' form of the estimato
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -46,6 +46,16 @@ class SavedEstimator:
                     f"{where}: {key} must be {fitted!r}, as of the traces that the estimator "
                     f"'{self.estimator.name}' was fitted on; it is {found!r}: features of the two do not compare"
                     f"{_remedy(key, fitted, found)}"
+                )
+
+    def check_models(self, models: Iterable[str], where: str) -> None:
+        """Raise ProvenanceError where responses (named `where`) are of another model than it was fitted on."""
+        fitted = self.about["model"]
+        for model in models:
+            if model != fitted:
+                raise ProvenanceError(
+                    f"{where}: model must be {fitted!r}, whose responses the estimator '{self.estimator.name}' was "
+                    f"fitted on; it is {model!r}: another model's entropies say something else (--any-model to go on)"
                 )
 
 

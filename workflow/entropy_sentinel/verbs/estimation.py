@@ -1,6 +1,6 @@
 """Fit an estimator on what is labelled, and estimate the accuracy of slices of anything."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, sa
 from entropy_sentinel.estimators.settings import Estimation, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.generation import SIGNAL
 from entropy_sentinel.verbs.reading import KEY
 
@@ -25,16 +25,20 @@ _SEED = 42
 
 
 def fit(
-    features: pl.DataFrame, labels: pl.DataFrame, estimator: str = _DEFAULT, settings: Mapping[str, Any] | None = None
+    features: pl.DataFrame,
+    labels: pl.DataFrame,
+    estimator: str = _DEFAULT,
+    settings: Mapping[str, Any] | None = None,
+    domain: str = "benchmark",
 ) -> SavedEstimator:
     """Fit an estimator, by its name in `estimators.catalogue`, on the responses that have features and a label.
 
     `features` and `labels` are joined on what identifies a response: item_id, and model, benchmark and sample where
-    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The domains that
-    `recommended` leaves out one at a time are those of the column benchmark.
+    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The values of
+    the column `domain` are the domains that the validation card and `recommended` leave out one at a time.
 
-    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, features are of
-    several models or signals, or the estimator cannot be fitted on these rows.
+    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, the column `domain`
+    is not there, features are of several models or signals, or the estimator cannot be fitted on these rows.
 
     >>> import entropy_sentinel as es
     >>> features = es.features(es.read_logs(es.example().traces))
@@ -43,17 +47,17 @@ def fit(
     ('doc-mtp', 160)
     """
     family_of(estimator)
+    _require_column(features, domain, "domain")
     rows = _join(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, signal = _one(rows, "model"), _signal(rows)
-    training = TrainingRows(
-        rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=rows["benchmark"]
-    )
+    domains = rows[domain].cast(pl.String).fill_null("-")
+    training = TrainingRows(rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=domains)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
-    whose = {"model": model, "group": group_id(rows["benchmark"].unique()), "signal": signal}
+    whose = {"model": model, "group": group_id(domains.unique()), "signal": signal}
     return SavedEstimator(fitted, whose | about(fitted, training))
 
 
@@ -62,6 +66,8 @@ def estimate(
     features: pl.DataFrame,
     by: Sequence[str] = ("model", "benchmark"),
     labels: pl.DataFrame | None = None,
+    any_model: bool = False,
+    any_signal: bool = False,
 ) -> pl.DataFrame:
     """The estimated accuracy of every slice of responses: one row per combination of the columns `by`, sorted.
 
@@ -69,7 +75,8 @@ def estimate(
     without; `estimated_accuracy` in [0, 1], null for a slice without features. With `labels` also `n_labelled`,
     `estimated_on_labelled` and `true_accuracy` over the labelled rows, and `error`, the difference of these two.
 
-    Raises ProvenanceError for features of another signal than the estimator was fitted on, and InputError for a column
+    Raises ProvenanceError for features of another model or signal than the estimator was fitted on, unless `any_model`
+    or `any_signal` says that they may be: a column `overridden` then names what does not match. InputError for a column
     that is not there.
 
     >>> import entropy_sentinel as es
@@ -81,9 +88,8 @@ def estimate(
     """
     by = list(by)
     for name in by:
-        if name not in features.columns:
-            raise InputError(f"by: there is no column '{name}'; columns there: {', '.join(features.columns)}")
-    estimator.check_signal(_signal(features), "features")
+        _require_column(features, name, "by")
+    overridden = _overridden(estimator, features, any_model, any_signal)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
     table = rows.group_by("slice", *by).agg(
@@ -94,6 +100,9 @@ def estimate(
     )
     table = table.join(_scores(estimator, rows.filter("usable")), on="slice", how="left").sort("slice")
     shown = [*by, "n_rows", "n_excluded", "estimated_accuracy"]
+    if overridden:
+        table = table.with_columns(overridden=pl.lit("; ".join(overridden)))
+        shown.append("overridden")
     if labels is None:
         return table.select(shown)
     error = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
@@ -116,6 +125,29 @@ def load(path: str | Path) -> SavedEstimator:
     0.59375
     """
     return load_estimator(path)
+
+
+def _require_column(features: pl.DataFrame, name: str, where: str) -> None:
+    if name not in features.columns:
+        raise InputError(f"{where}: there is no column '{name}'; columns there: {', '.join(features.columns)}")
+
+
+def _overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
+    """How the features differ from the rows that the estimator was fitted on, where that is allowed."""
+    models = features.filter(pl.col("reason").is_null())["model"].unique(maintain_order=True)
+    checks: dict[Callable[[], None], bool] = {
+        lambda: estimator.check_models(models, "features"): any_model,
+        lambda: estimator.check_signal(_signal(features), "features"): any_signal,
+    }
+    found = []
+    for check, allowed in checks.items():
+        try:
+            check()
+        except ProvenanceError as error:
+            if not allowed:
+                raise
+            found.append(str(error))
+    return found
 
 
 def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,146 @@
+"""How often the intervals hold on domains without labels: those of the demo, and 1,000 of a known generator.
+
+An estimator is fitted on k labelled domains, the errors of leaving out one of these at a time make the intervals, and
+the truth of every other domain is looked up. In the generator's worlds (tests/shared/worlds.py) the k are drawn at
+random among all, so that they are to the others as they are to each other; in the demo every group of k is taken, or 60
+at random. Run by `make bench-intervals`; the last line is one JSON object.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from tabulate import tabulate
+from worlds import world
+
+from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.fit import one_thread
+from entropy_sentinel.estimators.settings import Estimation
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.validation import LEVELS, validate
+from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.statistics.conformal import highest_level, winkler
+
+DEMO = "results/demo/observations/*/*.parquet"
+SIZES = (2, 4, 9, 19)
+# A world's responses per domain; new domains of a world.
+RESPONSES, NEW = 100, 5
+WORLD = "worlds"
+_FIT = {
+    "seed": 42,
+    **Estimation().model_dump(include={"folds", "trees", "max_depth", "min_samples_split", "hidden_layers"}),
+}
+
+Case = tuple[str, pl.DataFrame | tuple[int, float, int], tuple[str, ...] | int, str]
+
+
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """Name, rows or what makes them, the labelled domains or how many, and the estimator."""
+    for path in arguments.observations or sorted(Path().glob(DEMO)):
+        frame = OBSERVATIONS.read(path).filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
+        names = sorted(frame["benchmark"].unique())
+        for size in (one for one in SIZES if one < len(names)):
+            groups = list(combinations(names, size))
+            for place in np.random.default_rng(size).permutation(len(groups))[: arguments.groups]:
+                yield frame["model"][0], frame, groups[place], arguments.estimator
+    for size in SIZES:
+        for seed in range(-(-arguments.domains // NEW)):
+            yield WORLD, (seed, arguments.distortion, size + NEW), size, arguments.in_worlds
+
+
+def measure(case: Case) -> list[dict[str, Any]]:
+    """The intervals of the domains without labels, with the truth."""
+    name, source, labelled, estimator = case
+    frame = source if isinstance(source, pl.DataFrame) else world(*source[:2], n_domains=source[2], n=RESPONSES)
+    if isinstance(labelled, int):
+        names = frame["benchmark"].unique(maintain_order=True).to_list()
+        labelled = tuple(np.random.default_rng(source[0]).permutation(names)[:labelled])
+    known = frame.filter(pl.col("benchmark").is_in(labelled))
+    rows = TrainingRows(known, known["label"].to_numpy(), _FIT, domains=known["benchmark"])
+    with one_thread():
+        card, fitted = validate(rows, estimator), rows.fit(estimator)
+    if isinstance(fitted, Unfitted):
+        return []
+    found = []
+    for (_,), other in frame.filter(~pl.col("benchmark").is_in(labelled)).group_by("benchmark", maintain_order=True):
+        estimate, true = fitted.accuracy(other), other["label"].mean()
+        for level in LEVELS:
+            lower, upper, basis = card.residuals.intervals([estimate], [len(other)], level)
+            one = {"name": name, "k": len(labelled), "level": level, "basis": basis, "true": true}
+            one["fit"] = f"{source[0]}" if isinstance(source, tuple) else "+".join(labelled)
+            found.append(one | {"estimate": estimate, "lower": lower[0], "upper": upper[0]})
+    return found
+
+
+def clustered(part: pl.DataFrame) -> tuple[float, float]:
+    """Coverage and its standard error: new domains of one fit share its errors, so that fits are counted."""
+    inside = part.with_columns(inside=pl.col("true").is_between("lower", "upper"))
+    by_fit = inside.group_by("fit").agg(pl.col("inside").mean())["inside"]
+    return by_fit.mean(), by_fit.std() / np.sqrt(len(by_fit))
+
+
+def summed_up(found: pl.DataFrame) -> list[dict[str, Any]]:
+    """Coverage, width and interval score by name, k and level."""
+    rows = []
+    for (name, k, level), part in found.group_by("name", "k", "level", maintain_order=True):
+        ends = part["lower"].to_numpy(), part["upper"].to_numpy(), part["true"].to_numpy()
+        share, error = clustered(part)
+        rows.append(
+            {
+                "name": name,
+                "labelled": k,
+                "highest": round(highest_level(k), 3),
+                "nominal": level,
+                "basis": ", ".join(sorted(part["basis"].unique())),
+                "covered": round(share, 3),
+                "from": round(share - 1.96 * error, 3),
+                "to": round(min(share + 1.96 * error, 1), 3),
+                "width": round(float(np.mean(ends[1] - ends[0])), 3),
+                "score": round(float(winkler(*ends, level).mean()), 3),
+                "domains": len(part),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("observations", nargs="*", help=f"observation files of a study, one per model; else {DEMO}")
+    parser.add_argument("--estimator", default="consensus", help="on the observations")
+    parser.add_argument("--in-worlds", default="consensus", help="on the generator's worlds")
+    parser.add_argument("--groups", type=int, default=60, help="training groups of each size, of each model")
+    parser.add_argument("--domains", type=int, default=1000, help="new domains of the generator, for each k")
+    parser.add_argument("--distortion", type=float, default=0.25, help="what no estimator can know of a new domain")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    start, jobs = time.perf_counter(), list(cases(arguments))
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        found = pl.DataFrame([row for rows in pool.imap(measure, jobs, chunksize=2) for row in rows])
+    rows = summed_up(found.sort("name", "k", "level", maintain_order=True))
+    print(tabulate(rows, headers="keys"))
+    guaranteed = [row for row in rows if row["name"] == WORLD and row["basis"] == "conformal"]
+    print(
+        json.dumps(
+            {
+                "benchmark": "intervals",
+                "ratio": min(row["covered"] / row["nominal"] for row in guaranteed),
+                "of": "coverage over nominal level, conformal intervals on the generator's domains: the least",
+                "reached": all(row["to"] >= row["nominal"] for row in guaranteed),
+                "wall_s": round(time.perf_counter() - start, 1),
+                "rows": rows,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
