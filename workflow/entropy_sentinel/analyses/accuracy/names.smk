@@ -7,7 +7,9 @@ ACCURACY = CONFIG.analyses.accuracy
 ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
 ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
 # Published values beside tables, of those that have any in a study of the paper's models.
-ACCURACY_PUBLISHED = [f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)]
+ACCURACY_PUBLISHED = [
+    f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)
+]
 ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
