@@ -247,7 +247,10 @@ def test_what_failed_is_told_and_where_nothing_did_too():
 def test_other_reports_are_linked():
     html = small_report(other_reports={"how far the judges agree": "../agreement/report.html"})
     assert '<a href="../agreement/report.html">how far the judges agree</a>.' in html
-    assert "Further reports" not in small_report()
+    both = small_report(other_reports={"x": "rejection/report.html"}, response_pages={"a": "responses/a.html"})
+    assert '<a href="rejection/report.html">x</a>, <a href="#responses">single responses, token by token</a>.' in both
+    assert '<a href="responses/a.html">a</a>' in both
+    assert "More about these models" not in small_report()
 
 
 def test_the_picture_of_trust_stands_at_the_top_and_no_second_time(full_report):

@@ -138,7 +138,7 @@ def render_report(
         failures=failures(study.sweep, trusts),
         gaps=gaps(study.domains),
         share=f"{SHARE:.0%}",
-        other_reports=other_reports,
+        links={**other_reports, **({"single responses, token by token": "#responses"} if response_pages else {})},
         group=study.group,
         headlines=found,
         verdicts={headline.model: verdict(headline) for headline in found},
