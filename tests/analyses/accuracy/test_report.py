@@ -196,7 +196,7 @@ def test_report_is_the_same_twice():
 def test_the_page_begins_with_a_verdict_and_its_numbers():
     text = text_of(small_report())
     # (|0.30 - 0.45| + |0.8 - 0.9|) / 2 = 0.125, both too low; rho over two domains is no headline.
-    assert "a usable 0.125 logic -0.150 -0.125 - 2 Consensus of 3 ATC a : off by 0.125 in the mean. Method:" in text
+    assert "a usable 0.125 logic -0.150 -0.125 - 2 Consensus of 3 ATC Why a : off by 0.125 in the mean. Method:" in text
     assert (
         text.index("Can I trust this on my model?") < text.index("off by 0.125") < text.index("What one training group")
     )
@@ -213,8 +213,8 @@ def test_every_verdict_has_its_look(verdict):
 
 def test_where_nothing_could_be_left_out_the_page_says_so():
     text = text_of(small_report(trusts=[trust(left_out=[], caution="only 3 rows are correct")]))
-    assert "a not validated - - - - 0 Consensus of 3 ATC a : there are 0 labelled domains." in text
-    assert "Caution: only 3 rows are correct." in text
+    assert "a not validated - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
+    assert "a : caution, only 3 rows are correct." in text
 
 
 def test_domains_without_labels_stand_at_the_top_with_an_interval():

@@ -28,7 +28,7 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     columns = min(3, len(panels))
     rows = math.ceil(len(panels) / columns)
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
-    figure = new_figure(width * columns, width * rows + 0.9, label)
+    figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
     every = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in every[len(panels) :]:
         axes.remove()
