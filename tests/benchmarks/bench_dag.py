@@ -86,7 +86,8 @@ rule accuracy_validation:
     shell: "touch {{output}}"
 
 rule accuracy_tables:
-    input: rules.accuracy_sweep.output, rules.accuracy_domains.output
+    input:
+        rules.accuracy_sweep.output, rules.accuracy_domains.output, expand("validation/{{model}}", model=MODELS),
     output: "tables"
     shell: "touch {{output}}"
 

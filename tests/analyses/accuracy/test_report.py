@@ -253,6 +253,11 @@ def test_other_reports_are_linked():
     assert "More about these models" not in small_report()
 
 
+def test_the_tables_with_all_numbers_are_linked_where_they_are_made(full_report):
+    assert '<a href="#table_left_out">domains</a> <a href="#table_methods">methods</a>' in full_report
+    assert "All numbers" not in small_report()
+
+
 def test_the_picture_of_trust_stands_at_the_top_and_no_second_time(full_report):
     assert full_report.count('id="figure_left_out"') == 1
     assert full_report.index('id="figure_left_out"') < full_report.index('id="summary"')

@@ -11,6 +11,8 @@ from pathlib import Path
 PAPER = Path(__file__).with_name("paper")
 
 TABLES: dict[str, str] = {
+    "left_out": "Estimated accuracy of every domain without its labels",
+    "methods": "Every method on domains without their labels",
     "estimates": "Estimated accuracy of every domain",
     "recommended": "The recommended estimator against the default and the best",
     "repeats": "What the seed alone does to the errors",

@@ -34,6 +34,8 @@ from entropy_sentinel.statistics.intervals import CONFORMAL, PRIOR
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 # The figure that stands at the top.
 PICTURE = Exhibit("figure", "left_out", "").file
+# The tables that have all numbers of the page's top.
+NUMBERS = {"domains": Exhibit("table", "left_out", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
 def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str, machine: str) -> None:
@@ -131,6 +133,7 @@ def render_report(
         interval=interval,
         bases=interval_notes(trusts),
         pictures=[read_fragment(path) for path in figures if Path(path).stem == PICTURE],
+        numbers={what: table for what, table in NUMBERS.items() if table in {Path(path).stem for path in tables}},
         default=default,
         default_title=title(default),
         fewest_for_rho=FEWEST_FOR_RHO,

@@ -102,6 +102,7 @@ rule accuracy_tables:
         domains=DOMAINS,
         repeats=expand(ACCURACY_REPEATS, model=MODELS, allow_missing=True) if ACCURACY_SEEDS else [],
         estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
+        validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
     output:
