@@ -4,13 +4,12 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
 
-# With fewer of one class than this share, every method goes by a handful of rows.
-RARE = 0.05
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 
 
@@ -45,18 +44,3 @@ def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
         }
         for column in features
     }
-
-
-def caution(rows: TrainingRows) -> str | None:
-    """Why estimates from these rows are to be taken with care; None where nothing is known against them.
-
-    It is said where less than `RARE` of the training rows are correct, or of them incorrect.
-    """
-    if not len(rows) or RARE <= rows.accuracy <= 1 - RARE:
-        return None
-    correct = int(rows.y.sum())
-    fewer, rarest = ("correct", correct) if correct * 2 < len(rows) else ("incorrect", len(rows) - correct)
-    return (
-        f"only {rarest} of {len(rows)} training rows are {fewer}: estimates go by these few; "
-        "add a benchmark of medium accuracy to the training group"
-    )
