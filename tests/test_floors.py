@@ -23,6 +23,7 @@ FLOORS = {
     "stages": 4,
     "analyses": 5,
     "verbs": 5,
+    "monitor": 5,
     "commands": 6,
 }
 # Modules of these names declare a room's settings and names: they stand on the ground floor, whatever their room.

@@ -9,9 +9,11 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
 3. `config`, `jobs`
 4. `stages`        one module per stage of the pipeline
 5. `analyses`, `verbs`: what is read off the stages' files, one folder per question; what a notebook calls
+   `monitor`       slices of production logs
 6. `commands`      the command line
 
-In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`.
+In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
+`es.monitor`.
 """
 
 from importlib import import_module
@@ -23,8 +25,9 @@ __version__ = "0.2.0"
 _VERBS = {
     **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
+    "sample": "monitor.sampling",
 }
-_ROOMS = ("features",)  # called like a verb
+_ROOMS = ("features", "monitor")  # called like a verb
 __all__ = [*_VERBS, *_ROOMS]
 
 

@@ -56,6 +56,17 @@ def plain(axes: Axes) -> None:
     axes.tick_params(labelsize=9)
 
 
+def image(figure: Figure, name: str) -> str:
+    """A figure as the address of an image, for a page: SVG, whose bytes depend on the figure and its name alone.
+
+    An image of its own, for the names inside several SVGs would clash in one page.
+    """
+    svg = io.BytesIO()
+    with style(), rc_context({"svg.hashsalt": name}):
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode("ascii")
+
+
 def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None:
     """Write the figure to `folder`: .pdf, .png (192 dpi) and .html (a page's part, with the figure as SVG).
 

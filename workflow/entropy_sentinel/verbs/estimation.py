@@ -89,7 +89,7 @@ def estimate(
     by = list(by)
     for name in by:
         _require_column(features, name, "by")
-    overridden = _overridden(estimator, features, any_model, any_signal)
+    differs = overridden(estimator, features, any_model, any_signal)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
     table = rows.group_by("slice", *by).agg(
@@ -100,8 +100,8 @@ def estimate(
     )
     table = table.join(_scores(estimator, rows.filter("usable")), on="slice", how="left").sort("slice")
     shown = [*by, "n_rows", "n_excluded", "estimated_accuracy"]
-    if overridden:
-        table = table.with_columns(overridden=pl.lit("; ".join(overridden)))
+    if differs:
+        table = table.with_columns(overridden=pl.lit("; ".join(differs)))
         shown.append("overridden")
     if labels is None:
         return table.select(shown)
@@ -132,8 +132,11 @@ def _require_column(features: pl.DataFrame, name: str, where: str) -> None:
         raise InputError(f"{where}: there is no column '{name}'; columns there: {', '.join(features.columns)}")
 
 
-def _overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
-    """How the features differ from the rows that the estimator was fitted on, where that is allowed."""
+def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
+    """How the features differ from the rows that the estimator was fitted on, where that is allowed.
+
+    Raises ProvenanceError where it is not.
+    """
     models = features.filter(pl.col("reason").is_null())["model"].unique(maintain_order=True)
     checks: dict[Callable[[], None], bool] = {
         lambda: estimator.check_models(models, "features"): any_model,

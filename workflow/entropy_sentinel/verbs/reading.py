@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 # What identifies a response; labels may have less of it.
 KEY = ("model", "benchmark", "item_id", "sample")
+# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
+WEIGHT = "weight"
+_TEXT = dict.fromkeys(("model", "benchmark", "item_id"), pl.String)  # 007 is no number
+_READERS = {".csv": partial(pl.read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ def open_logs(
     trace_after: str | None = None,
     model: str | None = None,
     strict: bool = False,
+    places: bool = False,
 ) -> Logs:
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
@@ -66,13 +72,14 @@ def open_logs(
     names of those to keep (`metadata.route`), default the usual ones. `logprobs_mode` says what the log-probabilities
     are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
     many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
-    first record that cannot be read is an InputError; else such records are counted.
+    first record that cannot be read is an InputError; else such records are counted. With `places` a column says the
+    file and line of each response.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
-    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict)
+    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
     return Logs(files(paths, LOG_SUFFIXES), options)
 
 
@@ -93,10 +100,11 @@ def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
-def read_features(paths: Paths, **options: Any) -> pl.DataFrame:
+def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataFrame:
     """Features from files of stage `features` or, computed now, of logs, with the columns of the signal and the log.
 
-    Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held.
+    Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held, and with
+    `texts` the responses' texts in the column `response`.
 
     >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
     ('req-0001', 'averages')
@@ -108,17 +116,19 @@ def read_features(paths: Paths, **options: Any) -> pl.DataFrame:
     frames = [_with_signal(FEATURE_FRAME.scan(path), read_provenance(path)) for path in made]
     if len(made) < len(found):
         logs = open_logs([path for path in found if path not in made], **options)
-        frames.append(features_of(logs))
+        frames.append(features_of(logs, texts=texts))
         _warn(logs.summary)
     return combined(frames)
 
 
-def features_of(logs: Logs, vocabulary: int | None = None) -> pl.DataFrame:
+def features_of(logs: Logs, vocabulary: int | None = None, texts: bool = False) -> pl.DataFrame:
     """The features of logs, computed batch by batch; InputError where they hold no response.
 
-    `vocabulary` is the number of tokens that the model chooses from, where it is known.
+    `vocabulary` is the number of tokens that the model chooses from, where it is known. With `texts` the responses
+    themselves are in the column `response`.
     """
-    return combined(_some([compute_features(frame, vocabulary) for frame in logs], logs.summary))
+    frames = (frame.with_columns(response="text") if texts else frame for frame in logs)
+    return combined(_some([compute_features(frame, vocabulary) for frame in frames], logs.summary))
 
 
 def write_features(
@@ -153,26 +163,30 @@ def write_features(
 
 
 def read_labels(paths: Paths) -> pl.DataFrame:
-    """Labels from files of stage `labels`, or any Parquet or CSV file with columns `item_id` and `label` (true, false).
+    """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
 
-    `model`, `benchmark` and `sample` are kept where they are there. Raises InputError for a file without the two.
+    A label is true, false or empty. `model`, `benchmark` and `sample` are kept where they are there, and `weight`, how
+    many responses the one stands for. Raises InputError for a file without the two.
 
     >>> read_labels(example().labels)["label"].mean()
     0.59375
     """
-    return pl.concat([_labels_of(path) for path in files(paths)])
+    return pl.concat([_labels_of(path) for path in files(paths)], how="diagonal_relaxed")
 
 
 def _labels_of(path: Path) -> pl.DataFrame:
     try:
-        found = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+        found = _READERS.get(path.suffix, pl.read_parquet)(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path}: must be a Parquet or CSV file of labels: {error}") from None
+        raise InputError(f"{path}: must be a Parquet, CSV or JSON Lines file of labels: {error}") from None
     if absent := {"item_id", "label"} - set(found.columns):
         raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(found.columns)}")
-    if found["label"].dtype not in (pl.Boolean, pl.Null):
+    if found["label"].dtype != pl.Boolean and found["label"].null_count() < len(found):
         raise InputError(f"{path}: column 'label' must be true, false or empty, was {found['label'].dtype}")
-    return found.select([name for name in KEY if name in found.columns] + ["label"]).cast({"label": pl.Boolean})
+    kept = [name for name in (*KEY, WEIGHT) if name in found.columns]
+    # A column of which nothing is filled in has no type.
+    label = pl.col("label") if found["label"].dtype == pl.Boolean else pl.lit(None, pl.Boolean).alias("label")
+    return found.select(*kept, label)
 
 
 def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
+from entropy_sentinel.sources.logs.question import QUESTION, question_of
 
 NO_LOGPROBS = "no log-probabilities in the log"
 NO_TOKENS = "no tokens in the log to find the end of the thinking in"
@@ -82,10 +83,16 @@ class Reader:
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones."""
+        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones.
+
+        What is asked for as `question` is looked for in the request, too.
+        """
         if self._wanted is None:
             return dict(usual)
-        return {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in self._wanted}
+        found = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in self._wanted}
+        if QUESTION in found and found[QUESTION] is None and (asked := question_of(record)) is not None:
+            found[QUESTION] = storable(asked)
+        return found
 
 
 def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:

@@ -1,0 +1,194 @@
+"""Which responses are chosen for labels, and what becomes of the labels."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.monitor.drawing import counts_of, draw
+from entropy_sentinel.monitor.sampling import improved, predictions
+from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
+
+EXAMPLE = es.example()
+ROOT = Path(__file__).parents[2]
+FACTS = ["item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"]
+
+
+@pytest.fixture(scope="module")
+def features() -> pl.DataFrame:
+    return es.read_features(EXAMPLE.traces)
+
+
+@pytest.fixture(scope="module")
+def estimator(features: pl.DataFrame) -> object:
+    return es.fit(features, es.read_labels(EXAMPLE.labels), "log-3d")
+
+
+def test_the_sample_stands_for_all_responses(features: pl.DataFrame, estimator: object) -> None:
+    """40 responses in each of four slices: in every stratum, weight times labels is what it has."""
+    chosen = es.sample(estimator, features, ["benchmark"], budget=60, per_slice=8)
+    assert chosen.responses.columns == ["benchmark", *FACTS]
+    assert chosen.responses["item_id"].n_unique() == 60
+    assert chosen.responses["label"].null_count() == 60
+    assert chosen.slices["n_to_label"].sum() == 60
+    assert chosen.slices["n_to_label"].min() >= 8
+    sums = chosen.responses.group_by("benchmark").agg(pl.col("weight").sum())
+    assert sums["weight"].to_list() == pytest.approx([40] * 4)
+    product = chosen.responses["weight"] * chosen.responses["inclusion_probability"]
+    assert product.to_list() == pytest.approx([1] * 60)
+    p = pl.DataFrame({"item_id": features["item_id"], "p": predictions(estimator.estimator, features)})
+    strata = chosen.responses.join(p, on="item_id").group_by("benchmark", "stratum").agg(pl.col("p").mean(), pl.len())
+    assert strata["len"].min() >= 2
+    for _, slice_ in strata.sort("stratum").group_by("benchmark"):
+        assert slice_["p"].is_sorted()
+
+
+def test_ids_that_are_there_twice_come_with_what_tells_them_apart(features: pl.DataFrame, estimator: object) -> None:
+    samples = pl.concat([features, features.with_columns(sample=pl.lit(1, pl.UInt16))])
+    chosen = es.sample(estimator, samples, ["benchmark"], budget=60).responses
+    assert chosen.columns[:4] == ["benchmark", "model", "item_id", "sample"]
+    assert not chosen.select("item_id", "sample").is_duplicated().any()
+
+
+def test_a_slice_gets_more_labels_where_less_is_known(features: pl.DataFrame, estimator: object) -> None:
+    slices = es.sample(estimator, features, ["benchmark"], budget=60, per_slice=0).slices
+    p = pl.DataFrame({"benchmark": features["benchmark"], "p": predictions(estimator.estimator, features)})
+    mean = p.group_by("benchmark").agg(pl.col("p").mean()).sort("benchmark")["p"].clip(0.05, 0.95)
+    deviation = (mean * (1 - mean)).sqrt()
+    assert np.abs(slices["n_to_label"] - 60 * deviation / deviation.sum()).max() <= 1
+
+
+def test_the_choice_depends_on_ids_and_seed_alone(features: pl.DataFrame, estimator: object) -> None:
+    def chosen(rows: pl.DataFrame, seed: int = 42) -> pl.DataFrame:
+        return es.sample(estimator, rows, ["benchmark"], budget=30, seed=seed).responses
+
+    first = chosen(features)
+    assert chosen(features.sample(fraction=1, shuffle=True, seed=1)).equals(first)
+    assert not chosen(features, seed=43)["item_id"].equals(first["item_id"])
+
+
+def test_every_response_is_chosen_as_often_as_its_probability_says() -> None:
+    """2,000 seeds of a slice of 40: three standard errors of a share are at most 0.034."""
+    rng = np.random.default_rng(3)
+    p, often, probability = rng.random(40), np.zeros(40), np.zeros(40)
+    for _ in range(2000):
+        drawn = draw(p, rng.integers(2**63, size=40).astype(np.uint64), 16)
+        often[drawn.rows] += 1
+        probability[drawn.rows] = drawn.inclusion
+    assert probability.min() > 0
+    assert np.abs(often / 2000 - probability).max() < 0.034
+    assert probability.sum() == pytest.approx(16)
+
+
+def test_of_a_log_the_question_and_the_response_are_shown(tmp_path: Path) -> None:
+    log = ROOT / "demo" / "logs" / "week-1.jsonl.gz"
+    features, labels = es.read_features(log), es.read_labels(ROOT / "demo" / "truth" / "logs.csv")
+    estimator = es.fit(features, labels, "log-3d", domain="metadata.route")
+    chosen = es.sample(estimator, log, ["metadata.route"], budget=40)
+    shown = {row["item_id"]: row for row in chosen.responses.iter_rows(named=True)}
+    assert {row["metadata.route"] for row in shown.values()} == {"school", "shop", "support", "travel"}
+    row = next(iter(shown.values()))
+    assert "Question: " in row["question"]
+    assert "Answer: \\boxed{" in row["response"]
+    # What has been fitted on the routes has a width before.
+    assert chosen.slices["width_before"].null_count() == 0
+    assert (chosen.slices["width_expected"] < chosen.slices["width_labels_alone"]).all()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_labels_come_back_with_their_weights(
+    tmp_path: Path, suffix: str, features: pl.DataFrame, estimator: object
+) -> None:
+    chosen = es.sample(estimator, features, ["benchmark"], budget=40).responses
+    truth = es.read_labels(EXAMPLE.labels).select("item_id", right="label")
+    filled = chosen.join(truth, on="item_id").with_columns(label="right").drop("right")
+    path = tmp_path / f"labelled.{suffix}"
+    filled.write_csv(path) if suffix == "csv" else filled.write_ndjson(path)
+    back = es.read_labels(path)
+    assert back.columns == ["benchmark", "item_id", "weight", "label"]
+    assert back["label"].to_list() == filled["label"].to_list()
+    assert back["weight"].to_list() == filled["weight"].to_list()
+    # The file of labels alone, without weights, is a file of labels too; estimates do not mind the weights.
+    assert es.estimate(estimator, features, ["benchmark"], back)["n_labelled"].sum() == 40
+
+
+def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    labels = [bool(one) for one in rng.random(30) < p[:30]]
+    weights = rng.uniform(1, 4, 30)
+    found = improved([*labels, None], p[:31], p, [*weights, 1.0], 0.9)
+    assert found.n_labelled == 30
+    assert found.improved == prediction_powered_mean(labels, p[:30], p, 0.9, weights)
+    assert found.alone == labelled_mean(labels, 0.9, weights)
+    assert improved([None], p[:1], p) is None
+    # Several values of a response count by their mean; no weight is as good as equal ones.
+    twice = np.column_stack([p, p])
+    assert improved(labels, twice[:30], twice, [np.nan] * 30).improved == improved(labels, p[:30], p).improved
+    with pytest.raises(InputError, match="1 have none"):
+        improved(labels, p[:30], p, [np.nan, *weights[1:]])
+
+
+def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator: object) -> None:
+    with pytest.raises(InputError, match="budget: 12 labels are fewer than 5 for each of 4 slices, 20"):
+        es.sample(estimator, features, ["benchmark"], budget=12)
+    with pytest.raises(InputError, match="no response has a 'route'"):
+        es.sample(estimator, features, ["route"], budget=40)
+    with pytest.raises(InputError, match="no response has features"):
+        es.sample(estimator, features.with_columns(reason=pl.lit("empty response")), ["benchmark"])
+    with pytest.raises(ProvenanceError, match="model must be 'tiny-1m'"):
+        es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
+    overridden = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
+    assert "it is 'other'" in overridden.overridden[0]
+
+
+def test_slices_may_be_of_several_columns_of_nothing_or_one(features: pl.DataFrame, estimator: object) -> None:
+    route = pl.Series(["shop", None] * 80)
+    both = es.sample(estimator, features.with_columns(route=route), ["benchmark", "route"], budget=80).slices
+    assert both["n_responses"].to_list() == [20] * 8
+    assert both["route"].null_count() == 4
+    whole = es.sample(estimator, features, [], budget=30)
+    assert whole.slices.row(0)[:2] == (160, 30)
+    assert whole.responses["weight"].sum() == pytest.approx(160)
+
+
+def test_more_labels_than_responses_take_all(features: pl.DataFrame, estimator: object) -> None:
+    chosen = es.sample(estimator, features, ["benchmark"], budget=1000)
+    assert len(chosen.responses) == 160
+    assert chosen.responses["weight"].to_list() == [1.0] * 160
+
+
+def test_without_probabilities_a_slice_is_one_stratum(features: pl.DataFrame) -> None:
+    constant = es.fit(features, es.read_labels(EXAMPLE.labels), "group-accuracy")
+    chosen = es.sample(constant, features, ["benchmark"], budget=40)
+    assert chosen.responses["stratum"].to_list() == [0] * 40
+    assert chosen.slices["n_to_label"].to_list() == [10] * 4
+
+
+def test_small_slices_get_their_part() -> None:
+    """By the square root of the size: 900 and 100 of equal accuracy get 3 : 1, and not 9 : 1."""
+    p = np.full(1000, 0.5)
+    assert counts_of(p, [np.arange(900), np.arange(900, 1000)], 40, 5).tolist() == [30, 10]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accuracy", [0.1, 0.6, 0.95])
+def test_stratified_labels_cover_and_are_as_exact_as_expected(accuracy: float) -> None:
+    """1,000 draws of 40 labels of 600 responses, P(correct) calibrated: coverage, width, and the width foretold."""
+    rng, inside, widths, foretold, plain = np.random.default_rng(7), 0, [], [], []
+    for _ in range(1000):
+        p = rng.beta(2 * accuracy, 2 * (1 - accuracy), 600)
+        correct = rng.random(600) < p
+        drawn = draw(p, rng.permutation(600).astype(np.uint64), 40)
+        rows = drawn.rows
+        found = improved(correct[rows], p[rows], p, 1 / drawn.inclusion, 0.9)
+        inside += found.improved.lower <= accuracy <= found.improved.upper
+        widths.append(found.improved.upper - found.improved.lower)
+        plain.append(found.alone.upper - found.alone.lower)
+        foretold.append(drawn.expected_width(p, 0.9))
+    assert inside / 1000 > 0.88
+    assert np.mean(widths) < np.mean(plain)
+    assert np.mean(foretold) == pytest.approx(np.mean(widths), rel=0.05)

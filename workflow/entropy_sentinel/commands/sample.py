@@ -1,0 +1,87 @@
+"""`entropy-sentinel sample`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.frames.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+By = Annotated[
+    list[str],
+    typer.Option("--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine."),
+]
+Budget = Annotated[int, typer.Option("--budget", "-n", min=1, metavar="N", help="How many responses to label in all.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl.")
+]
+PerSlice = Annotated[
+    int, typer.Option("--per-slice", min=0, metavar="N", help="Labels that every slice gets, however small.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Another one chooses other responses.")]
+Level = Annotated[
+    float, typer.Option("--level", min=0.01, max=0.999, help="Level of the intervals whose width to expect.")
+]
+_WRITERS = {".csv": "write_csv", ".jsonl": "write_ndjson"}
+
+
+def command(
+    estimator: Estimator,
+    files: ResponseFiles,
+    output: Output,
+    budget: Budget,
+    by: By = ("model", "benchmark"),
+    per_slice: PerSlice = 5,
+    seed: Seed = 42,
+    level: Level = 0.9,
+    top_k: TopK = None,
+    any_model: AnyModel = False,
+    any_signal: AnySignal = False,
+    strict: Strict = False,
+) -> None:
+    """Choose the responses to label next.
+
+    Large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct), most where it is
+    near 1/2. Write true or false into the column `label` of the file, and give it back with --labels: its column
+    `weight`, how many responses each stands for, must stay. The table says how wide the interval of each slice is now,
+    with so many labels alone, and with the estimator too if its P(correct) is right on average.
+    """
+    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.monitor.sampling import sample
+    from entropy_sentinel.report.terminal import show
+
+    if output.suffix not in _WRITERS:
+        raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
+    options = {"any_model": any_model, "any_signal": any_signal, "top_k": top_k, "strict": strict}
+    found = sample(estimator, files, by, budget, per_slice=per_slice, seed=seed, level=level, **options)
+    with whole_file(output) as partial:
+        getattr(found.responses, _WRITERS[output.suffix])(partial)
+    total = found.slices["n_responses"].sum()
+    show([_table(found.slices, list(by), level)])
+    typer.echo(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
+    for difference in found.overridden:
+        typer.echo(f"overridden: {difference}", err=True)
+
+
+def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:
+    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.report.terminal import table
+
+    counts, shares = ("n_responses", "n_to_label"), ("estimated_accuracy",)
+    widths = ("width_before", "width_labels_alone", "width_expected")
+    headings = [", ".join(by), "responses", "to label", "estimated accuracy"]
+    headings += [f"{level:.0%} width now", "labels alone", "with labels"]
+    rows = [
+        [
+            ", ".join("-" if row[name] is None else str(row[name]) for name in by),
+            *(f"{row[name]:,}" for name in counts),
+            *(number(row[name]) for name in shares + widths),
+        ]
+        for row in slices.iter_rows(named=True)
+    ]
+    return table(headings, rows)
