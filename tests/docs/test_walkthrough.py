@@ -29,7 +29,10 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     command = folder / "bin" / "entropy-sentinel"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m entropy_sentinel "$@"\n')
     command.chmod(0o755)
-    paths = {"PYTHONPATH": str(ROOT / "workflow"), "PATH": f"{command.parent}:{Path(sys.executable).parent}:/usr/bin:/bin"}
+    paths = {
+        "PYTHONPATH": str(ROOT / "workflow"),
+        "PATH": f"{command.parent}:{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
     done = subprocess.run(
         ["bash", "-e", "-c", "\n".join(blocks)], cwd=folder, env=os.environ | paths, capture_output=True, text=True
     )
