@@ -12,7 +12,8 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
    `monitor`       slices of production logs
 6. `commands`      the command line
 
-In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`.
+In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
+`es.monitor`.
 """
 
 from importlib import import_module
@@ -26,7 +27,7 @@ _VERBS = {
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.sampling",
 }
-_ROOMS = ("features",)  # called like a verb
+_ROOMS = ("features", "monitor")  # called like a verb
 __all__ = [*_VERBS, *_ROOMS]
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.saved import feature_statistics
+from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
 
 # With fewer of one class than this share, every method goes by a handful of rows.
 RARE = 0.05
+_UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 
 
 def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]:
@@ -19,12 +21,16 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "training_accuracy": rows.accuracy if len(rows) else None,
         "feature_statistics": feature_statistics(rows.features),
         "caution": caution(rows),
-        **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else {"chosen": None, "validation": None}),
+        **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else _UNFITTED),
     }
 
 
 def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
-    return {"chosen": estimator.chosen, "validation": validate(rows, estimator.name).as_dict()}
+    return {
+        "chosen": estimator.chosen,
+        "validation": validate(rows, estimator.name).as_dict(),
+        "support": Support.of(rows.features, rows.domains).as_dict(),
+    }
 
 
 def caution(rows: TrainingRows) -> str | None:

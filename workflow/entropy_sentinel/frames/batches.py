@@ -13,8 +13,10 @@ from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 ROWS_AT_A_TIME, BYTES_AT_A_TIME = 1000, 16 << 20
 
 
-def read_batches(path: str | Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The rows of a Parquet file in order, all columns or some; OSError where it is damaged.
+def read_batches(
+    path: str | Path, columns: Sequence[str] | None = None, rows: int = ROWS_AT_A_TIME
+) -> Iterator[pl.DataFrame]:
+    """The rows of a Parquet file in order, all columns or some, at most `rows` at a time; OSError where it is damaged.
 
     Pages are read as they are needed: Polars reads a row group at least, and a file is often a single one.
     """
@@ -24,7 +26,7 @@ def read_batches(path: str | Path, columns: Sequence[str] | None = None) -> Iter
     try:
         # A page in the buffer at a time; memory-mapped pages would count as the process's own.
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            for batch in file.iter_batches(_rows(file.metadata), columns=columns, use_threads=False):
+            for batch in file.iter_batches(_rows(file.metadata, rows), columns=columns, use_threads=False):
                 yield pl.from_arrow(batch)
     except pa.ArrowException as error:
         raise OSError(str(error)) from None
@@ -44,7 +46,7 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
             yield batch.with_columns(**known).select(*columns, "model", "benchmark")
 
 
-def _rows(about: Any) -> int:
+def _rows(about: Any, most: int) -> int:
     """Rows of a batch, by the file's metadata: from the mean size of a row before compression."""
     size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
-    return max(1, min(ROWS_AT_A_TIME, BYTES_AT_A_TIME * about.num_rows // max(size, 1)))
+    return max(1, min(most, BYTES_AT_A_TIME * about.num_rows // max(size, 1)))

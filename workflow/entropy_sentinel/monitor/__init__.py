@@ -1,1 +1,34 @@
-"""Floor 5: slices of production logs, their estimated accuracy, and what of it calls for attention."""
+"""Floor 5: slices of production logs, their estimated accuracy, and what of it calls for attention.
+
+`es.monitor(estimator, logs, by=["metadata.route"])` does it all. From the logs up:
+
+    inputs      a file as frames of features; what cannot be used is counted by `problems`
+    times       a log's times, windows, the reference
+    sums        what is known of a slice, which adds up
+    state       sums of files that were read before
+    merging     sums of all files by slice and window
+    estimates   a row per slice: accuracy, interval, flags; `change` against a reference
+    labelled    what a few labels make of the estimates
+    alerts, outputs, openmetrics, terminal      what is made of the rows
+    running     all of it, one after the other
+    page, pictures      the same for a browser
+
+`sampling` and `drawing` choose the responses whose labels say most.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Room(ModuleType):
+    """A notebook's verb has the name of this room, so the room can be called."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """The slices of logs, see `monitor.running.monitor`."""
+        from entropy_sentinel.monitor.running import monitor
+
+        return monitor(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -63,6 +63,7 @@ def open_logs(
     trace_after: str | None = None,
     model: str | None = None,
     strict: bool = False,
+    places: bool = False,
 ) -> Logs:
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
@@ -71,13 +72,14 @@ def open_logs(
     names of those to keep (`metadata.route`), default the usual ones. `logprobs_mode` says what the log-probabilities
     are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
     many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
-    first record that cannot be read is an InputError; else such records are counted.
+    first record that cannot be read is an InputError; else such records are counted. With `places` a column says the
+    file and line of each response.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
-    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict)
+    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
     return Logs(files(paths, LOG_SUFFIXES), options)
 
 

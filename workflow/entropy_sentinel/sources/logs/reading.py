@@ -24,6 +24,8 @@ from entropy_sentinel.sources.logs.traces import Responses, gathered, to_frame
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
+# The column that says where a response stands, file and line, where that is asked for.
+PLACE = "place_in_log"
 # Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`.
 _TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, "label"}
 
@@ -34,7 +36,8 @@ class Options:
 
     `format` of FORMATS, null to recognise it record by record; `columns`, dotted names of those to keep, null for the
     usual ones; `logprobs_mode`, what the log-probabilities are; `top_k`, cut to so many; `trace_after`, the token that
-    ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything.
+    ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything;
+    `places`, whether the frames have the column PLACE.
     """
 
     format: str | None = None
@@ -44,6 +47,7 @@ class Options:
     trace_after: str | None = None
     model: str | None = None
     strict: bool = False
+    places: bool = False
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
@@ -89,9 +93,10 @@ class Logs:
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
         origin = read_provenance(path)
-        signal = {name: pl.lit(origin.get(name)) for name in SIGNAL}
+        signal, start = {name: pl.lit(origin.get(name)) for name in SIGNAL}, 0
         for batch in read_traces(path):
-            frame = _cut(batch.with_columns(**signal), self._options.top_k)
+            frame = _cut(batch.with_columns(**signal, **self._places(path, start)), self._options.top_k)
+            start += len(batch)
             self._count(frame, "traces of this pipeline", f"{origin.get('logprobs_mode')}, as the file says")
             yield frame
 
@@ -102,9 +107,19 @@ class Logs:
                 bad = dict(flat_table.bad_rows(batch))
                 for row, problem in bad.items():
                     self._bad(BadRecord(f"{path}: row {start + row}", problem))
+                named = batch.with_columns(**self._places(path, start))
                 start += len(batch)
-                good = batch.filter(~pl.int_range(pl.len()).is_in(list(bad))) if bad else batch
-                yield self._frame(flat_table.responses(good, self._options.columns), name, "table")
+                good = named.filter(~pl.int_range(pl.len()).is_in(list(bad))) if bad else named
+                wanted = self._options.columns
+                if wanted is not None and self._options.places:
+                    wanted = [*wanted, PLACE]
+                yield self._frame(flat_table.responses(good, wanted), name, "table")
+
+    def _places(self, path: str, start: int) -> dict[str, pl.Expr]:
+        """The column PLACE of rows from `start`, where it is asked for."""
+        if not self._options.places:
+            return {}
+        return {PLACE: pl.format("{}: row {}", pl.lit(path), start + pl.int_range(pl.len()))}
 
     def _records(self, path: str) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""
@@ -131,14 +146,20 @@ class Logs:
                 name = self._format_of(record)
                 if name not in readers:
                     readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
-                found = [one.checked() for one in readers[name].replies(record.content)]
+                found = [self._placed(one.checked(), record.where) for one in readers[name].replies(record.content)]
             except Ignored as other:
                 self.summary.ignored[str(other)] += 1
             except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
                 self._bad(BadRecord(record.where, _said(error)))
             else:
                 yield from ((name, one) for one in found)
-        yield from chain.from_iterable(((name, one) for one in reader.rest()) for name, reader in readers.items())
+        rest = chain.from_iterable(((name, one) for one in reader.rest()) for name, reader in readers.items())
+        yield from ((name, self._placed(one, path)) for name, one in rest)
+
+    def _placed(self, one: Reply, where: str) -> Reply:
+        if self._options.places:
+            one.columns[PLACE] = where
+        return one
 
     def _format_of(self, record: Found) -> str:
         if self._options.format is not None:
@@ -169,7 +190,7 @@ class Logs:
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
         self.summary.repeated_ids += self._numbers.new_repeats()
-        self.summary.columns |= dict.fromkeys(slices)
+        self.summary.columns |= dict.fromkeys(name for name in slices if name != PLACE)
         stated = f"{self._options.logprobs_mode}, as you say"
         self._count(frame, name, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
         return frame.select(*own, *slices)

@@ -1,0 +1,88 @@
+"""Makes data/support.parquet, what `make bench-support` measures on: features and labels at several temperatures.
+
+Both tiny models of the demo answer its ten labelled domains, all 200 items of each at temperature 0.5 and the second
+hundred at 0.7, 0.9 and 1.2. The exact judge labels them; responses without a label are left out. The engine is loaded
+once per model; it takes seven minutes. Run from the root:
+PYTHONPATH=workflow .venv/bin/python tests/benchmarks/support_data.py
+"""
+
+import logging
+import multiprocessing
+import os
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.chat.settings import filled
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.stages.benchmark import write_benchmark
+from entropy_sentinel.stages.generation import make_engine, request_keys, request_seed, to_frame
+from entropy_sentinel.stages.label import label, make_judge
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "benchmarks" / "data" / "support.parquet"
+MODELS = ("tiny-1m", "tiny-3m")
+TRAINED_AT, OTHERS = 0.5, (0.7, 0.9, 1.2)
+TRAINING_ITEMS = 100
+
+
+def answers(model: str) -> pl.DataFrame:
+    """All responses of one model: who they are, features, labels."""
+    config = load_config(read_config(["config.yaml", "demo/config.yaml"]))
+    benchmarks = {name: items(config, name) for name in config.labelled}
+    settings = generation_settings(config, model, "")
+    engine, asked = make_engine(settings, threads=1), dict(settings["sampling"])
+    frames = []
+    for temperature in (TRAINED_AT, *OTHERS):
+        settings["sampling"] = asked | {"temperature": temperature}
+        for name, every in benchmarks.items():
+            chosen = every if temperature == TRAINED_AT else every[TRAINING_ITEMS:]
+            traces = answer(engine, chosen, settings, f"{model}@{temperature}")
+            judge = make_judge(judge_settings(config, "math-verify", name))
+            labels, _ = label(chosen, traces.select("item_id", "sample", "text", "finish_reason"), judge)
+            rows = compute_features(traces.with_columns(model=pl.lit(model), benchmark=pl.lit(name)))
+            frames.append(rows.with_columns(label=labels["label"], temperature=pl.lit(temperature)))
+            print(model, temperature, name, labels["label"].mean(), flush=True)
+    return pl.concat(frames)
+
+
+def items(config, benchmark: str) -> pl.DataFrame:
+    """The items of one benchmark."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_benchmark(benchmark_settings(config, benchmark), f"{folder}/benchmarks/items.parquet")
+        return BENCHMARKS.read(f"{folder}/benchmarks/items.parquet")
+
+
+def answer(engine, chosen: pl.DataFrame, settings: dict, stream: str) -> pl.DataFrame:
+    """Traces of the answers to these items, in their order; `stream` names their random numbers."""
+    keys, prompt = request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
+    seeds = [request_seed(settings["seed"], stream, *key) for key in keys]
+    found = dict(engine.answer([filled(prompt, question=question) for question in chosen["question"]], seeds))
+    return to_frame(keys, seeds, [found[place] for place in range(len(keys))], 0)
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING)
+    os.chdir(ROOT)
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:  # one engine at a time
+        frame = pl.concat(pool.map(answers, MODELS, chunksize=1))
+    first = pl.int_range(pl.len()).over("model", "benchmark") < TRAINING_ITEMS  # of those at TRAINED_AT, which lead
+    labelled = frame.with_columns(training=first).drop_nulls(["label", *FEATURES])
+    labelled.select(
+        pl.col("model", "benchmark").cast(pl.Categorical),
+        pl.col("temperature").cast(pl.Float32),
+        "training",
+        "label",
+        pl.col(FEATURES).cast(pl.Float32),
+    ).write_parquet(DATA, compression_level=22)
+    print(f"{len(labelled)} of {len(frame)} responses have a label and features, {DATA.stat().st_size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The subcommand monitor, as a scheduler and a person call it."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import line, log_file, saved, traffic, written
+
+from entropy_sentinel.commands.main import main
+
+
+def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
+    """Exit status, output and errors of a call."""
+    with pytest.raises(SystemExit) as end:
+        main(["monitor", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return end.value.code, printed.out, printed.err
+
+
+@pytest.fixture(scope="module")
+def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("estimator"), "atc-se_sum")
+
+
+def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    log = written(traffic(900), tmp_path / "log.parquet")
+    files = [tmp_path / name for name in ("rows.csv", "sentinel.prom", "alerts.json")]
+    options = ["--by", "route", "--window", "day", "--reference", "2026-11-02..2026-11-03", "--alert-on", "drop"]
+    options += ["--output", files[0], "--metrics", files[1], "--alerts", files[2], "--state", tmp_path / "state"]
+    status, said, errors = run(capsys, estimator, log, *options)
+    assert (status, errors) == (0, "")
+    assert all(path.exists() for path in files)
+    assert json.loads(files[2].read_text())["alerts"] == []
+    lines = said.splitlines()
+    assert lines[0].startswith("atc-se_sum of m, fitted on domain-0+domain-1+domain-2+domain-3")
+    assert lines[1] == "900 responses in 1 files; read now: 1"
+    table = pl.read_csv(files[0])
+    (shop,) = [one.split() for one in lines if one.startswith("shop")][:1]
+    assert int(shop[1]) == table.filter(pl.col("route") == "shop")["n_estimated"].sum()
+
+    status, said, _ = run(capsys, estimator, log, *options, "--fail-below", "0.99")
+    assert status == 4
+    assert "read now: 0" in said
+    alerts = json.loads(files[2].read_text())["alerts"]
+    assert {one["kind"] for one in alerts} == {"below"}
+    assert said.count("ALERT ") == len(alerts) > 0
+
+
+def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_path: Path, capsys) -> None:
+    log = log_file(tmp_path / "log.jsonl", [line(0), "{broken", line(2)])
+    status, said, errors = run(capsys, estimator, log, "--by", "route")
+    assert status == 3
+    assert errors.startswith(f"1 x records that cannot be read: {log}: line 2 (must be a JSON object")
+    assert "few responses: school: 1 responses are estimated, fewer than 30" in said
+    # An alert goes before it.
+    assert run(capsys, estimator, log, written(traffic(90), tmp_path / "more.parquet"), "--fail-below", "0.99")[0] == 4
+    status, _, errors = run(capsys, estimator, log, "--strict")
+    assert (status, errors.splitlines()[0].startswith(f"InputError: {log}: line 2: ")) == (1, True)
+
+
+def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: Path, capsys) -> None:
+    log = log_file(tmp_path / "log.jsonl", [line(number, route=f"r{number}") for number in range(30)])
+    _, said, _ = run(capsys, estimator, log, "--by", "route")
+    assert "... and 10 more slices: --output has them all" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--output", "rows.xlsx"], "output: must end with .csv, .parquet, .json"),
+        (["--by", "rout"], "no response has a value in column 'rout'; columns there: "),
+        (["--alert-on", "drop"], "--reference 2026-11-01..2026-11-07"),
+    ],
+)
+def test_errors_say_what_to_do(estimator: Path, tmp_path: Path, capsys, options, said: str) -> None:
+    log = log_file(tmp_path / "log.jsonl", [line(0)])
+    status, _, errors = run(capsys, estimator, log, *options)
+    assert status == 1
+    assert said in errors

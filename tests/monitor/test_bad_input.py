@@ -1,0 +1,169 @@
+"""Logs with everything that can be wrong: it is counted, named by file and line, and the rest is processed."""
+
+import gzip
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import fitted, line, log_file, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+
+
+@pytest.fixture(scope="module")
+def estimator() -> SavedEstimator:
+    return fitted("atc-se_sum")
+
+
+def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None:
+    records = [
+        line(0),
+        "{broken",
+        line(2, token_logprobs=None, top_logprobs=None),
+        line(3, model="other"),
+        line(4, k=5),
+        line(5, time="yesterday"),
+        line(6, time=None),
+        line(7, time=0),
+        line(8, route=None),
+        line(9, time="2026-11-01T00:00:00"),
+        line(10, text="", token_logprobs=[], top_logprobs=[]),
+        line(11),
+    ]
+    path = log_file(tmp_path / "log.jsonl", records)
+    found = es.monitor(estimator, path, by=["route"], window="day")
+
+    def lines(*numbers: int) -> list[str]:
+        return [f"{path}: line {number}" for number in numbers]
+
+    places = found.problems.places
+    assert found.problems.counts == {
+        "records that cannot be read": 1,
+        "responses without features: no log-probabilities in the log": 1,
+        "responses of model 'other'": 1,
+        "responses of top_k_returned 5, not 20": 1,
+        "responses whose time cannot be read": 1,
+        "responses without a time": 1,
+        "responses whose time is before 2000 or after 2099": 1,
+    }
+    assert places["records that cannot be read"][0].startswith(f"{path}: line 2 (must be a JSON object: ")
+    assert places["responses without features: no log-probabilities in the log"] == lines(3)
+    assert places["responses of model 'other'"] == lines(4)
+    assert places["responses of top_k_returned 5, not 20"] == lines(5)
+    assert places["responses whose time cannot be read"] == lines(6)
+    assert places["responses without a time"] == lines(7)
+    assert places["responses whose time is before 2000 or after 2099"] == lines(8)
+    assert found.problems.notes == {
+        "responses without features: empty response": 1,
+        "times more than an hour before the one above": 1,
+    }
+    assert places["times more than an hour before the one above"] == lines(10)
+    # Eleven responses, four of them without an estimate; three without a time, one without a route.
+    assert found.slices["n_responses"].sum() == 11
+    assert found.slices["n_excluded"].sum() == 4
+    assert found.slices.filter(pl.col("route").is_null())["n_responses"].to_list() == [1]
+    assert found.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 3
+    assert found.incomplete
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("{broken", "line 2: must be a JSON object"),
+        (line(1, token_logprobs=None, top_logprobs=None), "line 2: responses without features: no log-probabilities"),
+        (line(1, model="other"), "line 2: responses of model 'other'"),
+        (line(1, k=5), "line 2: responses of top_k_returned 5, not 20"),
+        (line(1, time="yesterday"), "line 2: responses whose time cannot be read"),
+    ],
+)
+def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, bad, said: str) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0), bad, line(2)])
+    with pytest.raises(InputError, match=f"^{path}: {said}"):
+        es.monitor(estimator, path, by=["route"], window="day", strict=True)
+
+
+def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
+    estimator: SavedEstimator, tmp_path: Path
+) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0), line(1, model="other"), line(2, k=5), line(3, k=25)])
+    assert es.monitor(estimator, path).slices["n_estimated"].to_list() == [1]
+    found = es.monitor(estimator, path, any_model=True, any_signal=True)
+    assert found.slices["n_estimated"].to_list() == [4]
+    assert found.provenance["overridden"] == {
+        "of model 'other'": 1,
+        "of top_k_returned 5, not 20": 1,
+        "of top_k_returned 25, not 20": 1,
+    }
+    assert "overridden" in found.slices["flags"][0]
+    assert es.monitor(estimator, path, any_model=True, top_k=20).slices["n_estimated"].to_list() == [3]
+
+
+def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: SavedEstimator, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0, model="m-2"), line(1, model="m-2"), line(2, k=25)])
+    fitted_on = "model m, logprobs_mode raw_logprobs, top_k_returned 20"
+    said = f"{fitted_on}.*2 of model 'm-2'; 1 of top_k_returned 25, not 20; .*--any-model; .*--top-k"
+    with pytest.raises(ProvenanceError, match=said):
+        es.monitor(estimator, path)
+
+
+def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedEstimator, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
+    found = es.monitor(estimator, path)
+    assert found.slices["n_estimated"].to_list() == [2]
+    assert found.problems.notes == {"responses whose log names no model: taken for 'm'": 1}
+    with pytest.raises(ProvenanceError, match="1 of model 'x'"):
+        es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
+
+
+def test_a_log_of_any_format_packed_and_from_standard_input(estimator, tmp_path: Path, monkeypatch) -> None:
+    log = log_file(tmp_path / "log.jsonl", [line(number) for number in range(40)])
+    content, whole = log.read_bytes(), es.monitor(estimator, log, by=["route"])
+    with gzip.open(tmp_path / "packed.jsonl.gz", "wb") as packed:
+        packed.write(content)
+    pl.read_ndjson(log).write_parquet(tmp_path / "table.parquet")
+    features = written(es.read_features(log), tmp_path / "features.parquet")
+    for path in ("packed.jsonl.gz", "table.parquet", features.name):
+        assert es.monitor(estimator, tmp_path / path, by=["route"]).slices.equals(whole.slices), path
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert es.monitor(estimator, "-", by=["route"]).slices.equals(whole.slices)
+
+
+def test_a_file_named_twice_counts_once(estimator: SavedEstimator, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0), line(1)])
+    assert es.monitor(estimator, [path, tmp_path / "*.jsonl", tmp_path]).slices["n_responses"].to_list() == [2]
+
+
+def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(
+    estimator: SavedEstimator, tmp_path: Path
+) -> None:
+    for name, changes in {"a": {}, "b": {"route": ...}}.items():
+        path = log_file(tmp_path / f"{name}.jsonl", [line(number, **changes) for number in range(3)])
+        pl.read_ndjson(path).write_parquet(path.with_suffix(".parquet"))
+    found = es.monitor(estimator, sorted(tmp_path.glob("*.parquet")), by=["route"]).slices
+    assert dict(found.select("route", "n_responses").rows()) == {None: 3, "shop": 2, "school": 1}
+
+
+def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no response in the logs"):
+        es.monitor(estimator, log_file(tmp_path / "empty.jsonl", []), by=["route"])
+    with pytest.raises(InputError, match="there is no response in the logs; 2 x records .*line 1 .*line 2 "):
+        es.monitor(estimator, log_file(tmp_path / "bad.jsonl", ["{]", "x"]))
+
+
+def test_a_frame_that_holds_no_features(estimator: SavedEstimator) -> None:
+    with pytest.raises(InputError, match="features: column 'mean' is missing; columns there: a"):
+        es.monitor(estimator, pl.DataFrame({"a": [1]}))
+
+
+@pytest.mark.slow
+def test_fifty_thousand_values(estimator: SavedEstimator) -> None:
+    number = pl.int_range(pl.len())
+    own = pl.when(number % 4 == 0).then(number.cast(pl.String)).otherwise("user")
+    many = pl.concat([traffic(1000)] * 200).with_columns(user=own)
+    found = es.monitor(estimator, many, by=["user"], max_slices=10)
+    assert len(found.slices) == 11
+    assert found.slices["n_responses"].sum() == 200_000
+    assert found.provenance["pooled_slices"] == 50_002 - 10

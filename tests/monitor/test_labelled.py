@@ -1,0 +1,118 @@
+"""Labels of some responses: what is true of them, and what they make of the estimates."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from production import BEGIN, fitted, saved, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.sampling import improved, predictions
+
+ALL = ["n_labelled", "true_accuracy", "improved_accuracy", "improved_lower", "improved_upper"]
+
+
+@pytest.fixture(scope="module")
+def features() -> pl.DataFrame:
+    return traffic(900)
+
+
+@pytest.fixture(scope="module")
+def labels(features: pl.DataFrame) -> pl.DataFrame:
+    """Every tenth response of two routes has a label, and a weight; some of them are null."""
+    rng = np.random.default_rng(8)
+    some = features.filter(pl.col("route") != "support")[::10]
+    right = pl.Series(rng.random(len(some)) < 0.7)
+    return some.select(
+        "item_id",
+        label=pl.when(pl.int_range(pl.len()) % 9 != 0).then(right),
+        weight=pl.Series(rng.choice([5.0, 20.0], len(some))),
+    )
+
+
+def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float = 0.9) -> list[float]:
+    """The columns ALL of one slice, from all its responses at once."""
+    p = predictions(estimator.estimator, features)
+    both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
+    found = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
+    return [found.n_labelled, found.alone.estimate, found.improved.estimate, *found.improved[1:3]]
+
+
+def test_labels_and_predictions_of_a_slice(features, labels) -> None:
+    estimator = fitted()
+    found = es.monitor(estimator, features, by=["route"], labels=labels).slices
+    for route in ("shop", "school"):
+        row = found.row(by_predicate=pl.col("route") == route, named=True)
+        same = wanted(estimator, features.filter(pl.col("route") == route), labels)
+        assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
+    row = found.row(by_predicate=pl.col("route") == "support", named=True)
+    assert [row[name] for name in ALL] == [0, None, None, None, None]
+
+
+def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_path: Path) -> None:
+    estimator = saved(tmp_path)
+    paths = [written(features[part::2], tmp_path / f"{part}.parquet") for part in range(2)]
+    options = {"by": ["route"], "window": "day", "state": tmp_path / "state"}
+    assert "n_labelled" not in es.monitor(estimator, paths, **options).slices.columns
+    labels.write_csv(tmp_path / "labels.csv")
+    found = es.monitor(estimator, paths, labels=tmp_path / "labels.csv", level=0.8, **options)
+    assert found.provenance["files"]["read_now"] == 0
+    second = pl.col("time").is_between(BEGIN + timedelta(days=1), BEGIN + timedelta(days=2), closed="left")
+    same = wanted(es.load(estimator), features.filter(second, pl.col("route") == "shop"), labels, 0.8)
+    day = (pl.col("window") == BEGIN + timedelta(days=1)) & (pl.col("route") == "shop")
+    assert list(found.windows.filter(day).select(ALL).row(0)) == pytest.approx(same, abs=1e-12)
+    assert found.windows["n_labelled"].sum() == found.slices["n_labelled"].sum() == labels["label"].count()
+
+
+def test_labels_of_pooled_slices(features) -> None:
+    estimator = fitted()
+    labels = features[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
+    found = es.monitor(estimator, features, by=["route"], labels=labels, max_slices=1).slices
+    row = found.row(by_predicate=pl.col("route") == "(others)", named=True)
+    same = wanted(estimator, features.filter(pl.col("route") != "shop"), labels)
+    assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
+
+
+def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
+    """Each of them stands for ten responses of the first of three days."""
+    first = features.filter(pl.col("time") < BEGIN + timedelta(days=1))
+    labels = first[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
+    found = es.monitor(fitted(), features, window="day", labels=labels)
+    assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None)
+    row = found.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
+    assert [row[name] for name in ALL] == pytest.approx(wanted(fitted(), first, labels), abs=1e-12)
+
+
+def test_all_responses_as_one_slice(features, labels) -> None:
+    estimator = fitted()
+    found = es.monitor(estimator, features, labels=labels).slices
+    assert list(found.select(ALL).row(0)) == pytest.approx(wanted(estimator, features, labels), abs=1e-12)
+
+
+def test_labels_that_no_response_has_are_counted(features) -> None:
+    strange = pl.DataFrame({"item_id": ["0-1", "nobody", "0-2"], "label": [True, False, None]})
+    found = es.monitor(fitted(), features, labels=strange)
+    assert found.slices["n_labelled"].to_list() == [1]
+    assert found.problems.notes == {"labels without an estimated response": 1}
+    none = es.monitor(fitted(), features, labels=strange[1:]).slices
+    assert list(none.select(ALL).row(0)) == [0, None, None, None, None]
+
+
+def test_a_response_with_two_labels_is_an_error(features) -> None:
+    twice = pl.DataFrame({"item_id": ["0-1", "0-1"], "label": [True, False]})
+    with pytest.raises(InputError, match="labels: item_id must be there once each"):
+        es.monitor(fitted(), features, labels=twice)
+
+
+def test_what_sample_asks_for_comes_back(features, tmp_path: Path) -> None:
+    estimator = fitted()
+    asked = es.sample(estimator, features.select(pl.exclude("user")), ["route"], budget=60)
+    answered = asked.responses.with_columns(label=pl.int_range(pl.len()) % 3 != 0)
+    answered.write_csv(tmp_path / "to_label.csv")
+    found = es.monitor(estimator, features, by=["route"], labels=tmp_path / "to_label.csv")
+    assert found.slices["n_labelled"].sum() == 60
+    assert found.problems.notes == {}
+    assert (found.slices["improved_upper"] - found.slices["improved_lower"]).max() < 0.5

@@ -1,0 +1,120 @@
+"""What is written: rows, alerts, OpenMetrics as Prometheus' own parser reads it, and what the terminal shows."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import BEGIN, fitted, traffic
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.openmetrics import label_names, openmetrics
+from entropy_sentinel.monitor.outputs import write_alerts, write_metrics, write_rows
+from entropy_sentinel.monitor.result import Monitored
+
+
+@pytest.fixture(scope="module")
+def found() -> Monitored:
+    features = traffic(900).with_columns(
+        route=pl.col("route").replace("school", 'sch"ool\\\n'), user=pl.when(pl.col("route") != "shop").then("user")
+    )
+    return es.monitor(
+        fitted("atc-se_sum"), features, by=["route", "user"], window="day", reference="2026-11-02", fail_below=0.9
+    )
+
+
+def samples(text: str) -> dict[str, list]:
+    return {family.name: family.samples for family in text_string_to_metric_families(text)}
+
+
+def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
+    read = samples(openmetrics(found))
+    newest = BEGIN + timedelta(days=3)
+    assert read["entropy_sentinel_window_start_seconds"][0].value == newest.timestamp()
+    rows = found.windows.filter(pl.col("window") == newest)
+    for name, column in (("estimated_accuracy",) * 2, ("responses", "n_responses"), ("change",) * 2):
+        values = {(one.labels["route"], one.labels["user"]): one.value for one in read[f"entropy_sentinel_{name}"]}
+        table = rows.select("route", pl.col("user").fill_null("(none)"), column)
+        wanted = {(route, user): value for route, user, value in table.rows()}
+        assert values == pytest.approx(wanted, abs=1e-15)
+    assert {one.labels["kind"] for one in read["entropy_sentinel_alert"]} == {"below"}
+    few = rows.filter(pl.col("flags").list.contains("few responses"))
+    assert len(few) == len([one for one in read["entropy_sentinel_flag"] if one.labels["flag"] == "few responses"]) > 0
+    (about,) = read["entropy_sentinel_monitor"]
+    assert (about.labels["estimator"], about.labels["model"], about.value) == ("atc-se_sum", "m", 1)
+
+
+def test_without_windows_it_is_the_slices() -> None:
+    read = samples(openmetrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
+    assert "entropy_sentinel_window_start_seconds" not in read
+    assert [one.labels for one in read["entropy_sentinel_responses"]] == [{"slice": "all"}]
+
+
+def test_names_of_labels_are_those_that_prometheus_knows_and_each_is_there_once() -> None:
+    names = label_names(["metadata.route", "metadata_route", "7th", "__name__", "flag", "größe"])
+    assert names == {
+        "metadata_route": "metadata.route",
+        "metadata_route_2": "metadata_route",
+        "_7th": "7th",
+        "_name__": "__name__",
+        "flag_2": "flag",
+        "gr__e": "größe",
+    }
+
+
+def test_the_rows_as_files(found: Monitored, tmp_path: Path) -> None:
+    for name in ("rows.csv", "rows.parquet", "rows.json"):
+        write_rows(found, tmp_path / name)
+    table = pl.read_csv(tmp_path / "rows.csv")
+    assert len(table) == len(found.windows)
+    assert table["estimated_accuracy"].to_list() == found.windows["estimated_accuracy"].to_list()
+    assert set(table["window"]) == {f"2026-11-0{day}T00:00Z" for day in (2, 3, 4, 5)}
+    assert pl.read_parquet(tmp_path / "rows.parquet").equals(found.windows)
+    assert read_provenance(tmp_path / "rows.parquet")["estimator"]["name"] == "atc-se_sum"
+    read = json.loads((tmp_path / "rows.json").read_text())
+    assert set(read) == {"slices", "windows", "alerts", "provenance"}
+    assert [row["n_responses"] for row in read["slices"]] == found.slices["n_responses"].to_list()
+    with pytest.raises(InputError, match=r"output: must end with .csv, .parquet, .json, was 'rows.xlsx'"):
+        write_rows(found, "rows.xlsx")
+
+
+def test_alerts_are_about_the_newest_two_windows(found: Monitored, tmp_path: Path) -> None:
+    newest = found.windows.filter(pl.col("window") >= BEGIN + timedelta(days=2))
+    below = newest.filter(pl.col("estimated_accuracy") < 0.9, pl.col("n_estimated") >= 30)
+    assert len(found.alerts) == len(below) > 0
+    assert {one["window"] for one in found.alerts} == {"2026-11-04T00:00:00+00:00", "2026-11-05T00:00:00+00:00"}
+    write_alerts(found, tmp_path / "alerts.json")
+    (first, *_), about = json.loads((tmp_path / "alerts.json").read_text()).values()
+    assert (first["kind"], set(first["slice"]), first["level"]) == ("below", {"route", "user"}, 0.9)
+    assert about["window"] == "day"
+
+
+def test_an_alert_below_says_whether_the_interval_is_too() -> None:
+    estimator, features = fitted("atc-se_sum"), traffic(900)
+    accuracy, upper = es.monitor(estimator, features).slices.select("estimated_accuracy", "upper").row(0)
+    for threshold, said in (
+        (accuracy + 1e-9, "the interval reaches above it"),
+        (upper + 1e-9, "and the whole interval is"),
+    ):
+        (alert,) = es.monitor(estimator, features, fail_below=threshold).alerts
+        assert alert["message"].endswith(said)
+    assert es.monitor(estimator, features, fail_below=accuracy).alerts == []
+    assert es.monitor(estimator, features, fail_below=0.99, min_responses=901).alerts == []
+
+
+def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
+    features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
+    found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["cut-off"])
+    assert [(one["kind"], one["slice"], one["message"]) for one in found.alerts] == [
+        ("cut-off", {"route": "school"}, "100% of the responses ended before their end")
+    ]
+
+
+def test_metrics_are_written_whole(found: Monitored, tmp_path: Path) -> None:
+    write_metrics(found, tmp_path / "sentinel.prom")
+    assert [path.name for path in tmp_path.iterdir()] == ["sentinel.prom"]
+    assert (tmp_path / "sentinel.prom").read_text() == openmetrics(found)

@@ -1,0 +1,248 @@
+"""Rows of slices and windows, against the same worked out from all responses at once."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from production import BEGIN, fitted, traffic, written
+from scipy.stats import false_discovery_control as fdr
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.change import p_of_change
+from entropy_sentinel.monitor.sums import pairs
+
+NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", "change_p", "change_q", "cut_off_share")
+
+
+@pytest.fixture(scope="module")
+def estimator() -> SavedEstimator:
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def features() -> pl.DataFrame:
+    """Traffic of four days; 30 responses without features, users that are null."""
+    whole = traffic(1500)
+    number = pl.int_range(pl.len())
+    without = number % 50 == 7
+    return whole.with_columns(
+        reason=pl.when(without).then(pl.lit("empty response")),
+        user=pl.when(number % 40 != 3).then("user"),
+        **{name: pl.when(~without).then(name) for name in FEATURES},
+    )
+
+
+def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> None:
+    one, other = one.sort(keys), other.sort(keys)
+    assert one.drop(NUMBERS, "expected_errors_lower", "expected_errors_upper").equals(
+        other.drop(NUMBERS, "expected_errors_lower", "expected_errors_upper")
+    )
+    for name in NUMBERS:
+        found, wanted = (frame[name].cast(pl.Float64).to_numpy() for frame in (one, other))
+        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12, equal_nan=True), name
+
+
+def test_estimates_are_those_of_the_verb_estimate(estimator, features) -> None:
+    found = es.monitor(estimator, features, by=["route", "user"]).slices.sort("route", "user")
+    same = es.estimate(estimator, features, by=["route", "user"]).sort("route", "user")
+    assert found.select("route", "user", "n_excluded").equals(
+        same.select("route", "user", "n_excluded").cast({"n_excluded": pl.Int64})
+    )
+    assert found["n_estimated"].to_list() == same["n_rows"].to_list()
+    assert found["estimated_accuracy"].to_list() == pytest.approx(same["estimated_accuracy"].to_list(), abs=1e-12)
+    assert found["user"].null_count() == 3
+
+
+def test_all_responses_are_one_slice_where_none_is_asked_for(estimator, features) -> None:
+    found = es.monitor(estimator, features).slices
+    usable = features.filter(pl.col("reason").is_null())
+    assert found.select("slice", "n_responses", "n_estimated", "n_excluded").rows() == [("all", 1500, 1470, 30)]
+    assert found["estimated_accuracy"][0] == pytest.approx(estimator.estimator.accuracy(usable), abs=1e-12)
+    assert found["cut_off_share"][0] == pytest.approx(usable["cut_off"].mean())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_how_the_logs_are_split_over_files_makes_no_difference(estimator, features, tmp_path: Path, seed: int) -> None:
+    options = {"by": ["route"], "window": "day", "reference": "2026-11-02..2026-11-03"}
+    whole = es.monitor(estimator, features, **options)
+    rng = np.random.default_rng(seed)
+    part = rng.integers(0, 5, len(features))
+    paths = [written(features.filter(part == number), tmp_path / f"{number}.parquet") for number in range(5)]
+    rng.shuffle(paths)
+    split = es.monitor(estimator, paths, **options)
+    agree(split.slices, whole.slices, ["route"])
+    agree(split.windows, whole.windows, ["route", "window"])
+
+
+def test_of_values_that_are_exact_in_binary_not_a_bit_differs(features, tmp_path: Path) -> None:
+    estimator = fitted("atc-se_sum")
+    whole = es.monitor(estimator, features, by=["route"]).slices
+    paths = [written(features[number::3], tmp_path / f"{number}.parquet") for number in range(3)]
+    assert es.monitor(estimator, paths, by=["route"]).slices.equals(whole)
+
+
+def test_windows_add_up_to_the_slices_and_nothing_is_lost(estimator, features) -> None:
+    odd = features.with_columns(time=pl.when(pl.int_range(pl.len()) % 100 != 0).then("time"))
+    found = es.monitor(estimator, odd, by=["route"], window="hour")
+    added = found.windows.group_by("route").agg(pl.col("n_responses", "n_estimated", "n_excluded").sum())
+    counts = ["route", "n_responses", "n_estimated", "n_excluded"]
+    assert added.sort("route").equals(found.slices.select(counts).sort("route"))
+    assert found.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 15
+    assert found.problems.counts == {"responses without a time": 15}
+    hours = found.windows["window"].drop_nulls().unique().sort()
+    assert (hours[0], hours[-1], len(hours)) == (BEGIN, BEGIN + timedelta(hours=95), 96)
+
+
+def test_days_make_weeks(estimator) -> None:
+    features = traffic(700, days=14)
+    weeks = es.monitor(estimator, features, window="week").windows
+    assert weeks.select("window", "n_responses").rows() == [(BEGIN, 350), (BEGIN + timedelta(days=7), 350)]
+
+
+def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> None:
+    # Responses of `shop` become less certain on the third day.
+    third = BEGIN + timedelta(days=2)
+    late = (pl.col("time") >= third) & (pl.col("route") == "shop")
+    uncertain = pl.col("max", "mean", "se_sum", "nll_avg", "nll_max", "nll_sum")
+    drifted = features.with_columns(pl.when(late).then(uncertain * 3).otherwise(uncertain))
+    found = es.monitor(estimator, drifted, by=["route"], reference="2026-11-02..2026-11-03", alert_on=["drop"])
+    wanted, p = {}, {}
+    for route in ("shop", "school", "support"):
+        rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
+        now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
+        wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
+        p[route] = p_of_change(estimator.estimator.accuracy_of, side(estimator, now), side(estimator, then))
+    rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
+    assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
+    assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)
+    assert [rows[route]["change_q"] for route in p] == pytest.approx(fdr(list(p.values())), rel=1e-6)
+    assert rows["shop"]["change"] < -0.1
+    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("drop", {"route": "shop"})]
+
+
+def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
+    """A side of the test: n, sums, sums of products."""
+    values = saved.estimator.values(rows)
+    products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]
+    return len(rows), values.sum(axis=0), np.array(products)
+
+
+def test_windows_in_the_reference_and_before_it_have_no_change(estimator, features) -> None:
+    found = es.monitor(estimator, features, window="day", reference="2026-11-03").windows
+    assert found["change"].is_null().to_list() == [True, True, False, False]
+    assert found["change_q"].is_null().to_list() == [True, True, False, False]
+
+
+def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
+    few = features.filter((pl.col("route") != "support") | (pl.col("time") < BEGIN + timedelta(days=2, hours=6)))
+    found = es.monitor(estimator, few, by=["route"], reference="2026-11-02..2026-11-03", min_responses=60)
+    row = found.slices.row(by_predicate=pl.col("route") == "support", named=True)
+    assert row["change"] is not None
+    assert (row["change_p"], row["change_q"]) == (None, None)
+    tiny = es.monitor(estimator, few.head(40), by=["route"]).slices
+    assert [("few responses" in flags) for flags in tiny["flags"]] == [n < 30 for n in tiny["n_estimated"]]
+    assert "3 responses are estimated, fewer than 30" in es.monitor(estimator, few.head(3)).slices["reasons"][0]
+
+
+def test_intervals_are_those_of_the_validation_card(estimator, features) -> None:
+    found = es.monitor(estimator, features, by=["route"], level=0.8).slices
+    card = Validation.from_dict(estimator.about["validation"])
+    same = card.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
+    assert found["lower"].to_list() == same.lower.tolist()
+    assert found["upper"].to_list() == same.upper.tolist()
+    assert found["basis"].to_list() == [same.basis] * 3 == ["conformal"] * 3
+    assert set(es.monitor(estimator, features, level=0.95).slices["basis"]) == {"prior"}  # 4 domains: up to 0.8
+
+
+def test_the_rank_is_by_expected_errors(estimator, features) -> None:
+    found = es.monitor(estimator, features, by=["route"]).slices
+    errors = (found["n_estimated"] * (1 - found["estimated_accuracy"])).to_list()
+    assert found["expected_errors"].to_list() == pytest.approx(errors)
+    assert errors == sorted(errors, reverse=True)
+    assert found["rank"].to_list() == [1, 2, 3]
+    assert found["expected_errors_lower"].to_list() == pytest.approx(
+        (found["n_estimated"] * (1 - found["upper"])).to_list()
+    )
+
+
+def test_slices_without_an_estimate_are_there(estimator, features) -> None:
+    none = features.with_columns(
+        reason=pl.when(pl.col("route") == "school").then(pl.lit("empty response")).otherwise("reason")
+    )
+    row = es.monitor(estimator, none, by=["route"]).slices.row(by_predicate=pl.col("route") == "school", named=True)
+    assert (row["n_estimated"], row["n_excluded"]) == (0, row["n_responses"])
+    assert [
+        row[name] for name in ("estimated_accuracy", "lower", "upper", "cut_off_share", "expected_errors", "rank")
+    ] == [None] * 6
+    assert row["flags"][:2] == ["few responses", "excluded"]
+
+
+def test_the_smallest_slices_are_pooled(estimator, features) -> None:
+    many = features.with_columns(route=pl.when(pl.int_range(pl.len()) < 900).then("route").otherwise("item_id"))
+    found = es.monitor(estimator, many, by=["route"], max_slices=2)
+    assert set(found.slices["route"]) == {"shop", "school", "(others)"}
+    others = found.slices.row(by_predicate=pl.col("route") == "(others)", named=True)
+    rest = many.filter(~pl.col("route").is_in(["shop", "school"]), pl.col("reason").is_null())
+    assert others["n_estimated"] == len(rest)
+    assert others["estimated_accuracy"] == pytest.approx(estimator.estimator.accuracy(rest), abs=1e-12)
+    assert "601 smaller slices together" in others["reasons"]
+    assert found.provenance["pooled_slices"] == 601
+    assert found.slices["n_responses"].sum() == 1500
+
+
+def test_a_column_of_a_name_that_the_table_has(estimator, features) -> None:
+    found = es.monitor(estimator, features.rename({"route": "level"}), by=["level"]).slices
+    assert set(found["slice_level"]) == {"shop", "school", "support"}
+    assert found["level"].to_list() == [0.9] * 3
+
+
+def test_numbers_and_texts_of_two_files_are_one_slice(estimator, features, tmp_path: Path) -> None:
+    numbers = [features.head(50).with_columns(route=pl.lit(7)), features[50:100].with_columns(route=pl.lit("7"))]
+    paths = [written(frame, tmp_path / f"{place}.parquet") for place, frame in enumerate(numbers)]
+    assert es.monitor(estimator, paths, by=["route"]).slices.select("route", "n_responses").rows() == [("7", 100)]
+
+
+def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) -> None:
+    few = fitted("atc-mtp", domains=2)
+    features = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
+    few.about["caution"] = "only 1 of 400 training rows are incorrect"
+    found = es.monitor(few, features, by=["route"], any_model=True)
+    assert found.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
+    shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
+    assert found.provenance["overridden"] == {"of model 'other'": shops}
+    for flags in found.slices["flags"]:
+        assert flags[-3:].to_list() == ["training accuracy", "not validated", "overridden"]
+
+
+def test_slices_outside_the_support_are_flagged(features) -> None:
+    strange = features.with_columns(max=pl.when(pl.col("route") == "school").then(pl.col("max") * 20).otherwise("max"))
+    found = es.monitor(fitted("group-accuracy"), strange, by=["route"], alert_on=["support"])
+    outside = {row["route"]: "outside support" in row["flags"] for row in found.slices.iter_rows(named=True)}
+    assert outside == {"shop": False, "school": True, "support": False}
+    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("support", {"route": "school"})]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"by": ["rout"]}, InputError, "no response has a value in column 'rout'"),
+        ({"window": "day", "time": "when"}, InputError, "column 'when'"),
+        ({"window": "month"}, ConfigError, "window: unknown 'month'; known: hour, day, week"),
+        ({"level": 90}, ConfigError, "level: must be above 0 and below 1, was 90"),
+        ({"by": ["route", "route"]}, ConfigError, "by: every column once"),
+        ({"alert_on": ["fire"]}, ConfigError, "alert_on: unknown 'fire'; known: drop, support, cut-off"),
+        ({"alert_on": ["drop"]}, ConfigError, "a drop is one since a reference"),
+        ({"fail_below": 80}, ConfigError, "fail_below: must be above 0 and at most 1, was 80"),
+        ({"max_slices": 0}, ConfigError, "max_slices: must be 1 or more, was 0"),
+        ({"state": "there"}, ConfigError, "state: is tied to an estimator's file"),
+    ],
+)
+def test_options_that_cannot_be(estimator, features, options, error, said) -> None:
+    with pytest.raises(error, match=said):
+        es.monitor(estimator, features, **options)

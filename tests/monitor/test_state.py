@@ -1,0 +1,273 @@
+"""The state: only what is new is read, whatever happened to the files; a killed run and a second one do no harm."""
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from production import BEGIN, line, log_file, saved, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import DamagedFileError, InputError, ProvenanceError
+from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor import collecting
+from entropy_sentinel.monitor.inputs import Inputs
+from entropy_sentinel.monitor.result import Monitored
+
+ATC = "atc-se_sum"
+
+
+@pytest.fixture(scope="module")
+def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("estimator"), ATC)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files whose responses were read."""
+    found: list[str] = []
+    frames = Inputs.frames
+
+    def noted(self: Inputs, source: Any) -> Iterator[pl.DataFrame]:
+        found.append(Path(source).name)
+        return frames(self, source)
+
+    monkeypatch.setattr(Inputs, "frames", noted)
+    return found
+
+
+def lines(first: int, last: int) -> list[dict[str, Any]]:
+    return [line(number) for number in range(first, last)]
+
+
+def run(estimator: Path, logs: Any, state: Path | None, **options: Any) -> Monitored:
+    return es.monitor(estimator, logs, by=["route"], window="day", state=state, **options)
+
+
+def days(found: Monitored) -> list[tuple[int, int]]:
+    """The day of the month of each window, and its responses."""
+    rows = found.windows.group_by("window").agg(pl.col("n_responses").sum()).sort("window")
+    return [(day.day, n) for day, n in rows.rows()]
+
+
+def test_a_new_day_reads_the_new_day_alone(estimator, tmp_path: Path, opened: list[str]) -> None:
+    logs, state = tmp_path / "logs", tmp_path / "state"
+    logs.mkdir()
+    log_file(logs / "1.jsonl", lines(0, 24))
+    log_file(logs / "2.jsonl", lines(24, 48))
+    first = run(estimator, str(logs), state)
+    assert opened == ["1.jsonl", "2.jsonl"]
+    log_file(logs / "3.jsonl", lines(48, 72))
+    second = run(estimator, str(logs), state)
+    assert opened == ["1.jsonl", "2.jsonl", "3.jsonl"]
+    assert (days(first), days(second)) == ([(2, 24), (3, 24)], [(2, 24), (3, 24), (4, 24)])
+    assert second.provenance["files"] == {"read_now": 1, "known": 2, "in_all": 3}
+    assert second.slices.equals(run(estimator, str(logs), None).slices)
+    # Only the new day need be named.
+    log_file(logs / "4.jsonl", lines(72, 96))
+    assert days(run(estimator, logs / "4.jsonl", state))[-1] == (5, 24)
+    assert opened[-1] == "4.jsonl"
+
+
+def test_what_is_known_is_not_even_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = log_file(tmp_path / "log.jsonl", lines(0, 24))
+    run(estimator, path, tmp_path / "state")
+
+    def content(*_: object) -> None:
+        raise AssertionError("was opened")
+
+    monkeypatch.setattr(collecting, "content", content)
+    assert days(run(estimator, path, tmp_path / "state")) == [(2, 24)]
+    os.utime(path, (1, 1))
+    with pytest.raises(AssertionError, match="was opened"):
+        run(estimator, path, tmp_path / "state")
+
+
+def test_a_log_that_has_grown_takes_the_place_of_what_it_was(estimator, tmp_path: Path) -> None:
+    path, state = tmp_path / "log.jsonl", tmp_path / "state"
+    for hours in (10, 20, 30):
+        log_file(path, lines(0, hours))
+        found = run(estimator, path, state)
+        assert found.slices["n_responses"].sum() == hours
+        assert len(list((state / "sums").iterdir())) == len(list((state / "responses").iterdir())) == 1
+
+
+def test_rotated_moved_copied_and_packed_logs_count_once(estimator, tmp_path: Path, opened: list[str]) -> None:
+    logs, state = tmp_path / "logs", tmp_path / "state"
+    logs.mkdir()
+    log_file(logs / "app.jsonl", lines(0, 10))
+    run(estimator, str(logs), state)
+    # It went on, was rotated and packed, and a new one was begun.
+    log_file(logs / "app.jsonl", lines(0, 24))
+    with gzip.open(logs / "app.1.jsonl.gz", "wb") as packed:
+        packed.write((logs / "app.jsonl").read_bytes())
+    log_file(logs / "app.jsonl", lines(24, 30))
+    assert days(run(estimator, str(logs), state)) == [(2, 24), (3, 6)]
+    opened.clear()
+    shutil.copy(logs / "app.jsonl", logs / "copy.jsonl")
+    (logs / "app.1.jsonl.gz").rename(logs / "app.2.jsonl.gz")
+    assert days(run(estimator, str(logs), state)) == [(2, 24), (3, 6)]
+    assert opened == []
+
+
+def test_another_estimator_or_setting_is_refused(estimator, tmp_path: Path) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
+    run(estimator, path, state)
+    with pytest.raises(ProvenanceError, match=rf"{state}: holds what the estimator '{ATC}' of checksum \w{{12}} found"):
+        run(saved(tmp_path, "atc-max"), path, state)
+    with pytest.raises(ProvenanceError, match=r"was made with by = \['route'\], and this run has \['route', 'model'\]"):
+        es.monitor(estimator, path, by=["route", "model"], window="day", state=state)
+    with pytest.raises(ProvenanceError, match="was made with grain = 'day', and this run has 'hour'"):
+        es.monitor(estimator, path, by=["route"], window="hour", state=state)
+    # A week is made of days, and what is asked of the sums may change.
+    assert es.monitor(estimator, path, by=["route"], window="week", state=state, level=0.5).slices["level"][0] == 0.5
+
+
+def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, monkeypatch) -> None:
+    logs, state = tmp_path / "logs", tmp_path / "state"
+    logs.mkdir()
+    log_file(logs / "1.jsonl", lines(0, 24))
+    log_file(logs / "2.jsonl", lines(24, 48))
+    score, calls = collecting.score, []
+
+    def dies(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return score(*arguments)
+
+    monkeypatch.setattr(collecting, "score", dies)
+    with pytest.raises(KeyboardInterrupt):
+        run(estimator, str(logs), state)
+    monkeypatch.undo()
+    assert len(list((state / "sums").iterdir())) == 1
+    found = run(estimator, str(logs), state)
+    assert days(found) == [(2, 24), (3, 24)]
+    assert found.provenance["files"]["read_now"] == 1
+
+
+def test_killed_between_the_new_and_the_old_the_old_does_not_count(estimator, tmp_path: Path) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
+    run(estimator, path, state)
+    (old,) = (state / "sums").iterdir()
+    kept = old.read_bytes()
+    log_file(path, lines(0, 24))
+    run(estimator, path, state)
+    old.write_bytes(kept)
+    assert days(run(estimator, path, state)) == [(2, 24)]
+
+
+RUN = """
+import sys
+import entropy_sentinel as es
+es.monitor(sys.argv[1], sys.argv[2], by=["route"], window="day", state=sys.argv[3])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after_s", [0.05, 0.4])
+def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None:
+    logs, state = tmp_path / "logs", tmp_path / "state"
+    logs.mkdir()
+    for number in range(20):
+        written(traffic(500, seed=number), logs / f"{number:02}.parquet")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", RUN, estimator, logs, state], env=environment)
+    while not (state / "state.json").exists():
+        time.sleep(0.01)
+    time.sleep(after_s)
+    process.kill()
+    process.wait()
+    found = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
+    assert found.slices["n_responses"].sum() == 20 * 500
+    assert found.slices.equals(es.monitor(estimator, str(logs), by=["route"], window="day").slices)
+
+
+@pytest.mark.slow
+def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None:
+    logs, state = tmp_path / "logs", tmp_path / "state"
+    logs.mkdir()
+    for number in range(5):
+        written(traffic(500, seed=number), logs / f"{number}.parquet")
+    command = [sys.executable, "-c", RUN, estimator, logs, state]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with Ownership(state):
+        both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        time.sleep(2)
+        assert not (state / "sums").exists()
+    said = [process.communicate()[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert len(list((state / "sums").iterdir())) == 5
+    found = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
+    assert found.slices["n_responses"].sum() == 5 * 500
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
+    score = collecting.score
+
+    def grows(*arguments: Any) -> Any:
+        if len(path.read_text().splitlines()) == 10:
+            log_file(path, lines(0, 20))
+        return score(*arguments)
+
+    monkeypatch.setattr(collecting, "score", grows)
+    assert run(estimator, path, state).slices["n_responses"].sum() == 20
+    monkeypatch.undo()
+    assert run(estimator, path, state).slices["n_responses"].sum() == 20
+    assert len(list((state / "sums").iterdir())) == 1
+
+
+def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", [line(number, model="other") for number in range(9)]), tmp_path / "s"
+    with pytest.raises(ProvenanceError, match="9 of model 'other'.*--any-model"):
+        run(estimator, path, state)
+    assert list((state / "sums").iterdir()) == []
+    with pytest.raises(InputError, match="no response has a value in column 'rute'; columns there: .*route"):
+        es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
+
+
+@pytest.mark.parametrize("left", [200, 0])
+def test_a_damaged_part_is_named(estimator, tmp_path: Path, left: int) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
+    run(estimator, path, state)
+    (part,) = (state / "sums").iterdir()
+    part.write_bytes(part.read_bytes()[:left])
+    with pytest.raises(DamagedFileError, match=f"{part}: is damaged .*; delete it, and give the log"):
+        run(estimator, path, state)
+    part.unlink()
+    assert days(run(estimator, path, state)) == [(2, 24)]
+
+
+def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None:
+    whole = traffic(900)
+    paths = [written(whole[part::3], tmp_path / f"{part}.parquet") for part in range(3)]
+    for path in paths:
+        run(estimator, path, tmp_path / "parts" / path.stem)
+    parts = sorted((tmp_path / "parts").iterdir())
+    found = run(estimator, parts, tmp_path / "state")
+    assert found.slices.equals(run(estimator, paths, None).slices)
+    assert run(estimator, [*parts, *paths], tmp_path / "state").slices.equals(found.slices)
+    assert run(estimator, parts, None).slices.equals(found.slices)
+    with pytest.raises(ProvenanceError, match="was made with by"):
+        es.monitor(estimator, parts, by=["user"], window="day")
+
+
+def test_problems_are_those_of_the_files_read_now(estimator, tmp_path: Path) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", [*lines(0, 24), "{broken"]), tmp_path / "state"
+    assert run(estimator, path, state).incomplete
+    again = run(estimator, path, state)
+    assert not again.incomplete
+    assert again.provenance["problems"] == {"records that cannot be read": 1}
+
+
+def test_a_window_without_responses_is_not_there(estimator, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "log.jsonl", [*lines(0, 3), *lines(72, 75)])
+    assert days(run(estimator, path, None)) == [(BEGIN.day, 3), (BEGIN.day + 3, 3)]

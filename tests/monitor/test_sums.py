@@ -1,0 +1,70 @@
+"""Sums of slices: they add up in any order, and give back means and covariances."""
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.monitor.scoring import HELD, Accumulator
+from entropy_sentinel.monitor.sums import Partial, Sums, covariance, numbered, pairs, places
+
+
+def partial(slices: list[str | None], values: np.ndarray) -> Partial:
+    """One row per response."""
+    n, k = values.shape
+    products = np.column_stack([values[:, i] * values[:, j] for i, j in pairs(k)])
+    sums = Sums(np.ones((n, 3), dtype=np.int64), values, products, np.eye(n, 4, dtype=np.uint32))
+    return Partial(
+        pl.DataFrame({"by.route": slices, "grain": [None] * n}, schema_overrides={"by.route": pl.String}), sums
+    )
+
+
+def test_like_slices_are_added_up_and_a_null_is_a_slice() -> None:
+    values = np.arange(8.0).reshape(4, 2)
+    found = Partial.together([partial(["a", None], values[:2]), partial([None, "a"], values[2:])])
+    assert found.keys["by.route"].to_list() == ["a", None]
+    assert found.sums.counts.tolist() == [[2, 2, 2], [2, 2, 2]]
+    assert found.sums.values.tolist() == [[6, 8], [6, 8]]
+    # a: 0 0 + 6 6, 0 1 + 6 7, 1 1 + 7 7
+    assert found.sums.products[0].tolist() == [36, 42, 50]
+    assert found.sums.histogram.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
+
+
+def test_means_and_covariances_are_those_of_the_values() -> None:
+    values = np.random.default_rng(1).random((50, 3))
+    found = Partial.together([partial(["a"] * 20, values[:20]), partial(["a"] * 30, values[20:])]).sums
+    assert np.allclose(found.mean()[0], values.mean(axis=0), atol=1e-15)
+    assert np.allclose(covariance(found.values[0], found.products[0], 50), np.cov(values.T), atol=1e-14)
+
+
+def test_rows_without_a_group_go_nowhere() -> None:
+    sums = partial(["a", "b", "c"], np.ones((3, 1))).sums
+    assert sums.grouped(np.array([1, -1, 1]), 3).values.tolist() == [[0], [2], [0]]
+    total = Sums.zeros(2, sums)
+    total.add(np.array([-1, 1, 1]), sums)
+    total.add(np.array([-1, -1, -1]), sums)
+    assert total.values.tolist() == [[0], [2]]
+
+
+def test_there_and_back_as_a_table() -> None:
+    whole = partial(["a", "b"], np.ones((2, 3)))
+    again = Partial.of(whole.frame())
+    assert again.keys.equals(whole.keys)
+    assert all(np.array_equal(one, other) for one, other in zip(again.sums, whole.sums, strict=True))
+
+
+def test_rows_are_found_among_unique_ones() -> None:
+    keys = pl.DataFrame({"a": ["x", None, "x", "y"], "b": [1, 1, 1, None]})
+    numbers, unique = numbered(keys)
+    assert numbers.tolist() == [0, 1, 0, 2]
+    assert places(pl.DataFrame({"a": ["y", "z"], "b": [None, 1]}, schema=keys.schema), unique).tolist() == [2, -1]
+
+
+def test_what_is_held_while_a_file_is_read_is_bounded_and_nothing_is_lost() -> None:
+    sums, full = Accumulator(), []
+    step = HELD // 4
+    for start in range(0, 11 * step, step):
+        part = partial([f"user-{number}" for number in range(start, start + step)], np.ones((step, 1)))
+        full += [one for one in [sums.add(part)] if one]
+        assert sums._rows <= HELD
+    parts = [*full, sums.rest()]
+    assert len(full) == 2
+    assert sum(part.sums.counts[:, 0].sum() for part in parts) == 11 * step

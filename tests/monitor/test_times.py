@@ -1,0 +1,77 @@
+"""Times of a log in every form, windows, references."""
+
+from datetime import UTC, date, datetime
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.times import moments, plausible, reference, starts
+
+NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
+SECONDS = int(NOON.timestamp())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-04T12:00:00Z",
+        "2026-11-04T12:00:00",
+        "2026-11-04 12:00:00",
+        "2026-11-04t12:00:00z",
+        "2026-11-04T14:00:00+02:00",
+        "2026-11-04 13:00:00.000+0100",
+        "2026-11-04T12:00:00.000000Z",
+        "2026-11-04T12:00",
+        "20261104T120000",
+        f" {SECONDS} ",
+        f"{SECONDS}.0",
+        f"{SECONDS}000",
+    ],
+)
+def test_forms_of_one_moment(text: str) -> None:
+    # Beside others, as in a log of several programs.
+    column = pl.Series(["2026-11-01", text, None, "yesterday"])
+    assert moments(column).to_list() == [datetime(2026, 11, 1, tzinfo=UTC), NOON, None, None]
+
+
+@pytest.mark.parametrize("scale", [1, 1_000, 1_000_000, 1_000_000_000])
+def test_numbers_since_1970(scale: int) -> None:
+    for dtype in (pl.Int64, pl.Float64):
+        assert moments(pl.Series([SECONDS * scale, None], dtype=dtype)).to_list() == [NOON, None]
+
+
+def test_half_a_second_and_no_number() -> None:
+    found = moments(pl.Series([SECONDS + 0.5, float("nan"), float("inf"), 1e300])).to_list()
+    assert found == [NOON.replace(microsecond=500_000), None, None, None]
+
+
+def test_dates_and_datetimes_of_any_zone() -> None:
+    berlin = pl.Series([NOON]).dt.convert_time_zone("Europe/Berlin")
+    assert moments(berlin).to_list() == [NOON]
+    assert moments(pl.Series([NOON.replace(tzinfo=None)], dtype=pl.Datetime("ms"))).to_list() == [NOON]
+    assert moments(pl.Series([date(2026, 11, 4)])).to_list() == [NOON.replace(hour=0)]
+    assert moments(pl.Series([True])).to_list() == [None]
+
+
+def test_a_clock_that_was_never_set_is_not_plausible() -> None:
+    times = moments(pl.Series(["1970-01-01", "1999-12-31T23:59:59", "2000-01-01", "2099-12-31", "2100-01-01"]))
+    assert times.to_frame("t").select(plausible(pl.col("t"))).to_series().to_list() == [False, False, True, True, False]
+
+
+def test_windows_begin_on_the_hour_at_midnight_and_on_monday() -> None:
+    frame = pl.DataFrame({"t": [NOON.replace(minute=59)]}).cast(pl.Datetime("us", "UTC"))
+    begins = {name: frame.select(starts(pl.col("t"), name)).item() for name in ("hour", "day", "week")}
+    assert begins == {"hour": NOON, "day": NOON.replace(hour=0), "week": datetime(2026, 11, 2, tzinfo=UTC)}
+
+
+def test_a_reference_has_its_last_day_whole() -> None:
+    assert reference("2026-11-01..2026-11-07") == (datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 8, tzinfo=UTC))
+    assert reference("2026-11-01") == (datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
+    assert reference("2026-11-01T06:00..2026-11-01T12:00")[1] == datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01"])
+def test_what_is_no_reference(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
+        reference(text)

@@ -1,0 +1,168 @@
+"""Logs to the sums of a state: what is there is not read again."""
+
+import logging
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from entropy_sentinel.estimators.fit import one_thread
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor.content import content
+from entropy_sentinel.monitor.inputs import Inputs, columns_of
+from entropy_sentinel.monitor.problems import Problems
+from entropy_sentinel.monitor.scoring import Accumulator, responses, score, support_of
+from entropy_sentinel.monitor.settings import MODEL, SIGNAL, Reading
+from entropy_sentinel.monitor.state import FileSums, State, is_state, on_disk
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT
+
+log = logging.getLogger(__name__)
+
+Source = str | Path | pl.DataFrame
+
+
+class _Changed(Exception):
+    """A file has grown while it was read."""
+
+
+class Collector:
+    """Adds files to a state; `read` is what was read in this run, `n_known` how many files were not opened.
+
+    `lasting` says whether the state is to be used again: only then are files told apart by their content. Single
+    responses are kept where it is, and where there are `labels` to be put to them.
+    """
+
+    def __init__(
+        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, labels: bool, strict: bool
+    ) -> None:
+        self._saved, self._reading, self._state = saved, reading, state
+        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or labels
+        self._support = support_of(saved.about)
+        self.read: list[FileSums] = []
+        self.n_known = 0
+
+    def add(self, sources: Iterable[Source]) -> None:
+        """Read what is not known yet. Raises InputError for a file that cannot be read."""
+        with one_thread():
+            for source in sources:
+                if isinstance(source, pl.DataFrame):
+                    self._read(source, FileSums("features", self._number(), 0))
+                elif is_state(source):
+                    self._take_over(Path(source))
+                elif str(source) == STANDARD_INPUT and self._lasting:
+                    self._add_standard_input()
+                else:
+                    self._add_file(str(source))
+
+    def check(self) -> None:
+        """Raise where nothing of this run is of use, and forget what it has added.
+
+        ProvenanceError where all responses are of another model or signal, InputError for a column that no response
+        has a value in.
+        """
+        files = self._state.files.values()
+        seen = {name for one in files for name in one.seen}
+        if any(one.n_responses for one in files):
+            for name in (*self._reading.by, *([self._reading.time] if self._reading.time else [])):
+                if name not in seen:
+                    self._forget()
+                    raise InputError(f"no response has a value in column '{name}'{self._columns_there()}")
+        rejected = Problems()
+        for one in files:
+            rejected.counts.update(one.rejected)
+        if rejected.counts and sum(rejected.counts.values()) == sum(one.n_responses for one in files):
+            self._forget()
+            raise ProvenanceError(self._nothing_fits(rejected))
+
+    def _columns_there(self) -> str:
+        path = next((one.path for one in self.read if Path(one.path).is_file()), None)
+        return f"; columns there: {', '.join(columns_of(path)) or 'none'}" if path else ""
+
+    def _nothing_fits(self, rejected: Problems) -> str:
+        about = self._saved.about
+        signal = ", ".join(f"{name} {value}" for name, value in about["signal"].items())
+        remedies = []
+        if any(kind.startswith("of model") for kind in rejected.counts):
+            remedies.append(f"if they are of '{about.get('model')}' by another name, say --any-{MODEL}")
+        if any(kind.startswith("of top_k") for kind in rejected.counts):
+            remedies.append("if they have more alternatives to a token, cut them with --top-k")
+        if any(kind.startswith("of logprobs") for kind in rejected.counts):
+            remedies.append(f"if that is what you want, say --any-{SIGNAL}")
+        return (
+            f"no response is of what the estimator was fitted on (model {about.get('model')}, {signal}): "
+            f"{'; '.join(f'{count:,} {kind}' for kind, count in rejected.counts.most_common(5))}; {'; '.join(remedies)}"
+        )
+
+    def _forget(self) -> None:
+        for one in self.read:
+            self._state.drop(one.key)
+
+    def _number(self) -> str:
+        return f"{len(self._state.files):06d}"
+
+    def _add_file(self, path: str) -> None:
+        if not self._lasting:
+            self._read(path, FileSums(path, self._number(), 0))
+        elif self._state.known(path):
+            self.n_known += 1
+        else:
+            look = on_disk(path)
+            try:
+                self._add_content(path, path, look)
+            except _Changed:
+                log.warning("%s: grows while it is read; what is there now is read from a copy", path)
+                self._add_copy(path)
+
+    def _add_copy(self, path: str) -> None:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / Path(path).name
+            shutil.copyfile(path, copy)
+            self._add_content(str(copy), path, None)
+
+    def _add_standard_input(self) -> None:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / "standard-input.jsonl"
+            with copy.open("wb") as target:
+                shutil.copyfileobj(sys.stdin.buffer, target)
+            self._add_content(str(copy), "standard input", None)
+
+    def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
+        """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
+        found = content(path, {one.n_bytes for one in self._state.files.values()})
+        if found.key in self._state.files:
+            known = self._state.files[found.key].path
+            if known != name:
+                log.info("%s: has the content of %s, which counts once", name, known)
+            self.n_known += 1
+        else:
+            replaces = self._state.begun_by(found)
+            self._read(path, FileSums(name, found.key, found.n_bytes, replaces), look)
+        if look is not None:
+            self._state.remember(name, look, found.key)
+
+    def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
+        problems, sums = Problems(self._strict), Accumulator()
+        inputs = Inputs(self._saved.about, self._reading, problems)
+        with self._state.writing(about) as (of_sums, of_responses):
+            for frame in inputs.frames(source):
+                about.n_responses += len(frame)
+                if self._keep_responses:
+                    of_responses.write(responses(frame, self._saved.estimator))
+                if full := sums.add(score(frame, self._saved.estimator, self._support)):
+                    of_sums.write(full.frame())
+            if rest := sums.rest():
+                of_sums.write(rest.frame())
+            if look is not None and on_disk(str(source)) != look:
+                raise _Changed
+            about.seen, about.problems, about.rejected = sorted(inputs.seen), problems.as_dict(), dict(inputs.rejected)
+            about.taken = dict(inputs.taken)
+        self.read.append(about)
+
+    def _take_over(self, folder: Path) -> None:
+        with Ownership(folder):
+            self.read += self._state.take_over(folder)

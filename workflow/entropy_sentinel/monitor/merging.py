@@ -1,0 +1,141 @@
+"""The sums of all files, by slice, by slice and window, and by slice in the reference and since."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.inputs import BY
+from entropy_sentinel.monitor.sums import Partial, Sums, places
+from entropy_sentinel.monitor.times import Reference, starts
+
+# The slice that pools those that are too small to be kept.
+OTHERS = "(others)"
+# Rows of the table by slice and window, whose histograms are held in memory: 270 MB.
+MOST_ROWS = 200_000
+
+# The column of the one slice that there is where no column is asked for, and its value.
+ALL, EVERYTHING = "slice", "all"
+
+# Names that the table has for its own columns (monitor/estimates.py).
+TAKEN = frozenset(
+    ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
+    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "true_accuracy", "n_labelled")
+    + ("improved_accuracy", "improved_lower", "improved_upper")
+    + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
+)
+
+# What gives the sums of all files, part by part, as often as it is called.
+Parts = Callable[[], Iterable[Partial]]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Sums of n slices, the largest first and OTHERS last if it is there, and of their windows.
+
+    `slices` (n,) rows of the columns of slices; `total`, `before` (in the reference) and `since` (after it) are sums
+    (n,). `windows` has `slice`, a row number of `slices`, and `window`, with the sums `of_windows`; null where there
+    are no windows. `n_pooled` is how many slices OTHERS pools, `kept` the keys of the other ones.
+    """
+
+    slices: pl.DataFrame
+    total: Sums
+    before: Sums
+    since: Sums
+    windows: pl.DataFrame | None
+    of_windows: Sums | None
+    n_pooled: int
+    kept: pl.DataFrame
+
+    def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
+        """(n,) the row of `slices` of each of these keys."""
+        of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
+        return np.where(of < 0, len(self.kept), of)
+
+
+def merge(
+    parts: Parts, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
+) -> Merged | None:
+    """Add everything up; None where there is nothing. The parts are gone through twice.
+
+    Slices beyond the `max_slices` with the most responses (of equals the first by name) are pooled, and further ones
+    where the table by slice and window would be longer than MOST_ROWS.
+    """
+    columns = [f"{BY}{name}" for name in by or (ALL,)]
+    sizes, windows = _sizes(parts, columns, window)
+    if sizes.is_empty():
+        return None
+    most = _most(max_slices, len(windows))
+    kept = sizes.head(most).drop("n")
+    n_pooled = len(sizes) - len(kept)
+    slices = kept if not n_pooled else pl.concat([kept, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    sums: dict[str, Sums] = {}
+    grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
+    for part in parts():
+        of = places(_keys(part.keys, columns).select(columns), kept)
+        of = np.where(of < 0, len(kept), of)
+        rows = part.keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
+        if not sums:
+            sums = {name: Sums.zeros(len(slices), part.sums) for name in ("total", "before", "since")}
+        sums["total"].add(of, part.sums)
+        if reference is not None:
+            for name, when in _periods(reference).items():
+                inside = rows.select(when.fill_null(False)).to_series().to_numpy()
+                sums[name].add(np.where(inside, of, -1), part.sums)
+        if window is not None:
+            grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+    table = grid if window is not None else None
+    named = slices.rename(_shown)
+    return Merged(
+        named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
+    )
+
+
+def _shown(column: str) -> str:
+    """The name of a slice column in the table, where others have names too."""
+    name = column.removeprefix(BY)
+    return f"slice_{name}" if name in TAKEN else name
+
+
+def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
+
+
+def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All slices with their number of responses `n`, the largest first; all windows."""
+    sizes, windows = pl.DataFrame(), pl.DataFrame()
+    for part in parts():
+        keys = _keys(part.keys, columns).with_columns(n=pl.Series(part.sums.counts[:, 0]))
+        sizes = pl.concat([sizes, keys.select(*columns, "n")], how="vertical" if len(sizes) else "diagonal")
+        sizes = sizes.group_by(columns).agg(pl.col("n").sum())
+        found = keys.select(window=starts(pl.col("grain"), window or "day"))
+        windows = pl.concat([windows, found], how="vertical" if len(windows) else "diagonal").unique()
+    if sizes.is_empty():
+        return sizes, windows
+    return sizes.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True), windows
+
+
+def _most(max_slices: int, n_windows: int) -> int:
+    """How many slices are kept beside OTHERS."""
+    most = min(max_slices, MOST_ROWS // n_windows - 1)
+    if most < 1:
+        raise InputError(f"window: there are {n_windows:,} windows in the logs; take a longer one")
+    return most
+
+
+def _periods(reference: Reference) -> dict[str, pl.Expr]:
+    grain = pl.col("grain")
+    return {"before": grain.is_between(*reference, closed="left"), "since": grain >= reference.end}
+
+
+def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, part: Sums) -> pl.DataFrame:
+    """Add a part to the sums by slice and window; the rows of these, with those that are new."""
+    new = rows.unique(maintain_order=True).join(grid, on=grid.columns, how="anti", nulls_equal=True)
+    if len(new):
+        more, known = Sums.zeros(len(new), part), sums.get("windows")
+        grid = pl.concat([grid, new])
+        sums["windows"] = more if known is None else Sums(*map(np.concatenate, zip(known, more, strict=True)))
+    sums["windows"].add(places(rows, grid), part)
+    return grid

@@ -1,0 +1,44 @@
+"""What a monitor has found."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.monitor.problems import Problems
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """The rows, the alerts, and where they come from.
+
+    `slices` has a row per slice over the whole time, `windows` one per slice and window, null where none are asked for;
+    both are by rank, the most expected errors first. Columns: those of the slices (text, null where a response has no
+    value), `window` (its begin, UTC; null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`,
+    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, `expected_errors` with
+    its limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices),
+    `rank`, `flags` and their `reasons`; with labels also `n_labelled`, `true_accuracy` of these, by their weights, and
+    `improved_accuracy` from labels and predictions together, with its limits.
+
+    `newest` are the windows that alerts are about. `problems` are those of the files read now, `provenance` is
+    JSON-serialisable.
+    """
+
+    by: tuple[str, ...]
+    slices: pl.DataFrame
+    windows: pl.DataFrame | None
+    alerts: list[dict[str, Any]]
+    provenance: dict[str, Any]
+    problems: Problems
+    newest: list[datetime] = field(default_factory=list)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows by slice and window where windows were asked for, else those by slice."""
+        return self.slices if self.windows is None else self.windows
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something in the files read now could not be used."""
+        return bool(self.problems.counts)

@@ -1,0 +1,240 @@
+"""The monitor, from logs and an estimator to rows and alerts."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import polars as pl
+
+from entropy_sentinel import __version__
+from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor import times
+from entropy_sentinel.monitor.alerts import AlertRules, alerts, newest
+from entropy_sentinel.monitor.collecting import Collector, Source
+from entropy_sentinel.monitor.estimates import Estimates
+from entropy_sentinel.monitor.labelled import Labelled
+from entropy_sentinel.monitor.merging import Merged, merge
+from entropy_sentinel.monitor.problems import Problems
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.settings import DROP, GRAINS, TIME, WINDOWS, Reading
+from entropy_sentinel.monitor.state import State, is_state
+from entropy_sentinel.sources.logs.records import SUFFIXES
+from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.verbs.reading import read_labels
+
+MAX_SLICES, MIN_RESPONSES = 1000, 30
+Logs = str | Path | pl.DataFrame | Sequence[str | Path]
+Labels = Paths | pl.DataFrame
+Part = TypeVar("Part")
+
+
+def monitor(
+    estimator: SavedEstimator | str | Path,
+    logs: Logs,
+    by: Sequence[str] = (),
+    *,
+    window: str | None = None,
+    time: str | None = None,
+    reference: str | None = None,
+    level: float = 0.9,
+    labels: Labels | None = None,
+    state: str | Path | None = None,
+    fail_below: float | None = None,
+    alert_on: Sequence[str] = (),
+    least_drop: float = 0.02,
+    min_responses: int = MIN_RESPONSES,
+    max_slices: int = MAX_SLICES,
+    top_k: int | None = None,
+    logprobs_mode: str | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    any_model: bool = False,
+    any_signal: bool = False,
+    strict: bool = False,
+) -> Monitored:
+    """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
+
+    `estimator` is one that `fit` has given, or its file. `logs` are files, folders, patterns, `-` for standard input,
+    of logs, traces or features; a frame of features; or folders of states of parts of the logs. `by` are the columns
+    whose values make slices, combined; without any, all responses are one. With `window` (hour, day, week; UTC) there
+    are also rows by window, from the column `time` (its default is that of the log's format). `reference`,
+    `2026-11-01..2026-11-07`, is what changes are measured against. `labels`, a frame or files for `read_labels`, are
+    put to their responses: what is true of these, and the estimate that labels and predictions make together.
+
+    `state` is a folder: what was read before for the same estimator and settings counts too, and is not read again.
+    `fail_below`, `alert_on` (drop, support, cut-off) and `least_drop` say what is an alert; with windows, in the
+    newest two. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of another model than the
+    estimator's, or with other log-probabilities, are counted and left out unless `any_model` or `any_signal` is set.
+    `top_k`, `logprobs_mode`, `trace_after`, `model` and `strict` are those of `open_logs`; `strict` ends at the first
+    problem of any kind.
+
+    Raises InputError for files that cannot be read or columns that are not there, ProvenanceError where nothing is of
+    the estimator's model and signal or `state` is of something else, ConfigError for options that cannot be.
+
+    >>> import entropy_sentinel as es
+    >>> features = es.features(es.read_logs(es.example().traces))
+    >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+    >>> found = es.monitor(estimator, features, by=["benchmark"])
+    >>> found.slices.select("benchmark", "n_estimated", "rank").head(1).rows()
+    [('two-digit-multiplication', 40, 1)]
+    """
+    asked = Asked(tuple(by), window, None if reference is None else times.reference(reference), level, max_slices)
+    timed = window is not None or reference is not None
+    reading = Reading(
+        by=tuple(by),
+        time=(time or TIME) if timed else None,
+        grain=GRAINS[window or "day"] if timed else None,
+        **{"top_k": top_k, "logprobs_mode": logprobs_mode, "trace_after": trace_after, "model": model},
+        **{"any_model": any_model, "any_signal": any_signal},
+    )
+    rules = AlertRules(fail_below, tuple(alert_on), least_drop, min_responses)
+    if DROP in rules.on and reference is None:
+        raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
+    saved, checksum = _loaded(estimator, state)
+    with _state(state, saved, checksum, reading) as kept:
+        collector = Collector(saved, reading, kept, state is not None, labels is not None, strict)
+        collector.add(_sources(logs))
+        collector.check()
+        return _found(saved, checksum, collector, kept, reading, asked, rules, _labels(labels))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the sums, whatever they are of."""
+
+    by: tuple[str, ...]
+    window: str | None
+    reference: times.Reference | None
+    level: float
+    max_slices: int
+
+    def __post_init__(self) -> None:
+        """ConfigError for what cannot be."""
+        if self.window is not None and self.window not in WINDOWS:
+            raise ConfigError(f"window: unknown '{self.window}'; known: {', '.join(WINDOWS)}")
+        if not 0 < self.level < 1:
+            raise ConfigError(f"level: must be above 0 and below 1, was {self.level}")
+        if self.max_slices < 1:
+            raise ConfigError(f"max_slices: must be 1 or more, was {self.max_slices}")
+        if len(set(self.by)) < len(self.by):
+            raise ConfigError(f"by: every column once, was {', '.join(self.by)}")
+
+
+def _found(
+    saved: SavedEstimator,
+    checksum: str,
+    collector: Collector,
+    state: State,
+    reading: Reading,
+    asked: Asked,
+    rules: AlertRules,
+    labels: pl.DataFrame | None,
+) -> Monitored:
+    problems = Problems.total(one.problems for one in collector.read)
+    merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.reference, asked.max_slices)
+    if merged is None:
+        raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
+    taken = sum((Counter(one.taken) for one in state.files.values()), Counter[str]())
+    estimates = Estimates(saved, asked.level, rules.min_responses, dict(taken.most_common(5)))
+    labelled = None
+    if labels is not None:
+        labelled = Labelled(lambda: _parts(state, State.responses), labels, merged, asked.window)
+        labelled.note(problems)
+    slices, windows = estimates.of_slices(merged, labelled), estimates.of_windows(merged, asked.reference, labelled)
+    about, last = slices, []
+    if windows is not None:
+        last = newest(windows, rules.min_responses)
+        about = windows.filter(pl.col("window").is_in(last))
+    columns = tuple(merged.slices.columns)
+    return Monitored(
+        by=columns,
+        slices=slices,
+        windows=windows,
+        alerts=alerts(about, columns, rules),
+        provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged, taken),
+        problems=problems,
+        newest=last,
+    )
+
+
+def _parts(state: State, what: Callable[[State, str], Iterator[Part]]) -> Iterator[Part]:
+    """What is known of all files, part by part."""
+    return (part for key in state.files for part in what(state, key))
+
+
+def _labels(labels: Labels | None) -> pl.DataFrame | None:
+    return labels if labels is None or isinstance(labels, pl.DataFrame) else read_labels(labels)
+
+
+def _provenance(
+    saved: SavedEstimator,
+    checksum: str,
+    collector: Collector,
+    state: State,
+    reading: Reading,
+    asked: Asked,
+    estimates: Estimates,
+    merged: Merged,
+    taken: Counter[str],
+) -> dict[str, Any]:
+    about, every = saved.about, Problems.total(one.problems for one in state.files.values())
+    estimator = {name: about.get(name) for name in ("model", "group", "signal", "training_accuracy")}
+    return {
+        "version": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "estimator": {"name": saved.estimator.name, "sha256": checksum or None, **estimator},
+        "general_flags": estimates.general,
+        "overridden": dict(taken),
+        "reading": reading.as_dict(),
+        "window": asked.window,
+        "reference": None if asked.reference is None else [one.isoformat() for one in asked.reference],
+        "level": asked.level,
+        "files": {"read_now": len(collector.read), "known": collector.n_known, "in_all": len(state.files)},
+        "responses": {
+            "read_now": sum(one.n_responses for one in collector.read),
+            "in_all": int(merged.total.counts[:, 0].sum()),
+        },
+        "pooled_slices": merged.n_pooled,
+        **every.as_dict(),
+    }
+
+
+def _loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
+    """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
+    if not isinstance(estimator, SavedEstimator):
+        return load_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
+    if state is not None:
+        raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
+    return estimator, ""
+
+
+def _sources(logs: Logs) -> Iterator[Source]:
+    """Frames, states and files, each path once."""
+    if isinstance(logs, pl.DataFrame):
+        yield logs
+        return
+    seen = set()
+    for one in [logs] if isinstance(logs, str | Path) else logs:
+        for path in [one] if is_state(one) else files(one, SUFFIXES):
+            if (place := Path(path).absolute()) not in seen:
+                seen.add(place)
+                yield path
+
+
+@contextmanager
+def _state(folder: str | Path | None, saved: SavedEstimator, checksum: str, reading: Reading) -> Iterator[State]:
+    """The state, ours alone as long as the block lasts; without a folder one that goes with it."""
+    if folder is None:
+        with TemporaryDirectory() as temporary:
+            yield State(Path(temporary), saved.estimator.name, checksum, reading)
+        return
+    with Ownership(Path(folder)):
+        yield State(Path(folder), saved.estimator.name, checksum, reading)

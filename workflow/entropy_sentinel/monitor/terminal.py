@@ -1,0 +1,119 @@
+"""A monitor's findings for a person at a terminal."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+from rich.table import Table
+
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.terminal import Part, table
+from entropy_sentinel.statistics.intervals import PRIOR
+
+# Rows of a table that are shown; files have all.
+SHOWN = 20
+# The column that rows have where labels were given.
+LABELLED = "n_labelled"
+
+
+def parts(found: Monitored) -> list[Part]:
+    """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
+    about, files = found.provenance["estimator"], found.provenance["files"]
+    responses = found.provenance["responses"]
+    shown: list[Part] = [
+        f"{about['name']} of {about['model']}, fitted on {about['group']}",
+        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
+    ]
+    shown += _rows(found, found.slices, "all responses" if found.windows is None else "the whole time")
+    if found.windows is not None and found.newest:
+        newest = found.windows.filter(pl.col("window") == found.newest[-1])
+        shown += _rows(found, newest, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
+    shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
+    shown += _bases(found)
+    shown += labels_of_a_part(found)
+    shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
+    shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
+    return shown
+
+
+def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
+    """What stands above the numbers of slices."""
+    level = f"{rows['level'][0]:.0%} interval" if len(rows) else "interval"
+    changes = ["change", "q"] if found.provenance["reference"] is not None else []
+    labels = ["labels", "true", "with labels", "interval"] if LABELLED in rows.columns else []
+    return ["responses", "estimated", level, "errors expected", *changes, *labels, "flags"]
+
+
+def cells(found: Monitored, row: dict[str, Any]) -> list[str]:
+    """A slice's name, its numbers, and its flags but for those that all slices have."""
+    shown = [slice_name(row[name] for name in found.by), f"{row['n_estimated']:,}", number(row["estimated_accuracy"])]
+    shown += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
+    if found.provenance["reference"] is not None:
+        shown += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")]
+    shown += _labelled(row) if LABELLED in row else []
+    general = found.provenance["general_flags"]
+    return [*shown, ", ".join(flag for flag in row["flags"] if flag not in general)]
+
+
+def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
+    lines = [cells(found, row) for row in rows.head(SHOWN).iter_rows(named=True)]
+    more = len(rows) - len(lines)
+    made = _with_flags(table([f"{', '.join(found.by)} ({of})", *headings(found, rows)], lines))
+    return [made, *([f"... and {more:,} more slices: --output has them all"] if more else [])]
+
+
+def _bases(found: Monitored) -> list[str]:
+    if PRIOR not in found.slices["basis"].to_list():
+        return []
+    return [f"{PRIOR}: too few labelled domains for a guarantee at this level; intervals rest on published errors too"]
+
+
+def labels_of_a_part(found: Monitored) -> list[str]:
+    """What to say where labels do not stand for their slice."""
+    if LABELLED not in found.slices.columns:
+        return []
+    unused = found.slices.filter(pl.col(LABELLED) > 0, pl.col("improved_accuracy").is_null())
+    names = [slice_name(row) for row in unused.select(found.by).iter_rows()]
+    if not names:
+        return []
+    return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
+
+
+def _with_flags(made: Table) -> Table:
+    made.columns[-1].justify = "left"
+    return made
+
+
+def _labelled(row: dict[str, Any]) -> list[str]:
+    numbers = [number(row["true_accuracy"]), number(row["improved_accuracy"])]
+    return [f"{row['n_labelled']:,}", *numbers, _interval(row, "improved_lower", "improved_upper", ".3f")]
+
+
+def _interval(row: dict[str, Any], lower: str, upper: str, form: str) -> str:
+    return "-" if row[lower] is None else f"{row[lower]:{form}}-{row[upper]:{form}}"
+
+
+def _errors(row: dict[str, Any]) -> str:
+    if row["expected_errors"] is None:
+        return "-"
+    return f"{row['expected_errors']:,.0f} ({_interval(row, 'expected_errors_lower', 'expected_errors_upper', ',.0f')})"
+
+
+def reasons(found: Monitored) -> dict[str, str]:
+    """The reason of each flag of the slices that are shown, of the first slice that has it."""
+    said: dict[str, str] = {}
+    for row in found.slices.head(SHOWN).iter_rows(named=True):
+        for flag, reason in zip(row["flags"], row["reasons"], strict=True):
+            if flag not in found.provenance["general_flags"]:
+                said.setdefault(flag, f"{slice_name(row[name] for name in found.by)}: {reason}")
+    return said
+
+
+def slice_name(values: Iterable[Any]) -> str:
+    """How a slice is called: its values, - for one that a response has not."""
+    return ", ".join("-" if value is None else str(value) for value in values)
+
+
+def _when(alert: dict[str, Any]) -> str:
+    return f" (from {alert['window'][:16].replace('T', ' ')})" if "window" in alert else ""

@@ -1,0 +1,102 @@
+"""The times of a log, whatever their form, and the windows that they are in."""
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.settings import WINDOWS
+
+DTYPE = pl.Datetime("us", "UTC")
+# Other times are those of a clock that was never set, or of a number that is no time.
+EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+_ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
+
+
+class Reference(NamedTuple):
+    """A period, from `start` up to and without `end`."""
+
+    start: datetime
+    end: datetime
+
+
+def moments(column: pl.Series) -> pl.Series:
+    """The moments in UTC, (n,), of dates, ISO 8601 texts (UTC where they name no zone) and numbers since 1970.
+
+    A number is of seconds, milliseconds, microseconds or nanoseconds, whichever makes a plausible date. Null for what
+    is no time.
+    """
+    if isinstance(column.dtype, pl.Datetime):
+        zoned = column.dt.replace_time_zone("UTC") if column.dtype.time_zone is None else column
+        return zoned.dt.convert_time_zone("UTC").cast(DTYPE)
+    if column.dtype == pl.Date:
+        return column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    if column.dtype.is_numeric():
+        return _of_numbers(column)
+    if column.dtype == pl.String:
+        return _of_texts(column)
+    return pl.Series(column.name, [None] * len(column), dtype=DTYPE)
+
+
+def plausible(times: pl.Expr) -> pl.Expr:
+    """Whether these are times that a log can have."""
+    return times.is_between(EARLIEST, LATEST, closed="left")
+
+
+def starts(times: pl.Expr, window: str) -> pl.Expr:
+    """When the windows begin that these times are in."""
+    return times.dt.truncate(WINDOWS[window])
+
+
+def reference(text: str) -> Reference:
+    """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; times may be given, to the minute.
+
+    ConfigError where it is none.
+    """
+    first, _, last = text.partition("..")
+    try:
+        start, end = (datetime.fromisoformat(part.strip()) for part in (first, last or first))
+    except ValueError:
+        raise ConfigError(f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, was '{text}'") from None
+    start, end = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (start, end))
+    if len((last or first).strip()) <= len("2026-11-01"):
+        end += timedelta(days=1)
+    if end <= start:
+        raise ConfigError(f"reference: must end after its begin, was '{text}'")
+    return Reference(start.astimezone(UTC), end.astimezone(UTC))
+
+
+def _of_numbers(column: pl.Series) -> pl.Series:
+    number = column.cast(pl.Float64).alias("number").to_frame()
+    x, size = pl.col("number"), pl.col("number").abs()
+    microseconds = (
+        pl.when(size < 1e11).then(x * 1e6).when(size < 1e14).then(x * 1e3).when(size < 1e17).then(x).otherwise(x / 1e3)
+    )
+    whole = number.select(pl.when(x.is_finite()).then(microseconds).cast(pl.Int64, strict=False))
+    return whole.to_series().cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(column.name)
+
+
+def _of_texts(column: pl.Series) -> pl.Series:
+    text = column.str.strip_chars().str.replace(r"^(\d{4}-\d\d-\d\d)[ t]", "${1}T")
+    tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
+    found = pl.select(pl.coalesce(*tries)).to_series()
+    if (found.is_null() & text.is_not_null()).any():
+        rest = text.filter(found.is_null()).unique().drop_nulls()
+        known = pl.Series([_of_text(one) for one in rest], dtype=DTYPE)
+        found = pl.select(pl.coalesce(found, text.replace_strict(rest, known, default=None, return_dtype=DTYPE)))
+        found = found.to_series()
+    return found.alias(column.name)
+
+
+def _of_text(text: str) -> datetime | None:
+    """A rarer form of ISO 8601, or a number as text."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return _of_numbers(pl.Series([float(text)]))[0]
+    except ValueError:
+        return None
