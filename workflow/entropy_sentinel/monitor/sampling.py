@@ -63,7 +63,7 @@ class Improved:
 def sample(
     estimator: SavedEstimator | str | Path,
     logs: Paths | pl.DataFrame,
-    by: Sequence[str] = ("model", "benchmark"),
+    by: Sequence[str] = (),
     budget: int = 100,
     *,
     per_slice: int = PER_SLICE,
