@@ -74,11 +74,8 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
-    svg = io.BytesIO()
-    with style(), rc_context({"svg.hashsalt": exhibit.file}):
+    with style():
         drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
         drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
-        drawing.figure.savefig(svg, format="svg", metadata={"Date": None})
-    # As an image of its own: the names inside several SVGs would clash in one page.
-    data = "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode("ascii")
-    Path(f"{stem}.html").write_text(fragment("figure", exhibit, drawing.caption, data), encoding="utf-8")
+    part = fragment("figure", exhibit, drawing.caption, image(drawing.figure, exhibit.file))
+    Path(f"{stem}.html").write_text(part, encoding="utf-8")
