@@ -20,6 +20,7 @@ watch() {
 
 run entropy-sentinel fit results/demo/features/tiny-1m --labels results/demo/labels/math-verify/tiny-1m \
     --output $folder/tiny-1m.estimator
+rm -rf $folder/state # a state is of one estimator
 watch
 run entropy-sentinel sample $folder/tiny-1m.estimator demo/logs/week-2.jsonl.gz --by metadata.route --budget 30 \
     --output $folder/to_label.csv
