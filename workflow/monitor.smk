@@ -6,7 +6,7 @@
 # monitor.yaml says
 #
 #   estimator: mine.estimator           # a file that `fit` or a study has written
-#   logs: ["/data/logs/*.jsonl.gz"]     # files and patterns
+#   logs: ["logs/*.jsonl.gz"]          # files and patterns
 #   folder: monitor                     # where everything goes
 #   options:                            # those of the verb `monitor`
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop]}

@@ -5,12 +5,15 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
 from production import line, log_file, saved
+from slurm.cluster import cluster, obstacle
+from workflow_runs import Project
 
 import entropy_sentinel as es
 
@@ -58,3 +61,23 @@ def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
     config["options"] = {**OPTIONS, "level": 0.5}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     assert snakemake(tmp_path) == {"monitor": 1}
+
+
+@pytest.mark.skipif(obstacle() is not None, reason=obstacle() or "")
+@pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="Snakemake has no plugin for Slurm")
+def test_on_a_cluster(tmp_path: Path) -> None:
+    project = Project(tmp_path, ["monitor.yaml"], profile="slurm")
+    # The cluster of the tests has no accounting.
+    setting = "slurm-status-command: squeue"
+    project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)
+    estimator = saved(tmp_path, "atc-se_sum")
+    (tmp_path / "logs").mkdir()
+    for day in range(3):
+        log_file(tmp_path / "logs" / f"{day}.jsonl", [line(24 * day + hour) for hour in range(24)])
+    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
+    (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
+    with cluster():
+        output = project.run("--snakefile", "workflow/monitor.smk")
+    assert output.count("has been submitted with SLURM jobid") == 4
+    whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
+    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)

@@ -93,7 +93,8 @@ def monitor(
         any_model=any_model,
         any_signal=any_signal,
     )
-    asked = Asked(reading.by, window, None if reference is None else times.reference(reference), level, max_slices)
+    period = None if reference is None else times.reference(reference, reading.grain)
+    asked = Asked(reading.by, window, period, level, max_slices)
     rules = AlertRules(fail_below, tuple(alert_on), least_drop, min_responses)
     if DROP in rules.on and reference is None:
         raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
