@@ -33,7 +33,7 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     assert all(path.exists() for path in files)
     assert json.loads(files[2].read_text())["alerts"] == []
     lines = said.splitlines()
-    assert lines[0].startswith("atc-se_sum of m, fitted on domain-0+domain-1+domain-2+domain-3")
+    assert lines[0].startswith("atc-se_sum of m, fitted on domain-0, domain-1, domain-2, domain-3")
     assert lines[1] == "900 responses in 1 files; read now: 1"
     table = pl.read_csv(files[0])
     (shop,) = [one.split() for one in lines if one.startswith("shop")][:1]

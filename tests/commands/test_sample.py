@@ -50,8 +50,10 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
 
 def test_json_lines(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     target = tmp_path / "to_label.jsonl"
-    status, _, _ = run(capsys, "sample", estimator, EXAMPLE.traces, "-b", "benchmark", "-n", 30, "-o", target)
+    status, said, _ = run(capsys, "sample", estimator, EXAMPLE.traces, "-n", 30, "-o", target)
     rows = [json.loads(line) for line in target.read_text().splitlines()]
+    # Without --by all responses are one slice.
+    assert said.splitlines()[2].split()[:3] == ["all", "160", "30"]
     assert status == 0
     assert len(rows) == 30
     assert {row["label"] for row in rows} == {None}

@@ -86,3 +86,15 @@ def test_without_matplotlib_the_error_names_the_extra(features: pl.DataFrame, mo
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"pip install 'entropy-sentinel\[plots\]'"):
         page(found)
+
+
+def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
+    labels = es.read_labels(es.example().labels)
+    assert "Estimated and labelled" in page(monitored(features, labels=labels))
+    second = features.filter(pl.col("time") > datetime(2026, 11, 9, tzinfo=UTC))
+    some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
+    text = page(monitored(features, labels=some))
+    assert "Slices in the week from 2026-11-09 that have labels." in text
+    assert "Green diamonds" not in text
+    assert "labels: drawn from a part of the slice" in text
+    assert "Estimated and labelled" not in page(monitored(features))

@@ -211,13 +211,13 @@ def test_numbers_and_texts_of_two_files_are_one_slice(estimator, features, tmp_p
 def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) -> None:
     few = fitted("atc-mtp", domains=2)
     features = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
-    few.about["caution"] = "only 1 of 400 training rows are incorrect"
+    few.about["caution"], few.about["support"] = "only 1 of 400 training rows are incorrect", None
     found = es.monitor(few, features, by=["route"], any_model=True)
     assert found.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
     assert found.provenance["overridden"] == {"of model 'other'": shops}
     for flags in found.slices["flags"]:
-        assert flags[-3:].to_list() == ["training accuracy", "not validated", "overridden"]
+        assert flags[-4:].to_list() == ["training accuracy", "not validated", "support unknown", "overridden"]
 
 
 def test_slices_outside_the_support_are_flagged(features) -> None:

@@ -68,10 +68,13 @@ def test_windows_begin_on_the_hour_at_midnight_and_on_monday() -> None:
 def test_a_reference_has_its_last_day_whole() -> None:
     assert reference("2026-11-01..2026-11-07") == (datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 8, tzinfo=UTC))
     assert reference("2026-11-01") == (datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
-    assert reference("2026-11-01T06:00..2026-11-01T12:00")[1] == datetime(2026, 11, 1, 12, tzinfo=UTC)
+    hours = reference("2026-11-01T06:00..2026-11-01T14:00+02:00", "hour")
+    assert hours == (datetime(2026, 11, 1, 6, tzinfo=UTC), datetime(2026, 11, 1, 12, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("text", ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01"])
+@pytest.mark.parametrize(
+    "text", ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02"]
+)
 def test_what_is_no_reference(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
         reference(text)

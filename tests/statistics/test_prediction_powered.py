@@ -135,8 +135,7 @@ def test_what_is_no_sample_is_refused(arguments: tuple, said: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "level"), list(product(KINDS, (0.9, 0.95))))
 def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
-    """30 and 100 labels of 600 responses. Three standard errors of 1,000 draws are 2.8 and 2.1 points."""
-    error = 3 * (level * (1 - level) / 1000) ** 0.5
+    """30 and 100 labels of 600 responses: never 2 points short of the level, and no wider than without predictions."""
     for accuracy, n in product((0.03, 0.5, 0.9, 0.97), (30, 100)):
         rng = np.random.default_rng([n, round(100 * accuracy)])
         widths, inside = np.zeros(2), 0
@@ -146,7 +145,7 @@ def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
             alone = labelled_mean(correct[:n], level)
             widths += found.upper - found.lower, alone.upper - alone.lower
             inside += found.lower <= accuracy <= found.upper
-        assert inside / 1000 > level - 0.02 - error, (accuracy, n)
-        assert widths[0] / widths[1] < 1.02, (accuracy, n)
+        assert inside / 1000 >= level - 0.02, (accuracy, n)
+        assert widths[0] / widths[1] <= 1.02, (accuracy, n)
         if kind == "sharp":
             assert widths[0] / widths[1] < 0.8, (accuracy, n)

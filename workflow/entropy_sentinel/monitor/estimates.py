@@ -19,7 +19,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 # Flags of a slice, and what they mean.
 FEW, OUTSIDE, CUT_OFF, EXCLUDED, POOLED = "few responses", "outside support", "cut off", "excluded", "pooled"
 # Flags of all slices, which the estimator or the user has brought.
-CAUTION, OVERRIDDEN = "training accuracy", "overridden"
+CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
 # Above this share of responses that are cut off, or without an estimate, the rest does not stand for the slice.
 LARGEST_SHARE = 0.1
 
@@ -151,6 +151,8 @@ def _general(about: Mapping[str, Any], card: Validation | None, taken: Mapping[s
         found[UNKNOWN] = "the estimator's file has no validation card"
     elif card.verdict in (NO_USE, RANKING, UNKNOWN):
         found[card.verdict] = "; ".join(card.reasons)
+    if not about.get("support"):
+        found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
     if taken:
         what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
         found[OVERRIDDEN] = f"responses are taken that are of something else than the estimator: {what}"

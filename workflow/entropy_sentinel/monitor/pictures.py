@@ -14,6 +14,8 @@ from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_fi
 
 # What one picture can show; tables and files have all.
 RANKED, OVER_TIME, COLUMNS = 20, 12, 3
+# The column that is there where labels were given, null where they do not stand for the slice.
+LABELLED = "improved_accuracy"
 _WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 
 
@@ -25,8 +27,9 @@ def pictures(found: Monitored) -> Iterator[tuple[str, Drawing]]:
             yield "Where errors are expected", _ranked(found, ranked)
         if found.windows is not None and found.windows["window"].n_unique() > 1:
             yield "Over time", _over_time(found, ranked.head(OVER_TIME))
-        if "true_accuracy" in found.slices.columns and found.slices["true_accuracy"].count():
-            yield "Estimated and known", _known(found)
+        known, of = _known_rows(found)
+        if len(known):
+            yield "Estimated and labelled", _known(found, known, of)
 
 
 def _ranked(found: Monitored, rows: pl.DataFrame) -> Drawing:
@@ -43,17 +46,18 @@ def _ranked(found: Monitored, rows: pl.DataFrame) -> Drawing:
         axes.errorbar(value, places, xerr=[value - ends[0], ends[1] - value], fmt="o", ms=5, lw=1.4, color=BLUE)
         axes.grid(axis="x", color="0.9")
         plain(axes)
-    if "true_accuracy" in rows.columns:
-        left.plot(rows["true_accuracy"].cast(pl.Float64).to_numpy(), places, "D", ms=5, color=GREEN)
+    known = rows[LABELLED].count() if LABELLED in rows.columns else 0
+    if known:
+        left.plot(rows[LABELLED].cast(pl.Float64).to_numpy(), places, "D", ms=5, color=GREEN)
     left.set(xlim=(0, 1), xlabel="estimated accuracy", yticks=places, yticklabels=names)
     left.invert_yaxis()
     right.set_xlabel("expected errors")
     right.set_xlim(left=0)
-    known = " Green diamonds: accuracy of the labelled responses." if "true_accuracy" in rows.columns else ""
     return Drawing(
         figure,
         f"Slices by the number of errors that is expected in them, responses times (1 - accuracy): where labels or "
-        f"better data would help most. Lines are {rows['level'][0]:.0%} intervals.{known}",
+        f"better data would help most. Lines are {rows['level'][0]:.0%} intervals."
+        + (" Green diamonds: with labels." if known else ""),
     )
 
 
@@ -102,18 +106,41 @@ def _panel(axes: Axes, here: pl.DataFrame, middle: timedelta) -> None:
     plain(axes)
 
 
-def _known(found: Monitored) -> Drawing:
-    """Estimated against known accuracy of the slices that have labels."""
-    rows = found.slices.filter(pl.col("true_accuracy").is_not_null(), pl.col("estimated_accuracy").is_not_null())
+def _known_rows(found: Monitored) -> tuple[pl.DataFrame, str]:
+    """Slices whose labels stand for them, or else those of the newest window, and what they are of."""
+    sets = {"": found.slices}
+    if found.windows is not None and found.newest:
+        newest = found.newest[-1]
+        sets[f" in the {found.provenance['window']} from {newest:%Y-%m-%d}"] = found.windows.filter(
+            pl.col("window") == newest
+        )
+    for of, rows in sets.items():
+        if LABELLED in rows.columns and rows[LABELLED].count():
+            return rows.drop_nulls([LABELLED, "estimated_accuracy"]), of
+    return found.slices.head(0), ""
+
+
+def _known(found: Monitored, rows: pl.DataFrame, of: str) -> Drawing:
+    """Estimates against what labels and estimates together say."""
     figure = new_figure(4.6, 4.4, "")
     axes = figure.subplots()
-    true, value = rows["true_accuracy"].to_numpy(), rows["estimated_accuracy"].to_numpy()
-    reach = [value - rows["lower"].to_numpy(), rows["upper"].to_numpy() - value]
+    sides = []
+    for name, lower, upper in (
+        (LABELLED, "improved_lower", "improved_upper"),
+        ("estimated_accuracy", "lower", "upper"),
+    ):
+        value = rows[name].to_numpy()
+        sides.append((value, [value - rows[lower].to_numpy(), rows[upper].to_numpy() - value]))
+    (labelled, reach), (estimated, own) = sides
     axes.plot([0, 1], [0, 1], color="0.6", lw=1)
-    axes.errorbar(true, value, yerr=reach, fmt="o", ms=5, lw=1.2, color=BLUE)
+    axes.errorbar(labelled, estimated, xerr=reach, yerr=own, fmt="o", ms=5, lw=1, color=BLUE)
     for row in rows.head(RANKED).iter_rows(named=True):
-        place = (row["true_accuracy"], row["estimated_accuracy"])
-        axes.annotate(slice_name(row[one] for one in found.by), place, (5, -10), textcoords="offset points", fontsize=8)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="accuracy of the labelled responses", ylabel="estimated accuracy")
+        place = (row[LABELLED], row["estimated_accuracy"])
+        axes.annotate(slice_name(row[one] for one in found.by), place, (5, -11), textcoords="offset points", fontsize=8)
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="accuracy with labels", ylabel="estimated accuracy without")
     plain(axes)
-    return Drawing(figure, "On the diagonal an estimate is exact. Lines are the intervals of the estimates.")
+    return Drawing(
+        figure,
+        f"Slices{of} that have labels. On the diagonal the labels confirm the estimate. Lines are "
+        f"{rows['level'][0]:.0%} intervals.",
+    )

@@ -1,37 +1,32 @@
 """The monitor, from logs and an estimator to rows and alerts."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import polars as pl
 
 from entropy_sentinel import __version__
-from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor import times
 from entropy_sentinel.monitor.alerts import AlertRules, alerts, newest
-from entropy_sentinel.monitor.collecting import Collector, Source
+from entropy_sentinel.monitor.collecting import Collector
 from entropy_sentinel.monitor.estimates import Estimates
 from entropy_sentinel.monitor.labelled import Labelled
 from entropy_sentinel.monitor.merging import Merged, merge
+from entropy_sentinel.monitor.opening import Logs, loaded, opened, sources
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import DROP, GRAINS, TIME, WINDOWS, Reading
-from entropy_sentinel.monitor.state import State, is_state
-from entropy_sentinel.sources.logs.records import SUFFIXES
-from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.monitor.settings import DROP, Reading
+from entropy_sentinel.monitor.state import State
+from entropy_sentinel.verbs.files import Paths
 from entropy_sentinel.verbs.reading import read_labels
 
 MAX_SLICES, MIN_RESPONSES = 1000, 30
-Logs = str | Path | pl.DataFrame | Sequence[str | Path]
 Labels = Paths | pl.DataFrame
 Part = TypeVar("Part")
 
@@ -86,24 +81,53 @@ def monitor(
     >>> found.slices.select("benchmark", "n_estimated", "rank").head(1).rows()
     [('two-digit-multiplication', 40, 1)]
     """
-    asked = Asked(tuple(by), window, None if reference is None else times.reference(reference), level, max_slices)
-    timed = window is not None or reference is not None
-    reading = Reading(
-        by=tuple(by),
-        time=(time or TIME) if timed else None,
-        grain=GRAINS[window or "day"] if timed else None,
-        **{"top_k": top_k, "logprobs_mode": logprobs_mode, "trace_after": trace_after, "model": model},
-        **{"any_model": any_model, "any_signal": any_signal},
+    reading = Reading.of(
+        by,
+        window,
+        time,
+        reference,
+        top_k=top_k,
+        logprobs_mode=logprobs_mode,
+        trace_after=trace_after,
+        model=model,
+        any_model=any_model,
+        any_signal=any_signal,
     )
+    period = None if reference is None else times.reference(reference, reading.grain)
+    asked = Asked(reading.by, window, period, level, max_slices)
     rules = AlertRules(fail_below, tuple(alert_on), least_drop, min_responses)
     if DROP in rules.on and reference is None:
         raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
-    saved, checksum = _loaded(estimator, state)
-    with _state(state, saved, checksum, reading) as kept:
+    saved, checksum = loaded(estimator, state)
+    with opened(state, saved, checksum, reading) as kept:
         collector = Collector(saved, reading, kept, state is not None, labels is not None, strict)
-        collector.add(_sources(logs))
+        collector.add(sources(logs))
         collector.check()
         return _found(saved, checksum, collector, kept, reading, asked, rules, _labels(labels))
+
+
+def collect(
+    estimator: str | Path,
+    logs: Logs,
+    state: str | Path,
+    by: Sequence[str] = (),
+    *,
+    window: str | None = None,
+    time: str | None = None,
+    reference: str | None = None,
+    strict: bool = False,
+    **options: Any,
+) -> Problems:
+    """Read a part of the logs to the folder `state`, and ask nothing of it; what could not be used.
+
+    `monitor` takes such folders for logs. The options are those of `monitor` in READING_OPTIONS, and its errors too.
+    """
+    reading = Reading.of(by, window, time, reference, **options)
+    saved, checksum = loaded(estimator, state)
+    with opened(state, saved, checksum, reading) as kept:
+        collector = Collector(saved, reading, kept, True, False, strict)
+        collector.add(sources(logs))
+    return Problems.total(one.problems for one in collector.read)
 
 
 @dataclass(frozen=True)
@@ -118,14 +142,10 @@ class Asked:
 
     def __post_init__(self) -> None:
         """ConfigError for what cannot be."""
-        if self.window is not None and self.window not in WINDOWS:
-            raise ConfigError(f"window: unknown '{self.window}'; known: {', '.join(WINDOWS)}")
         if not 0 < self.level < 1:
             raise ConfigError(f"level: must be above 0 and below 1, was {self.level}")
         if self.max_slices < 1:
             raise ConfigError(f"max_slices: must be 1 or more, was {self.max_slices}")
-        if len(set(self.by)) < len(self.by):
-            raise ConfigError(f"by: every column once, was {', '.join(self.by)}")
 
 
 def _found(
@@ -205,36 +225,3 @@ def _provenance(
         "pooled_slices": merged.n_pooled,
         **every.as_dict(),
     }
-
-
-def _loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
-    """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
-    if not isinstance(estimator, SavedEstimator):
-        return load_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
-    if state is not None:
-        raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
-    return estimator, ""
-
-
-def _sources(logs: Logs) -> Iterator[Source]:
-    """Frames, states and files, each path once."""
-    if isinstance(logs, pl.DataFrame):
-        yield logs
-        return
-    seen = set()
-    for one in [logs] if isinstance(logs, str | Path) else logs:
-        for path in [one] if is_state(one) else files(one, SUFFIXES):
-            if (place := Path(path).absolute()) not in seen:
-                seen.add(place)
-                yield path
-
-
-@contextmanager
-def _state(folder: str | Path | None, saved: SavedEstimator, checksum: str, reading: Reading) -> Iterator[State]:
-    """The state, ours alone as long as the block lasts; without a folder one that goes with it."""
-    if folder is None:
-        with TemporaryDirectory() as temporary:
-            yield State(Path(temporary), saved.estimator.name, checksum, reading)
-        return
-    with Ownership(Path(folder)):
-        yield State(Path(folder), saved.estimator.name, checksum, reading)

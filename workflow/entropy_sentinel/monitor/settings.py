@@ -1,7 +1,10 @@
 """What a monitor's partial results depend on, and the names that its options have."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from entropy_sentinel.frames.errors import ConfigError
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
@@ -16,6 +19,13 @@ ALERTS = (DROP, OUTSIDE, CUT_OFF)
 
 # What may be overridden, and is then said in every output.
 MODEL, SIGNAL = "model", "signal"
+
+# Options of `monitor` that say how responses are read, and those that say what is asked of their sums.
+READING_OPTIONS = (
+    *("by", "window", "time", "reference", "top_k", "logprobs_mode", "trace_after", "model"),
+    *("any_model", "any_signal", "strict"),
+)
+ASKING_OPTIONS = (*("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),)
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,19 @@ class Reading:
     model: str | None = None
     any_model: bool = False
     any_signal: bool = False
+
+    @classmethod
+    def of(
+        cls, by: Iterable[str], window: str | None, time: str | None, reference: str | None, **options: Any
+    ) -> "Reading":
+        """How responses are read for these slices and windows."""
+        timed = window is not None or reference is not None
+        if window is not None and window not in WINDOWS:
+            raise ConfigError(f"window: unknown '{window}'; known: {', '.join(WINDOWS)}")
+        by = (by,) if isinstance(by, str) else tuple(by)
+        if len(set(by)) < len(by):
+            raise ConfigError(f"by: every column once, was {', '.join(by)}")
+        return cls(by, (time or TIME) if timed else None, GRAINS[window or "day"] if timed else None, **options)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as JSON has them."""

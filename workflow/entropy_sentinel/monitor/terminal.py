@@ -11,8 +11,8 @@ from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import PRIOR
 
-# Rows of a table that are shown; files have all.
-SHOWN = 20
+# Rows of a table that are shown; files have all. And domains that are named.
+SHOWN, NAMED = 20, 4
 # The column that rows have where labels were given.
 LABELLED = "n_labelled"
 
@@ -21,8 +21,10 @@ def parts(found: Monitored) -> list[Part]:
     """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
     about, files = found.provenance["estimator"], found.provenance["files"]
     responses = found.provenance["responses"]
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
     shown: list[Part] = [
-        f"{about['name']} of {about['model']}, fitted on {about['group']}",
+        f"{about['name']} of {about['model']}, fitted on {named}",
         f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
     ]
     shown += _rows(found, found.slices, "all responses" if found.windows is None else "the whole time")

@@ -49,10 +49,10 @@ def starts(times: pl.Expr, window: str) -> pl.Expr:
     return times.dt.truncate(WINDOWS[window])
 
 
-def reference(text: str) -> Reference:
-    """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; times may be given, to the minute.
+def reference(text: str, grain: str = "day") -> Reference:
+    """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; hours where these are the `grain`.
 
-    ConfigError where it is none.
+    ConfigError where it is none, or does not begin and end where a grain does.
     """
     first, _, last = text.partition("..")
     try:
@@ -64,7 +64,11 @@ def reference(text: str) -> Reference:
         end += timedelta(days=1)
     if end <= start:
         raise ConfigError(f"reference: must end after its begin, was '{text}'")
-    return Reference(start.astimezone(UTC), end.astimezone(UTC))
+    found = Reference(start.astimezone(UTC), end.astimezone(UTC))
+    for one in found:
+        if (one.minute, one.second, one.microsecond) != (0, 0, 0) or (grain == "day" and one.hour):
+            raise ConfigError(f"reference: must be of whole {grain}s in UTC, as the windows are, was '{text}'")
+    return found
 
 
 def _of_numbers(column: pl.Series) -> pl.Series:

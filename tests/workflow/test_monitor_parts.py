@@ -1,0 +1,83 @@
+"""The monitor as a job for each file of the logs: the same rows as in one go, and a new file is a job of its own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from production import line, log_file, saved
+from slurm.cluster import cluster, obstacle
+from workflow_runs import Project
+
+import entropy_sentinel as es
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+OPTIONS = {"by": ["route"], "window": "day", "min_responses": 5, "fail_below": 0.99}
+
+
+def snakemake(folder: Path) -> dict[str, int]:
+    """Run it to its end; the number of jobs by rule."""
+    command = [sys.executable, "-m", "snakemake", "-s", ROOT / "workflow" / "monitor.smk", "--cores", "2"]
+    done = subprocess.run(
+        [*command, "--directory", folder, "--configfile", folder / "monitor.yaml"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return {rule: int(n) for rule, n in re.findall(r"^(monitor\w*) +(\d+)$", done.stderr + done.stdout, re.M)}
+
+
+def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
+    estimator = saved(tmp_path, "atc-se_sum")
+    (tmp_path / "logs").mkdir()
+    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
+    (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
+    for day in range(3):
+        records = [line(24 * day + hour) for hour in range(24)]
+        log_file(tmp_path / "logs" / f"{day}.jsonl", [*records, "{broken"] if day == 1 else records)
+    assert snakemake(tmp_path) == {"monitor_part": 3, "monitor": 1}
+    whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
+    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)
+    found = json.loads((tmp_path / "found" / "rows.json").read_text())
+    assert found["provenance"]["problems"] == {"records that cannot be read": 1}
+    assert json.loads((tmp_path / "found" / "alerts.json").read_text())["alerts"] == whole.alerts != []
+    # Another day; and the last one has grown.
+    log_file(tmp_path / "logs" / "2.jsonl", [line(24 * 2 + hour) for hour in range(30)])
+    log_file(tmp_path / "logs" / "3.jsonl", [line(24 * 3 + hour) for hour in range(10, 24)])
+    assert snakemake(tmp_path) == {"monitor_part": 2, "monitor": 1}
+    whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
+    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)
+    # What is asked of the sums changes no part.
+    config["options"] = {**OPTIONS, "level": 0.5}
+    (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
+    assert snakemake(tmp_path) == {"monitor": 1}
+
+
+@pytest.mark.skipif(obstacle() is not None, reason=obstacle() or "")
+@pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="Snakemake has no plugin for Slurm")
+def test_on_a_cluster(tmp_path: Path) -> None:
+    project = Project(tmp_path, ["monitor.yaml"], profile="slurm")
+    # The cluster of the tests has no accounting.
+    setting = "slurm-status-command: squeue"
+    project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)
+    estimator = saved(tmp_path, "atc-se_sum")
+    (tmp_path / "logs").mkdir()
+    for day in range(3):
+        log_file(tmp_path / "logs" / f"{day}.jsonl", [line(24 * day + hour) for hour in range(24)])
+    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
+    (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
+    with cluster():
+        output = project.run("--snakefile", "workflow/monitor.smk")
+    assert output.count("has been submitted with SLURM jobid") == 4
+    whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
+    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)

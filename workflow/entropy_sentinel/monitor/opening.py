@@ -1,0 +1,53 @@
+"""What a monitor is given: an estimator, logs, a state."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor.collecting import Source
+from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.state import State, is_state
+from entropy_sentinel.sources.logs.records import SUFFIXES
+from entropy_sentinel.verbs.files import files
+
+Logs = str | Path | pl.DataFrame | Sequence[str | Path]
+
+
+def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
+    """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
+    if not isinstance(estimator, SavedEstimator):
+        return load_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
+    if state is not None:
+        raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
+    return estimator, ""
+
+
+def sources(logs: Logs) -> Iterator[Source]:
+    """Frames, states and files, each path once."""
+    if isinstance(logs, pl.DataFrame):
+        yield logs
+        return
+    seen = set()
+    for one in [logs] if isinstance(logs, str | Path) else logs:
+        for path in [one] if is_state(one) else files(one, SUFFIXES):
+            if (place := Path(path).absolute()) not in seen:
+                seen.add(place)
+                yield path
+
+
+@contextmanager
+def opened(folder: str | Path | None, saved: SavedEstimator, checksum: str, reading: Reading) -> Iterator[State]:
+    """The state, ours alone as long as the block lasts; without a folder one that goes with it."""
+    if folder is None:
+        with TemporaryDirectory() as temporary:
+            yield State(Path(temporary), saved.estimator.name, checksum, reading)
+        return
+    with Ownership(Path(folder)):
+        yield State(Path(folder), saved.estimator.name, checksum, reading)

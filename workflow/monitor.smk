@@ -1,0 +1,85 @@
+# Slices of a deployed model's logs, beyond one machine: a job for each file of the logs, and one that adds up.
+#
+#   snakemake -s workflow/monitor.smk --cores 2 --configfile monitor.yaml
+#   snakemake -s workflow/monitor.smk --profile slurm --configfile monitor.yaml
+#
+# monitor.yaml says
+#
+#   estimator: mine.estimator           # a file that `fit` or a study has written
+#   logs: ["logs/*.jsonl.gz"]          # files and patterns
+#   folder: monitor                     # where everything goes
+#   options:                            # those of the verb `monitor`
+#     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop]}
+#
+# It makes rows.csv, rows.parquet, rows.json, metrics.prom, alerts.json and page.html. A new file of logs, or one that has grown, is
+# a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
+
+from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.jobs.partitions import Partitions
+from entropy_sentinel.jobs.versions import announce_versions
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+PARTITIONS = Partitions(config)
+FOLDER = PARTITIONS.folder
+announce_versions()
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        f"{FOLDER}/alerts.json",
+
+
+rule monitor_part:
+    input:
+        estimator=PARTITIONS.estimator,
+        log=lambda wildcards: PARTITIONS.logs[wildcards.part],
+    output:
+        directory(f"{FOLDER}/parts/{{part}}"),
+    log:
+        f"{FOLDER}/logs/{{part}}.log",
+    # Many of these make one job on a cluster, where group-components in the profile says so: monitor_parts=16.
+    group:
+        "monitor_parts"
+    conda:
+        "../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        *fingerprint("monitor_part.py"),
+        options=PARTITIONS.reading,
+    script:
+        "scripts/monitor_part.py"
+
+
+rule monitor:
+    input:
+        estimator=PARTITIONS.estimator,
+        parts=expand(f"{FOLDER}/parts/{{part}}", part=PARTITIONS.logs),
+        labels=PARTITIONS.options.get("labels") or [],
+    output:
+        rows=expand(f"{FOLDER}/rows.{{form}}", form=["csv", "parquet", "json"]),
+        metrics=f"{FOLDER}/metrics.prom",
+        alerts=f"{FOLDER}/alerts.json",
+        page=f"{FOLDER}/page.html",
+    log:
+        f"{FOLDER}/logs/monitor.log",
+    conda:
+        "../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        *fingerprint("monitor.py"),
+        options=PARTITIONS.options,
+    script:
+        "scripts/monitor.py"
