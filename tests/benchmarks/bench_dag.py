@@ -80,13 +80,20 @@ rule accuracy_domains:
     output: "auroc", "domains"
     shell: "touch {{output}}"
 
+rule accuracy_validation:
+    input: rules.observation.output
+    output: "validation/{{model}}"
+    shell: "touch {{output}}"
+
 rule accuracy_tables:
-    input: rules.accuracy_sweep.output, rules.accuracy_domains.output
+    input:
+        rules.accuracy_sweep.output, rules.accuracy_domains.output, expand("validation/{{model}}", model=MODELS),
     output: "tables"
     shell: "touch {{output}}"
 
 rule accuracy_figures:
-    input: rules.accuracy_sweep.output, rules.accuracy_domains.output
+    input:
+        rules.accuracy_sweep.output, rules.accuracy_domains.output, expand("validation/{{model}}", model=MODELS),
     output: "figures"
     shell: "touch {{output}}"
 

@@ -40,19 +40,17 @@ SHIPPED = "distance from the nearest mix x 4p(1-p)"
 SETTINGS = {"seed": 42, **Estimation().model_dump(exclude={"default", "seed", "test_share", "beside", "keep"})}
 
 
-def studies(worlds: int) -> Iterator[pl.DataFrame]:
+def studies(worlds: int, distortion: float) -> Iterator[pl.DataFrame]:
     """Rows of one model each: benchmark, temperature, training or not, label, features."""
     if not worlds:
         yield from pl.read_parquet(DATA).cast({pl.Categorical: pl.String, pl.Float32: pl.Float64}).partition_by("model")
-    for distortion in (0.0, 0.25) if worlds else ():
-        for seed in range(worlds):
-            first = pl.int_range(pl.len()).over("benchmark") < 100
-            name = pl.lit(f"world {seed}, distortion {distortion:g}")
-            yield world(seed, distortion).with_columns(model=name, temperature=pl.lit(0.5), training=first)
+    for seed in range(worlds):
+        first = pl.int_range(pl.len()).over("benchmark") < 100
+        yield world(seed, distortion).with_columns(model=pl.lit(f"{seed}"), temperature=pl.lit(0.5), training=first)
 
 
 def jobs(arguments: argparse.Namespace) -> Iterator[tuple]:
-    for rows in studies(arguments.worlds):
+    for rows in studies(arguments.worlds, arguments.distortion):
         domains = sorted(rows["benchmark"].unique())
         for size in (2, 3, len(domains) - 1):
             groups = list(combinations(domains, size))
@@ -188,7 +186,8 @@ def main() -> None:
     parser.add_argument("--estimator", default="recommended")
     parser.add_argument("--groups", type=int, default=15, help="training groups of each size and model, about")
     parser.add_argument("--responses", type=int, default=100, help="responses of a slice")
-    parser.add_argument("--worlds", type=int, default=0, help="simulated worlds of each kind, in place of the demo")
+    parser.add_argument("--worlds", type=int, default=0, help="simulated worlds, in place of the demo")
+    parser.add_argument("--distortion", type=float, default=0.25, help="of the worlds: tests/shared/worlds.py")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     start = time.perf_counter()

@@ -37,7 +37,11 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
     assert [len(rows), {row["label"] for row in rows}] == [40, {""}]
     same = es.sample(es.load(estimator), EXAMPLE.traces, ["benchmark"], 40)
     assert [row["item_id"] for row in rows] == same.responses["item_id"].to_list()
-    shown = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.split()[1:2] == ["40"] and len(line.split()) == 7}
+    shown = {
+        line.split()[0]: line.split()[1:]
+        for line in said.splitlines()
+        if line.split()[1:2] == ["40"] and len(line.split()) == 7
+    }
     assert set(shown) == set(same.slices["benchmark"])
     row = same.slices.row(0, named=True)
     numbers = [row[name] for name in ("estimated_accuracy", "width_before", "width_labels_alone", "width_expected")]
@@ -46,8 +50,10 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
 
 def test_json_lines(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     target = tmp_path / "to_label.jsonl"
-    status, _, _ = run(capsys, "sample", estimator, EXAMPLE.traces, "-b", "benchmark", "-n", 30, "-o", target)
+    status, said, _ = run(capsys, "sample", estimator, EXAMPLE.traces, "-n", 30, "-o", target)
     rows = [json.loads(line) for line in target.read_text().splitlines()]
+    # Without --by all responses are one slice.
+    assert said.splitlines()[2].split()[:3] == ["all", "160", "30"]
     assert status == 0
     assert len(rows) == 30
     assert {row["label"] for row in rows} == {None}

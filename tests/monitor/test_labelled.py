@@ -67,12 +67,23 @@ def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_pa
     assert found.windows["n_labelled"].sum() == found.slices["n_labelled"].sum() == labels["label"].count()
 
 
-def test_labels_of_pooled_slices(features, labels) -> None:
+def test_labels_of_pooled_slices(features) -> None:
     estimator = fitted()
+    labels = features[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
     found = es.monitor(estimator, features, by=["route"], labels=labels, max_slices=1).slices
     row = found.row(by_predicate=pl.col("route") == "(others)", named=True)
     same = wanted(estimator, features.filter(pl.col("route") != "shop"), labels)
     assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
+
+
+def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
+    """Each of them stands for ten responses of the first of three days."""
+    first = features.filter(pl.col("time") < BEGIN + timedelta(days=1))
+    labels = first[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
+    found = es.monitor(fitted(), features, window="day", labels=labels)
+    assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None)
+    row = found.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
+    assert [row[name] for name in ALL] == pytest.approx(wanted(fitted(), first, labels), abs=1e-12)
 
 
 def test_all_responses_as_one_slice(features, labels) -> None:

@@ -14,7 +14,7 @@ from entropy_sentinel.statistics.prediction_powered import labelled_mean, predic
 
 EXAMPLE = es.example()
 ROOT = Path(__file__).parents[2]
-FACTS = ["model", "item_id", "sample", "stratum", "inclusion_probability", "weight", "question", "response", "label"]
+FACTS = ["item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,13 @@ def test_the_sample_stands_for_all_responses(features: pl.DataFrame, estimator: 
     assert strata["len"].min() >= 2
     for _, slice_ in strata.sort("stratum").group_by("benchmark"):
         assert slice_["p"].is_sorted()
+
+
+def test_ids_that_are_there_twice_come_with_what_tells_them_apart(features: pl.DataFrame, estimator: object) -> None:
+    samples = pl.concat([features, features.with_columns(sample=pl.lit(1, pl.UInt16))])
+    chosen = es.sample(estimator, samples, ["benchmark"], budget=60).responses
+    assert chosen.columns[:4] == ["benchmark", "model", "item_id", "sample"]
+    assert not chosen.select("item_id", "sample").is_duplicated().any()
 
 
 def test_a_slice_gets_more_labels_where_less_is_known(features: pl.DataFrame, estimator: object) -> None:
@@ -101,7 +108,7 @@ def test_labels_come_back_with_their_weights(
     path = tmp_path / f"labelled.{suffix}"
     filled.write_csv(path) if suffix == "csv" else filled.write_ndjson(path)
     back = es.read_labels(path)
-    assert back.columns == ["model", "benchmark", "item_id", "sample", "weight", "label"]
+    assert back.columns == ["benchmark", "item_id", "weight", "label"]
     assert back["label"].to_list() == filled["label"].to_list()
     assert back["weight"].to_list() == filled["weight"].to_list()
     # The file of labels alone, without weights, is a file of labels too; estimates do not mind the weights.
@@ -136,6 +143,16 @@ def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator
         es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
     overridden = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
     assert "it is 'other'" in overridden.overridden[0]
+
+
+def test_slices_may_be_of_several_columns_of_nothing_or_one(features: pl.DataFrame, estimator: object) -> None:
+    route = pl.Series(["shop", None] * 80)
+    both = es.sample(estimator, features.with_columns(route=route), ["benchmark", "route"], budget=80).slices
+    assert both["n_responses"].to_list() == [20] * 8
+    assert both["route"].null_count() == 4
+    whole = es.sample(estimator, features, [], budget=30)
+    assert whole.slices.row(0)[:2] == (160, 30)
+    assert whole.responses["weight"].sum() == pytest.approx(160)
 
 
 def test_more_labels_than_responses_take_all(features: pl.DataFrame, estimator: object) -> None:

@@ -1,6 +1,10 @@
 """How figures are written, and the names beside points."""
 
+import base64
+import re
+import struct
 from itertools import combinations
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -35,6 +39,20 @@ def test_labels_are_shown_as_they_are(label, tmp_path):
     assert not any(text.get_parse_math() for text in figure.texts)
     assert not figure.axes[0].title.get_parse_math()
     assert (tmp_path / "figure_1_x.png").stat().st_size > 1000
+
+
+def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
+    with style():
+        figure = message("text", "label")
+    write_figure(Exhibit("figure", "1_x", "X"), Drawing(figure, "Caption."), tmp_path)
+    html = (tmp_path / "figure_1_x.html").read_text()
+    picture = base64.b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", html)[1])
+    root = ElementTree.fromstring(picture)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert (root.get("width"), root.get("height")) == ("360pt", "144pt"), "5 by 2 inches"
+    assert re.findall(r'href="([^"]*)"', html) == ["figures/figure_1_x.pdf", "figures/figure_1_x.png"]
+    # Width and height stand at the beginning of a PNG; 96 pixels to an inch, twice.
+    assert struct.unpack(">II", (tmp_path / "figure_1_x.png").read_bytes()[16:24]) == (2 * 5 * 96, 2 * 2 * 96)
 
 
 def test_style_leaves_no_trace():

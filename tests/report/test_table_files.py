@@ -1,10 +1,12 @@
 """Tables as files: CSV, Markdown, LaTeX, HTML."""
 
+import re
 from pathlib import Path
 
 import polars as pl
 
 from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.tables import Table, write_table
 
 EXHIBIT = Exhibit("table", "2_by_model", "Errors")
@@ -51,11 +53,31 @@ def test_html_is_escaped(tmp_path):
     assert "a &amp; b" in html
 
 
-def test_a_table_without_rows_is_its_caption_and_notes(tmp_path):
+def test_a_table_without_rows_is_a_line_of_the_page_that_says_so(tmp_path):
     files = written(Table("Nothing.", pl.DataFrame(schema={"AEE": pl.Float64}), ("Why.",)), tmp_path)
     assert files["csv"] == "AEE\n"
-    assert "<table>" not in files["html"]
+    assert "<b>Table 2: Errors</b> is left out: it has no rows. Why.</p>" in files["html"]
+    assert 'id="table_2_by_model"' in files["html"]
+    assert not any(part in files["html"] for part in ("<table>", "<h3", "Nothing.", "href"))
     assert all("Why." in files[kind] for kind in ("md", "tex", "html"))
+
+
+def test_a_page_links_to_the_files_of_a_table(tmp_path):
+    beside = Table("Beside.", pl.DataFrame({"AEE": [0.2]}))
+    html = written(Table("In.", pl.DataFrame({"AEE": [0.1]}), beside=beside), tmp_path)["html"]
+    stem = "tables/table_2_by_model"
+    assert re.findall(r'href="([^"]*)"', html) == [f"{stem}.csv", f"{stem}.md", f"{stem}.tex", f"{stem}_published.csv"]
+    assert (tmp_path / "table_2_by_model_published.csv").read_text() == "AEE\n0.2\n"
+
+
+def test_what_rounds_to_zero_has_no_minus():
+    assert [number(value, "+.3f") for value in (-0.0004, 0.0004, -0.0006, 0.0)] == [
+        "+0.000",
+        "+0.000",
+        "-0.001",
+        "+0.000",
+    ]
+    assert [number(value) for value in (-0.0, -0.0004, -10.0, None)] == ["0.000", "0.000", "-10.000", "-"]
 
 
 def test_an_exhibit_without_a_number_is_called_by_its_title():

@@ -221,3 +221,17 @@ def test_files(tmp_path: Path) -> None:
     table.write_text("item_id\nx\n")
     with pytest.raises(InputError, match=r"labels.csv: column 'label' is missing; columns there: item_id"):
         es.read_labels(table)
+
+
+def test_labels_that_a_person_has_filled_in(tmp_path: Path) -> None:
+    """Spreadsheets write TRUE; ids may look like numbers; of a file to fill in nothing may be there yet."""
+    for name, text in {
+        "a.csv": "item_id,weight,label\n007,2.5,TRUE\n008,4,\n009,1,FALSE\n",
+        "b.csv": "item_id,label\n010,\n011,\n",
+        "c.jsonl": '{"item_id": "012", "label": false, "response": "7"}\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+    found = es.read_labels([tmp_path / name for name in ("a.csv", "b.csv", "c.jsonl")])
+    assert found["item_id"].to_list() == ["007", "008", "009", "010", "011", "012"]
+    assert found["label"].to_list() == [True, None, False, None, None, False]
+    assert found["weight"].to_list() == [2.5, 4, 1, None, None, None]

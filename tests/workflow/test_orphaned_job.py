@@ -5,12 +5,15 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import polars as pl
 import pytest
-from fake_api import FakeApi, completion, fake_api, ok
+from fake_api import Answer, FakeApi, completion, fake_api, ok
 from workflow_runs import Project
 
+LONGEST_S = 300  # a bound for a busy machine
 OUTPUT = "results/orphan/generations/served/percentages.parquet"
 STUDY = {
     "study": "orphan",
@@ -20,9 +23,21 @@ STUDY = {
 
 
 @pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """40 responses, four at a time, take 10 seconds."""
-    with fake_api(lambda body, number: ok(completion(), 1.0)) as api:
+def released() -> Iterator[Event]:
+    """What lets the server answer all but the first few of 40 questions."""
+    event = Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def api(released: Event) -> Iterator[FakeApi]:
+    def reply(body: dict[str, Any], number: int) -> Answer:
+        if number > 8:
+            released.wait(LONGEST_S)
+        return ok(completion(), 0.1)
+
+    with fake_api(reply) as api:
         yield api
 
 
@@ -36,7 +51,7 @@ def project(tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Pr
 
 def wait_for(condition: Callable[[], bool], run: subprocess.Popen | None = None) -> None:
     """Until `condition` holds; fails with what `run` has said where that ends before."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LONGEST_S
     while not condition():
         assert run is None or run.poll() is None, run.communicate()[0][-1500:]
         assert time.monotonic() < deadline, "it never came to that"
@@ -46,24 +61,39 @@ def wait_for(condition: Callable[[], bool], run: subprocess.Popen | None = None)
 @pytest.mark.slow
 @pytest.mark.parametrize("wait_for_the_orphan", [False, True])
 def test_nothing_is_generated_twice(
-    project: Project, api: FakeApi, monkeypatch: pytest.MonkeyPatch, wait_for_the_orphan: bool
+    project: Project, api: FakeApi, released: Event, monkeypatch: pytest.MonkeyPatch, wait_for_the_orphan: bool
 ) -> None:
     """The second run finds the orphan at work, or its output, which Snakemake deletes as incomplete."""
     output = project.folder / OUTPUT
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "first"))
     first = project.start(OUTPUT)
-    wait_for(lambda: len(api.requests) > 4, first)
-    first.kill()
+    try:
+        wait_for(lambda: len(api.requests) > 4, first)
+    finally:
+        first.kill()
     if wait_for_the_orphan:
+        released.set()
         wait_for(output.exists)
         wait_for(lambda: not (output.with_name(output.name + ".parts") / "owner.json").exists())
     # Without its replies, what is generated again is asked again.
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "second"))
     project.run("--unlock")
-    shown = project.run(OUTPUT)
+    shown = shown_until(project.start(OUTPUT), "waiting for process", released)
+    first.communicate()
     assert ("waiting for process" in shown) is not wait_for_the_orphan
     assert pl.read_parquet(output)["text"].to_list() == ["42"] * 40
     assert len(api.requests) == 40
     assert project.planned(OUTPUT) == {}
     assert not list(output.parent.glob("*.parts"))
-    first.communicate()
+
+
+def shown_until(run: subprocess.Popen[str], said: str, event: Event) -> str:
+    """All that a run says; `event` is set as soon as it says `said`."""
+    shown = ""
+    with run:
+        for line in run.stdout:
+            shown += line
+            if said in line:
+                event.set()
+    assert run.returncode == 0, shown
+    return shown

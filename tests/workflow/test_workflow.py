@@ -25,7 +25,9 @@ PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 AFTER_SWEEP = {"accuracy_sweep": 1, "accuracy_tables": 1, "accuracy_figures": 1, "accuracy_report": 1}
 ESTIMATED = {"estimate": 4, "estimator": 1}
-AFTER_FEATURES = {"feature": 3, "observation": 1, "accuracy_domains": 1} | ESTIMATED | AFTER_SWEEP
+AFTER_FEATURES = (
+    {"feature": 3, "observation": 1, "accuracy_domains": 1, "accuracy_validation": 1} | ESTIMATED | AFTER_SWEEP
+)
 AFTER_GENERATIONS = {"generation": 3, "label": 3} | AFTER_FEATURES
 
 
@@ -96,6 +98,9 @@ def test_report_and_tables_are_there(project: Project) -> None:
     judge = results(project) / "math-verify"
     assert "Extremes" in (judge / "summary.txt").read_text()
     assert (judge / "report.html").stat().st_size > 20_000
+    (model,) = json.loads((judge / "summary.json").read_text())["models"]
+    assert (model["model"], len(model["left_out"])) == ("tiny-1m", 3)
+    assert f"  tiny-1m: {model['verdict']}\n" in (judge / "summary.txt").read_text()
     assert "differs between files" not in (judge / "report.html").read_text()
     assert sorted(path.name for path in (judge / "tables").iterdir()) == [
         f"table_{name}.{kind}" for name in ("2_by_model", "5_design_choices") for kind in ("csv", "html", "md", "tex")
@@ -112,6 +117,7 @@ def test_added_model_runs_its_own_jobs_only(project: Project) -> None:
         "feature": 3,
         "observation": 1,
         "accuracy_domains": 1,
+        "accuracy_validation": 1,
         **ESTIMATED,
         **AFTER_SWEEP,
     }
@@ -124,7 +130,8 @@ def test_change_of_features_reruns_features_and_what_follows(project: Project, e
 
 def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Project, edit) -> None:
     edit(f"{PACKAGE}/estimators/logistic.py", "max_iter=1000", "max_iter=2000")
-    assert project.planned() == {"estimate": 4} | AFTER_SWEEP, "the kept estimators are of other families"
+    after = {"estimate": 4} | AFTER_SWEEP
+    assert project.planned() == after, "the estimators that are kept and those that are validated are of other families"
 
 
 def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
@@ -154,7 +161,9 @@ def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, e
 
 
 def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
-    assert project.planned("--config", "estimation={trees: 30}") == ESTIMATED | AFTER_SWEEP
+    assert project.planned("--config", "estimation={trees: 30}") == (
+        ESTIMATED | {"accuracy_validation": 1} | AFTER_SWEEP
+    )
 
 
 def test_published_count_reruns_the_report_alone(project: Project) -> None:
@@ -177,7 +186,11 @@ def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Proj
 
 
 def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/analyses/accuracy/report.html.j2", "What this tells you", "What it tells you")
+    edit(
+        f"{PACKAGE}/analyses/accuracy/report.html.j2",
+        "Can I trust this on my model",
+        "Can you trust this on your model",
+    )
     assert project.planned() == {"accuracy_report": 1}
 
 
@@ -277,6 +290,7 @@ def test_killed_in_any_stage_and_resumed(project: Project, name: str) -> None:
     assert project.planned().keys() <= {
         "observation",
         "accuracy_domains",
+        "accuracy_validation",
         *ESTIMATED,
         *AFTER_SWEEP,
         "feature",

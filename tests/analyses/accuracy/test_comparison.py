@@ -8,7 +8,7 @@ from frames import LABEL, SyntheticStudy, cell
 from paper_study import PAPER, RESTS_ON, paper_inputs, published
 
 from entropy_sentinel import __version__
-from entropy_sentinel.analyses.accuracy.catalogue import TABLES
+from entropy_sentinel.analyses.accuracy.catalogue import PUBLISHED_IN, TABLES, compared
 from entropy_sentinel.analyses.accuracy.comparison import PUBLISHED, compare
 from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
 from entropy_sentinel.analyses.accuracy.tables import make_table
@@ -19,7 +19,8 @@ from entropy_sentinel.report.tables import write_table
 
 def test_every_table_of_the_paper_has_its_published_values():
     assert list(PUBLISHED) == [name for name in TABLES if name[0].isdigit()]
-    assert {one.file for one in PUBLISHED.values()} == {path.stem for path in PAPER.glob("*.csv")}
+    assert set(PUBLISHED_IN.values()) == {path.stem for path in PAPER.glob("*.csv")}
+    assert list(PUBLISHED_IN) == list(PUBLISHED)
 
 
 @pytest.mark.parametrize(("name", "rows"), [("1_auroc", 3 * 17), ("6_auroc_further_models", 6 * 17)])
@@ -130,24 +131,26 @@ def test_errors_over_other_domains_than_the_papers_ten_are_not_compared():
     inputs = paper_inputs()
     fewer = inputs["sweep"].with_columns(n_domains=pl.col("n_domains") - 1)
     for name in TABLES:
-        compared = compare(name, inputs | {"sweep": fewer})
-        assert (compared is None) == ("auroc" not in name), name
+        comparison = compare(name, inputs | {"sweep": fewer})
+        assert (comparison is None) == (name not in PUBLISHED)
+        assert comparison is None or comparison.frame.is_empty() == ("auroc" not in name), name
 
 
 def test_medians_over_other_models_than_the_papers_are_not_compared():
     inputs = paper_inputs()
     fewer = inputs["sweep"].filter(pl.col("model") != "gpt-oss-20b")
     for name in ("3_simple_estimators", "5_design_choices", "9_best_and_worst_groups"):
-        assert compare(name, inputs | {"sweep": fewer}) is None
+        assert compare(name, inputs | {"sweep": fewer}).frame.is_empty()
     assert len(compare("2_by_model", inputs | {"sweep": fewer}).frame) == 16
 
 
 def test_a_study_of_other_models_shows_nothing_of_the_paper():
     inputs = SyntheticStudy().inputs()
     assert [name for name in TABLES if make_table(name, inputs, LABEL).beside] == []
+    assert compared(TABLES, inputs["domains"]["model"]) == []
 
 
-def test_published_values_stand_in_every_file_but_the_csv(tmp_path):
+def test_published_values_stand_in_every_file_and_have_a_csv_of_their_own(tmp_path):
     name = "2_by_model"
     write_table(Exhibit("table", name, TABLES[name]), make_table(name, paper_inputs(), LABEL), tmp_path)
     files = {suffix: (tmp_path / f"table_{name}.{suffix}").read_text() for suffix in ("md", "tex", "html", "csv")}
@@ -156,6 +159,18 @@ def test_published_values_stand_in_every_file_but_the_csv(tmp_path):
         assert RESTS_ON in files[suffix]
     assert '<h4 id="table_2_by_model_published">' in files["html"]
     assert "paper" not in files["csv"]
+    beside = pl.read_csv(tmp_path / f"table_{name}_published.csv")
+    assert beside.columns[:5] == ["Model", "Group", "AEE", "AEE: paper", "AEE: difference"]
+    assert beside.equals(compare(name, paper_inputs()).frame)
+
+
+def test_the_csv_of_a_comparison_of_nothing_has_headings_alone(tmp_path):
+    inputs = paper_inputs()
+    inputs["sweep"] = inputs["sweep"].with_columns(n_domains=pl.col("n_domains") - 1)
+    write_table(Exhibit("table", "2_by_model", "Errors"), make_table("2_by_model", inputs, LABEL), tmp_path)
+    assert (tmp_path / "table_2_by_model_published.csv").read_text().startswith("Model,Group,AEE,AEE: paper")
+    assert pl.read_csv(tmp_path / "table_2_by_model_published.csv").is_empty()
+    assert "beside the paper" not in (tmp_path / "table_2_by_model.html").read_text()
 
 
 def test_what_a_comparison_rests_on_is_one_line():

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, auroc_frame, estimate_rows, sweep_rows
+from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, auroc_frame, estimate_rows, sweep_rows, trust
 from matplotlib.figure import Figure
 from observations import BESIDE
 
@@ -12,6 +12,7 @@ from entropy_sentinel.analyses.accuracy.figures_of_distributions import (
     figure_4_errors_by_group_accuracy,
 )
 from entropy_sentinel.analyses.accuracy.figures_of_features import figure_auroc_by_domain
+from entropy_sentinel.analyses.accuracy.figures_of_trust import figure_left_out
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.observation import OBSERVATIONS
@@ -73,6 +74,28 @@ def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path
     assert b"CreationDate" not in pdf
     assert b"/TrueType" in pdf or b"/CIDFontType2" in pdf
     assert b"/Type3" not in pdf
+
+
+def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
+    known = trust(unlabelled=[(UNLABELLED, 0.6), ("riddles", None)])
+    drawing = figure_left_out([known, trust("b", [("logic", None, 0.5)])], LABEL)
+    (axes,) = drawing.figure.axes  # nothing is known of the other model
+    bars, labelled, more_bars, unlabelled = axes.collections
+    assert labelled.get_offsets().tolist() == [[0.45, 0.3], [0.9, 0.8]]
+    assert unlabelled.get_offsets().tolist() == [[axes.get_xlim()[0], 0.6]]
+    ends = [segment[:, 1].tolist() for segment in (*bars.get_segments(), *more_bars.get_segments())]
+    assert ends == [pytest.approx(pair) for pair in ([0.2, 0.4], [0.7, 0.9], [0.5, 0.7])]
+    assert sorted(names(drawing.figure)) == ["logic", UNLABELLED, "words"]
+    assert axes.get_title() == "a: usable\nAEE 0.125"
+    assert "intervals at 90%" in drawing.caption
+    assert "that nobody has labelled" in drawing.caption
+
+
+def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
+    drawing = figure_left_out([trust(left_out=[])], LABEL)
+    assert drawing.caption == "No domain could be estimated."
+    only = figure_left_out([trust(left_out=[], unlabelled=[(UNLABELLED, 0.6)])], LABEL)
+    assert only.figure.axes[0].get_title() == "a: not validated\nno labelled domain was left out"
 
 
 def test_figure_1_marks_a_domain_without_labels_on_the_axis_of_the_estimates():

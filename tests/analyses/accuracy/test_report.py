@@ -1,14 +1,28 @@
+import base64
 import json
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
-from frames import BENCHMARKS, DEFAULT, GROUPS, LABEL, MASS, MODELS, SyntheticStudy, estimate_rows, sweep_rows
+from frames import (
+    BENCHMARKS,
+    DEFAULT,
+    GROUPS,
+    LABEL,
+    MASS,
+    MODELS,
+    SyntheticStudy,
+    domains,
+    estimate_rows,
+    sweep_rows,
+    trust,
+)
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.figures import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
-from entropy_sentinel.analyses.accuracy.report import render_report
+from entropy_sentinel.analyses.accuracy.report import Study, render_report
 from entropy_sentinel.analyses.accuracy.tables import make_table
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
@@ -32,10 +46,10 @@ GENERATIONS = [
 ]
 
 
-def small_report(**changes: object) -> str:
-    """A report of model `a` with one unseen domain, without tables and figures."""
-    arguments = {
-        "label": LABEL,
+def small_study(**changes: object) -> Study:
+    """Of model `a` with one unseen domain."""
+    counts = (200, 90, 80, 30, 0, 50, 2, 38, 85.5, 0.45, 0.66)
+    shown = {
         "estimates": estimate_rows("a", GROUP, [("logic", "held_out", 0.30, 0.45), ("words", "training", 0.8, 0.8)]),
         "sweep": pl.concat(
             [
@@ -44,37 +58,31 @@ def small_report(**changes: object) -> str:
             ]
         ),
         "domains": DOMAINS.frame(
-            [
-                (
-                    "a",
-                    "logic",
-                    200,
-                    90,
-                    80,
-                    30,
-                    0,
-                    50,
-                    2,
-                    38,
-                    85.5,
-                    0.45,
-                    0.66,
-                    *MASS,
-                    json.dumps({"no answer": 20, "cut off": 10}),
-                )
-            ]
+            [("a", "logic", *counts, *MASS, json.dumps({"no answer": 20, "cut off": 10}))],
         ),
+        "trusts": [trust()],
         "groups": GROUPS,
         "headline_group": "extremes",
+    }
+    return Study(**(shown | changes))
+
+
+def small_report(**changes: object) -> str:
+    """The report of `small_study`, without tables and figures; changes of the study and of the page alike."""
+    page = {
+        "label": LABEL,
+        "default": DEFAULT,
         "generations": [],
         "benchmarks": [],
         "labels": [],
         "expected_items": {},
         "response_pages": {},
+        "other_reports": {},
         "tables": [],
         "figures": [],
     }
-    return render_report(**(arguments | changes))
+    of_page = {key: changes.pop(key) for key in page if key in changes}
+    return render_report(small_study(**changes), **(page | of_page))
 
 
 def text_of(html: str) -> str:
@@ -94,6 +102,7 @@ def full_report(tmp_path_factory) -> str:
         estimates=study.estimates,
         sweep=study.sweep,
         domains=study.domains,
+        trusts=study.trusts,
         generations=GENERATIONS,
         tables=[folder / f"table_{name}.html" for name in TABLES],
         figures=[folder / f"figure_{name}.html" for name in FIGURES],
@@ -101,10 +110,22 @@ def full_report(tmp_path_factory) -> str:
 
 
 def test_report_loads_nothing_from_outside(full_report):
-    resources = re.findall(r'(?:src|href)="([^"]{0,30})', full_report)
-    assert len(resources) > 4
-    assert all(resource.startswith(("data:image/png;base64,", "#")) for resource in resources)
-    assert not re.findall(r"https?://|@import|url\(", full_report)
+    assert all(one.startswith("data:image/svg+xml;base64,") for one in re.findall(r'src="([^"]{0,30})', full_report))
+    assert not re.findall(r"https?://|@import|url\(|<link|<script", full_report)
+
+
+def test_links_lead_to_files_beside_the_page_and_to_what_is_in_it(full_report):
+    links = re.findall(r'href="([^"]*)"', full_report)
+    files = {link for link in links if not link.startswith("#")}
+    shown = [name for name in TABLES if "</b> is left out" not in full_report.split(f'id="table_{name}"')[1][:200]]
+    assert files == {
+        *(f"tables/table_{name}.{kind}" for name in shown for kind in ("csv", "md", "tex")),
+        *(f"figures/figure_{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")),
+        "summary.json",
+        "summary.txt",
+    }
+    places = set(re.findall(r'id="([^"]*)"', full_report))
+    assert {link[1:] for link in links if link.startswith("#")} <= places
 
 
 def test_report_has_all_tables_and_figures_with_captions(full_report):
@@ -115,7 +136,9 @@ def test_report_has_all_tables_and_figures_with_captions(full_report):
         assert f'id="figure_{name}"' in full_report
     assert "<b>Figure 1: Estimated against true accuracy, one model.</b> Benchmarks used for training" in full_report
     assert full_report.index("table_estimates") < full_report.index("table_1_auroc")
-    assert full_report.count("data:image/png;base64,") == len(FIGURES)
+    pictures = re.findall(r"data:image/svg\+xml;base64,([^\"]*)", full_report)
+    assert len(pictures) == len(FIGURES)
+    assert all(b"<svg" in base64.b64decode(picture) for picture in pictures)
 
 
 def test_report_shows_estimates_errors_and_counts():
@@ -170,23 +193,74 @@ def test_report_is_the_same_twice():
     assert small_report(generations=GENERATIONS) == small_report(generations=GENERATIONS)
 
 
-def test_domains_without_labels_stand_at_the_top_with_the_error_to_expect():
-    rows = [("logic", "held_out", 0.30, 0.45), ("puzzles", "held_out", 0.6149, None)]
-    html = small_report(estimates=estimate_rows("a", GROUP, rows))
-    assert html.index('id="unlabelled"') < html.index('id="summary"')
-    assert "a puzzles 0.61 0.15 100" in text_of(html)
+def test_the_page_begins_with_a_verdict_and_its_numbers():
+    text = text_of(small_report())
+    # (|0.30 - 0.45| + |0.8 - 0.9|) / 2 = 0.125, both too low; rho over two domains is no headline.
+    assert "a usable 0.125 logic -0.150 -0.125 - 2 Consensus of 3 ATC Why a : off by 0.125 in the mean. Method:" in text
+    assert (
+        text.index("Can I trust this on my model?") < text.index("off by 0.125") < text.index("What one training group")
+    )
+    six = trust(left_out=[(name, 0.5, 0.5 + place / 100) for place, name in enumerate("abcdef")])
+    assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(trusts=[six]))
+
+
+@pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "not validated"])
+def test_every_verdict_has_its_look(verdict):
+    html = small_report(trusts=[trust(verdict=verdict)])
+    assert f'<b class="verdict {verdict.replace(" ", "-")}">{verdict}</b>' in html
+    assert verdict == "not validated" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
+
+
+def test_where_nothing_could_be_left_out_the_page_says_so():
+    text = text_of(small_report(trusts=[trust(left_out=[], caution="only 3 rows are correct")]))
+    assert "a not validated - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
+    assert "a : caution, only 3 rows are correct." in text
+
+
+def test_domains_without_labels_stand_at_the_top_with_an_interval():
+    html = small_report(trusts=[trust(unlabelled=[("puzzles", 0.6149), ("riddles", None)])])
+    assert html.index('id="unlabelled"') < html.index('id="methods"') < html.index('id="summary"')
+    assert "a puzzles 0.61 0.51 to 0.71 100 usable" in text_of(html)
+    assert "a riddles (all training rows are correct) - - 100 usable" in text_of(html)
+    assert "Too few domains have labels for a guarantee" in html
+    assert "conformal" not in html
     assert 'id="unlabelled"' not in small_report()
 
 
-def test_without_a_labelled_unseen_domain_the_page_states_no_error():
-    text = text_of(
-        small_report(
-            estimates=estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6, None)]),
-            sweep=sweep_rows([None], [None], ["a"]),
-        )
-    )
-    assert "a puzzles 0.60 - 100" in text
-    assert "a: no error can be stated, because no unseen domain has labels" in text
+def test_the_recommended_method_stands_beside_the_default_and_the_best():
+    text = text_of(small_report())
+    assert "a 0.125 Consensus of 3 ATC 0.200 0.050 ATC, SE max" in text
+    # One that estimates fewer domains is not the best, however good.
+    own, *others = trust().methods
+    fewer = replace(trust(), methods=(own, *(replace(one, n_domains=1) for one in others[1:]), others[0]))
+    assert "a 0.125 Consensus of 3 ATC 0.200 0.200 Random forest" in text_of(small_report(trusts=[fewer]))
+
+
+def test_what_failed_is_told_and_where_nothing_did_too():
+    text = text_of(small_report())
+    assert "a logic 15.0% 0.0% 25.0% no answer: 20; cut off: 10" in text.split("What failed")[2]
+    whole = domains([("a", "logic", 90, 80, 0.45)])
+    text = text_of(small_report(domains=whole))
+    assert "Nothing: every domain and estimator has its results, and of no domain 5% or more" in text
+
+
+def test_other_reports_are_linked():
+    html = small_report(other_reports={"how far the judges agree": "../agreement/report.html"})
+    assert '<a href="../agreement/report.html">how far the judges agree</a>.' in html
+    both = small_report(other_reports={"x": "rejection/report.html"}, response_pages={"a": "responses/a.html"})
+    assert '<a href="rejection/report.html">x</a>, <a href="#responses">single responses, token by token</a>.' in both
+    assert '<a href="responses/a.html">a</a>' in both
+    assert "More about these models" not in small_report()
+
+
+def test_the_tables_with_all_numbers_are_linked_where_they_are_made(full_report):
+    assert '<a href="#table_left_out">domains</a> <a href="#table_methods">methods</a>' in full_report
+    assert "All numbers" not in small_report()
+
+
+def test_the_picture_of_trust_stands_at_the_top_and_no_second_time(full_report):
+    assert full_report.count('id="figure_left_out"') == 1
+    assert full_report.index('id="figure_left_out"') < full_report.index('id="summary"')
 
 
 def test_labels_for_a_part_of_a_domain_are_counted():

@@ -1,7 +1,7 @@
 import polars as pl
-from frames import GROUPS, estimate_rows, sweep_rows
+from frames import GROUPS, estimate_rows, sweep_rows, trust
 
-from entropy_sentinel.analyses.accuracy.summary import summarise
+from entropy_sentinel.analyses.accuracy.summary import summarise as whole_summary
 
 GROUP = "arithmetic+words"
 ESTIMATES = estimate_rows(
@@ -19,8 +19,14 @@ SWEEP = pl.concat(
 )
 
 
+def summarise(estimates: pl.DataFrame, sweep: pl.DataFrame) -> str:
+    """The part on the headline group."""
+    text = whole_summary([trust()], estimates, sweep, GROUPS, "extremes")
+    return text[text.index("Accuracy estimated from entropy") :]
+
+
 def test_summary_of_one_model():
-    assert summarise(ESTIMATES, SWEEP, GROUPS, "extremes").splitlines() == [
+    assert summarise(ESTIMATES, SWEEP).splitlines() == [
         "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
         "",
         "a",
@@ -41,7 +47,7 @@ def test_summary_says_what_is_recommended_and_why_and_leaves_it_out_of_the_best_
         hyperparameters=pl.lit('{"method": "atc-max", "reason": "least error"}'), caution=pl.lit("only 3 rows")
     )
     sweep = pl.concat([SWEEP, sweep_rows([0.04], [0.8], ["a"], estimator="recommended")])
-    assert summarise(pl.concat([ESTIMATES, chosen]), sweep, GROUPS, "extremes").splitlines()[-5:] == [
+    assert summarise(pl.concat([ESTIMATES, chosen]), sweep).splitlines()[-5:] == [
         "  unseen domains         AEE 0.125   rho 1.000",
         "  all domains            AEE 0.083   rho 0.500",
         "  recommended            AEE 0.040   rho 0.800   ATC, SE max: least error",
@@ -52,66 +58,63 @@ def test_summary_says_what_is_recommended_and_why_and_leaves_it_out_of_the_best_
 
 def test_summary_counts_the_domains_of_a_rho_over_few():
     few = SWEEP.with_columns(n_domains=pl.lit(2, pl.UInt8))
-    assert "  unseen domains         AEE 0.125   rho 1.000 over 2 domains\n" in summarise(
-        ESTIMATES, few, GROUPS, "extremes"
-    )
+    assert "  unseen domains         AEE 0.125   rho 1.000 over 2 domains\n" in summarise(ESTIMATES, few)
 
 
 def test_summary_says_when_no_baseline_is_better():
     sweep = SWEEP.with_columns(aee=pl.when(pl.col("estimator").str.starts_with("baseline")).then(0.2).otherwise("aee"))
-    assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep, GROUPS, "extremes")
+    assert "SE max: no lower AEE than the estimator" in summarise(ESTIMATES, sweep)
 
 
 def test_summary_shows_nulls_with_their_reason():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", None, None), ("units", "held_out", 0.5, 0.6)])
-    text = summarise(estimates, sweep_rows([0.1], [None], ["a"]), GROUPS, "extremes")
+    text = summarise(estimates, sweep_rows([0.1], [None], ["a"]))
     assert "logic     unseen       100            -       -        -" in text
     assert "AEE 0.100   rho -   (estimated accuracies are all equal)" in text
 
 
 def test_summary_leaves_out_a_model_without_the_group():
     sweep = pl.concat([SWEEP, sweep_rows([0.1], [1.0], ["b"], group="logic")])
-    assert "\nb\n" not in summarise(ESTIMATES, sweep, GROUPS, "extremes")
+    assert "\nb\n" not in summarise(ESTIMATES, sweep)
 
 
 def test_summary_without_results():
-    text = summarise(ESTIMATES, SWEEP.filter(pl.col("model") == "other"), GROUPS, "extremes")
+    text = summarise(ESTIMATES, SWEEP.filter(pl.col("model") == "other"))
     assert text.endswith("No results for this training group.\n")
 
 
-def test_domains_without_labels_come_first_with_the_error_to_expect():
-    estimates = pl.concat([ESTIMATES, estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6149, None)])])
-    text = summarise(estimates, SWEEP, GROUPS, "extremes")
-    assert text.splitlines()[:8] == [
-        "Domains without labels: estimated accuracy",
-        "  model    domain      responses    estimated    give or take",
-        "  -------  --------  -----------  -----------  --------------",
-        "  a        puzzles           100         0.61            0.12",
+def test_the_summary_begins_with_verdicts_and_domains_without_labels():
+    trusts = [
+        trust(unlabelled=[("puzzles", 0.6149), ("riddles", None)]),
+        trust("b", [], [("puzzles", 0.4)], caution="only 3 rows are correct"),
+    ]
+    text = whole_summary(trusts, ESTIMATES, SWEEP, GROUPS, "extremes")
+    assert text.splitlines()[:18] == [
+        "Can the estimates be trusted? The recommended estimator on each labelled domain without its labels",
+        "  a: usable",
+        "    off by 0.125 in the mean",
+        "    method: Consensus of 3 ATC (no candidate beats it)",
+        "  b: not validated",
+        "    there are 0 labelled domains",
+        "    method: Consensus of 3 ATC (no candidate beats it)",
+        "    caution: only 3 rows are correct",
         "",
-        "  Give or take: the mean error (AEE) on the model's unseen domains with labels.",
+        "Domains without labels: estimated accuracy",
+        "  model    domain      responses    estimated    90% interval  verdict",
+        "  -------  --------  -----------  -----------  --------------  -----------------------------",
+        "  a        puzzles           100         0.61    0.51 to 0.71  usable",
+        "  a        riddles           100            -               -  all training rows are correct",
+        "  b        puzzles           100         0.40    0.30 to 0.50  not validated",
         "",
         "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
+        "",
     ]
-    assert text.count("puzzles") == 1
-
-
-def test_without_a_labelled_unseen_domain_no_error_can_be_stated():
-    estimates = estimate_rows("a", GROUP, [("puzzles", "held_out", 0.6, None), ("words", "training", 0.8, 0.8)])
-    text = summarise(estimates, sweep_rows([None], [None], ["a"]), GROUPS, "extremes")
-    assert "puzzles           100         0.60               -" in text
-    assert "a: no error can be stated, because no unseen domain has labels" in text
+    assert "Domains without labels" not in whole_summary([trust()], ESTIMATES, SWEEP, GROUPS, "extremes")
 
 
 def test_labels_for_a_part_of_a_domain_are_counted_and_compared_with_the_estimate_on_that_part():
     partly = estimate_rows("a", GROUP, [("logic", "held_out", 0.30, 0.20)]).with_columns(
         n_labelled=pl.lit(40, pl.UInt32), estimated_on_labelled=pl.lit(0.25)
     )
-    text = summarise(partly, SWEEP, GROUPS, "extremes")
+    text = summarise(partly, SWEEP)
     assert "logic     unseen  40 of 100        0.250   0.200   +0.050" in text
-
-
-def test_a_domain_without_labels_and_without_an_estimate_says_why():
-    nothing = estimate_rows("a", GROUP, [("puzzles", "held_out", None, None)]).with_columns(
-        n_labelled=pl.lit(0, pl.UInt32)
-    )
-    assert "a, puzzles: no estimate, no row." in summarise(nothing, SWEEP, GROUPS, "extremes")

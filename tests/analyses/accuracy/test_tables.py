@@ -1,5 +1,6 @@
 """Tables by model (1, 2, 6, 7, 8), and how all tables are written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,16 +16,19 @@ from frames import (
     cell,
     estimate_rows,
     sweep_rows,
+    trust,
 )
 
 from entropy_sentinel.analyses.accuracy import (
     figures_of_accuracies,
     figures_of_distributions,
     figures_of_features,
+    figures_of_trust,
     tables_by_model,
     tables_of_domains,
     tables_of_medians,
     tables_of_methods,
+    tables_of_trust,
 )
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.tables import make_table
@@ -37,6 +41,7 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
 )
 from entropy_sentinel.analyses.accuracy.tables_of_domains import table_cut_off, table_estimates
 from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended, table_repeats
+from entropy_sentinel.analyses.accuracy.tables_of_trust import table_left_out, table_methods
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -199,6 +204,30 @@ def test_estimates_show_domains_without_labels_first():
     assert said == ["a, Extremes: caution, only 3 of 100 rows are correct."]
 
 
+def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelled_first():
+    known = trust(left_out=[("logic", 0.3, 0.45), ("units", None, 0.5)], unlabelled=[("puzzles", 0.6)])
+    table = table_left_out([known, trust("b", [], [("puzzles", 0.4)])])
+    assert table.cells() == [
+        ["a", "puzzles", "100", "0.600", "0.500", "0.700", "-", "-", "prior"],
+        ["b", "puzzles", "100", "0.400", "0.300", "0.500", "-", "-", "prior"],
+        ["a", "logic", "100", "0.300", "0.200", "0.400", "0.450", "-0.150", "prior"],
+        ["a", "units", "100", "-", "-", "-", "0.500", "-", "all training rows are correct"],
+    ]
+
+
+def test_every_method_has_a_row_and_every_model_a_column():
+    own, default, _ = trust().methods
+    fewer = trust("b", methods=(own, replace(default, aee=None, n_domains=1)))
+    table = table_methods([trust(), fewer])
+    assert table.frame.columns == ["Estimator", "a", "b"]
+    assert table.cells() == [
+        ["Recommended", "0.125", "0.125"],
+        ["Random forest, 10D, balanced, isotonic", "0.200", "-"],
+        ["ATC, SE max", "0.050", "-"],
+    ]
+    assert table.notes[-1] == "b: Random forest, 10D, balanced, isotonic could estimate 1 of 2 domains."
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
     exhibit = Exhibit("table", name, TABLES[name])
@@ -275,8 +304,8 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
     for kind, modules, names in (
-        ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods), TABLES),
-        ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features), FIGURES),
+        ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods, tables_of_trust), TABLES),
+        ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features, figures_of_trust), FIGURES),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
         assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)

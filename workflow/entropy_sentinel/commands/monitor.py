@@ -111,6 +111,10 @@ Metrics = Annotated[
 AlertsFile = Annotated[
     Path | None, typer.Option("--alerts", metavar="FILE", rich_help_panel=_FILES, help="The alerts as JSON.")
 ]
+Page = Annotated[
+    Path | None,
+    typer.Option("--page", metavar="FILE", rich_help_panel=_FILES, help="An HTML page with pictures, in one file."),
+]
 LabelFiles = Annotated[
     list[str],
     typer.Option(
@@ -171,6 +175,7 @@ def command(
     output: Output = None,
     metrics: Metrics = None,
     alerts: AlertsFile = None,
+    page: Page = None,
     state: State = None,
     labels: LabelFiles = (),
     top_k: TopK = None,
@@ -191,6 +196,7 @@ def command(
     an alert. With windows, alerts are about the newest two.
     """
     from entropy_sentinel.monitor.outputs import check_rows_path, write_alerts, write_metrics, write_rows
+    from entropy_sentinel.monitor.page import write_page
     from entropy_sentinel.monitor.running import monitor
     from entropy_sentinel.monitor.terminal import parts
     from entropy_sentinel.report.terminal import show
@@ -220,7 +226,7 @@ def command(
         any_signal=any_signal,
         strict=strict,
     )
-    for path, write in ((output, write_rows), (metrics, write_metrics), (alerts, write_alerts)):
+    for path, write in ((output, write_rows), (metrics, write_metrics), (alerts, write_alerts), (page, write_page)):
         if path is not None:
             write(found, path)
     show(parts(found))

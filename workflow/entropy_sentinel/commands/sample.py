@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 By = Annotated[
     list[str],
-    typer.Option("--by", "-b", metavar="COLUMN", help="A column whose values make slices. Repeat it to combine."),
+    typer.Option(
+        "--by",
+        "-b",
+        metavar="COLUMN",
+        help="A column whose values make slices, as metadata.route. Repeat it to combine. Default: all responses are "
+        "one slice.",
+    ),
 ]
 Budget = Annotated[int, typer.Option("--budget", "-n", min=1, metavar="N", help="How many responses to label in all.")]
 Output = Annotated[
@@ -35,7 +41,7 @@ def command(
     files: ResponseFiles,
     output: Output,
     budget: Budget,
-    by: By = ("model", "benchmark"),
+    by: By = (),
     per_slice: PerSlice = 5,
     seed: Seed = 42,
     level: Level = 0.9,
@@ -69,16 +75,17 @@ def command(
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:
+    from entropy_sentinel.monitor.merging import ALL, EVERYTHING
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import table
 
     counts, shares = ("n_responses", "n_to_label"), ("estimated_accuracy",)
     widths = ("width_before", "width_labels_alone", "width_expected")
-    headings = [", ".join(by), "responses", "to label", "estimated accuracy"]
+    headings = [", ".join(by) or ALL, "responses", "to label", "estimated accuracy"]
     headings += [f"{level:.0%} width now", "labels alone", "with labels"]
     rows = [
         [
-            ", ".join("-" if row[name] is None else str(row[name]) for name in by),
+            ", ".join("-" if row[name] is None else str(row[name]) for name in by) or EVERYTHING,
             *(f"{row[name]:,}" for name in counts),
             *(number(row[name]) for name in shares + widths),
         ]

@@ -1,9 +1,31 @@
 """Whether a slice's responses are like those that an estimator was fitted on.
 
 What is looked at is the largest entropy of each response, `max`. A slice is in support where some mix of the training
-domains has its distribution; else its distance from the nearest mix is measured. FIGURES
+domains has its distribution; else its distance from the nearest mix is measured, and flagged where the estimate p is
+not so near 0 or 1 that it is right all the same: by the distance times 4 p (1 - p). The state of a slice is a histogram
+of 14 counts: those of its parts add up to its own, exactly.
 
-The state of a slice is a histogram of 14 counts: those of its parts add up to its own, exactly.
+Measured on the demo's two models (`make bench-support`), 100 responses per slice; an error above 0.15 is a bad case:
+
+| estimator, training domains | bad flagged | errors above 0.25 | good flagged | flags on bad | all cases bad |
+|---|---|---|---|---|---|
+| `recommended`, 2 | 60 % | 71 % | 20 % | 22 % | 8 % |
+| `recommended`, 3 | 59 % | 95 % | 15 % | 21 % | 6 % |
+| `recommended`, 9 | 0 of 4 | | 1 % | 0 % | 0.5 % |
+| the paper's forest, 2 | 80 % | 89 % | 25 % | 72 % | 45 % |
+| the paper's forest, 3 | 55 % | 59 % | 12 % | 69 % | 33 % |
+
+Mixes of training domains were never flagged. AUROC of bad against good cases of `recommended`, 2 and 3 domains: .81;
+of the distance alone .62, of 4 p (1 - p) alone .77; of Wasserstein distances, alone or over their spread between
+training domains, of a two-sample classifier and of the share outside the training quantiles .51 to .60, and .75 to .81
+times 4 p (1 - p). None of these is better on the forest either by more than .01.
+Feature, weight and threshold were chosen on these very cases.
+
+No distance sees an error on responses that look like the training ones. Another temperature leaves the largest
+entropies of a training domain as they are: where the forest is off for its own domains (0 % of cases at 0.5, as fitted,
+9 % at 0.9, 16 % at 1.2), nothing is flagged. In simulated worlds whose domains each have a scale of entropy of their
+own, which says nothing of accuracy, 25 % of the bad and 17 % of the good cases are flagged (2 domains): hardly better
+than chance.
 """
 
 from collections.abc import Mapping, Sequence

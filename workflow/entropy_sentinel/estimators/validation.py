@@ -158,7 +158,9 @@ def _verdict(card: Validation) -> tuple[str, tuple[str, ...]]:
         f"off by {card.aee:.3f} in the mean over {known} domains that it had not seen (usable up to {USABLE_AEE:.2f})",
         f"worst in {worst.domain}: {worst.estimated:.3f} estimated, {worst.true:.3f} true (usable up to "
         f"{USABLE_WORST:.2f}, is {abs(off):.3f})",
-        f"estimates are too {'high' if card.bias > 0 else 'low'} by {abs(card.bias):.3f} in the mean",
+        "estimates have no bias in the mean"
+        if round(card.bias, 3) == 0
+        else f"estimates are too {'high' if card.bias > 0 else 'low'} by {abs(card.bias):.3f} in the mean",
     ]
     ranks = card.rho is not None and known >= FEWEST_FOR_RHO
     if ranks:

@@ -11,6 +11,7 @@
     labelled    what a few labels make of the estimates
     alerts, outputs, openmetrics, terminal      what is made of the rows
     running     all of it, one after the other
+    page, pictures      the same for a browser
 
 `sampling` and `drawing` choose the responses whose labels say most.
 """

@@ -21,6 +21,10 @@ COLUMNS = {
     "improved_upper": pl.Float64,
 }
 
+# Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
+# of its weeks, and say little of the rest.
+LEAST_SHARE = 0.6
+
 # What gives the estimated responses of all files, part by part, as often as it is called.
 Responses = Callable[[], Iterable[pl.DataFrame]]
 
@@ -78,8 +82,11 @@ class Labelled:
 
 
 def _row(labelled: pl.DataFrame | None, everywhere: np.ndarray | None, level: float) -> list[int | float | None]:
+    """Numbers of COLUMNS, the improved ones null where the labels do not stand for the slice."""
     if labelled is None or everywhere is None:
         return [0, None, None, None, None]
     found = improved(labelled["label"].to_list(), labelled["p"], everywhere, labelled[WEIGHT].to_list(), level)
-    better = found.improved
+    better, weights = found.improved, labelled.filter(pl.col("label").is_not_null())[WEIGHT]
+    if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
+        return [found.n_labelled, found.alone.estimate, None, None, None]
     return [found.n_labelled, found.alone.estimate, better.estimate, better.lower, better.upper]

@@ -63,7 +63,7 @@ class Improved:
 def sample(
     estimator: SavedEstimator | str | Path,
     logs: Paths | pl.DataFrame,
-    by: Sequence[str] = ("model", "benchmark"),
+    by: Sequence[str] = (),
     budget: int = 100,
     *,
     per_slice: int = PER_SLICE,
@@ -76,25 +76,28 @@ def sample(
     """Choose the `budget` responses whose labels say most of the accuracy of the slices by the columns `by`.
 
     `estimator` is one that `fit` has given, or its file; `logs` are files of logs, traces or features, or a frame of
-    features. Each slice gets at least `per_slice` labels, where it has as many responses; the others go to large and
-    uncertain slices. The choice depends on the ids of the responses and `seed` alone, and not on the order of the logs.
-    `level` is that of the expected intervals. Responses without features are not chosen. `options` are of `open_logs`.
+    features. Without `by` all responses are one slice. Each slice gets at least `per_slice` labels, where it has as
+    many responses; the others go to large and uncertain slices. The choice depends on the ids of the responses and
+    `seed` alone, and not on the order of the logs. `level` is that of the expected intervals. Responses without
+    features are not chosen. `options` are of `open_logs`.
 
     Raises InputError for a column that is not there or a budget that is too small, ProvenanceError as `estimate` does.
 
     >>> import entropy_sentinel as es
     >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
     >>> chosen = es.sample(es.fit(features, labels, "log-3d"), features, ["benchmark"], budget=40)
-    >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), chosen.responses["weight"].sum()
+    >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
     (40, 40, 160.0)
     """
     saved = estimator if isinstance(estimator, SavedEstimator) else load_estimator(estimator)
-    rows, by = _rows(logs, by, options), list(by)
+    by = list(dict.fromkeys(by))
+    rows = _rows(logs, by, options)
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
     differs = overridden(saved, rows, any_model, any_signal)
-    numbered = rows.with_columns(slice=pl.struct(by).rank("dense"), order=_order(rows, seed)).sort("slice", "order")
+    one = pl.struct(by).rank("dense") if by else pl.lit(1)
+    numbered = rows.with_columns(slice=one, order=_order(rows, seed)).sort("slice", "order")
     slices = numbered.group_by("slice", *by, maintain_order=True).agg(n_responses=pl.len())
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
@@ -181,7 +184,7 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
         )
         for place, one in zip(places, drawn, strict=True)
     ]
-    identity = [name for name in KEY if name not in by]
+    identity = [name for name in _identity(rows) if name not in by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
     found = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort("slice", "order")
     return found.select(*by, *identity, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
@@ -214,9 +217,14 @@ def _one_value(found: Any) -> np.ndarray:
     return values.mean(axis=1) if values.ndim == 2 else values
 
 
+def _identity(rows: pl.DataFrame) -> tuple[str, ...]:
+    """The ids alone, where they tell the responses apart: labels may be given back with a log of another name."""
+    return ("item_id",) if rows["item_id"].is_unique().all() else KEY
+
+
 def _order(rows: pl.DataFrame, seed: int) -> pl.Series:
     """A number for each response that looks drawn by chance, and is the same wherever the response stands."""
-    names = rows.select(KEY).iter_rows()
+    names = rows.select(_identity(rows)).iter_rows()
     return pl.Series([_drawn_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
 
 

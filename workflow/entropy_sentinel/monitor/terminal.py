@@ -1,5 +1,6 @@
 """A monitor's findings for a person at a terminal."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,8 @@ from entropy_sentinel.statistics.intervals import PRIOR
 
 # Rows of a table that are shown; files have all. And domains that are named.
 SHOWN, NAMED = 20, 4
+# The column that rows have where labels were given.
+LABELLED = "n_labelled"
 
 
 def parts(found: Monitored) -> list[Part]:
@@ -30,28 +33,35 @@ def parts(found: Monitored) -> list[Part]:
         shown += _rows(found, newest, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += _bases(found)
-    shown += _reasons(found)
-    shown += [f"ALERT {_slice(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
+    shown += labels_of_a_part(found)
+    shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
+    shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
     return shown
 
 
-def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
-    changes = found.provenance["reference"] is not None
+def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
+    """What stands above the numbers of slices."""
     level = f"{rows['level'][0]:.0%} interval" if len(rows) else "interval"
-    headings = [f"{', '.join(found.by)} ({of})", "responses", "estimated", level, "errors expected"]
-    labels = "n_labelled" in rows.columns
-    headings += ["change", "q"] if changes else []
-    headings += ["labels", "true", "with labels", "interval"] if labels else []
+    changes = ["change", "q"] if found.provenance["reference"] is not None else []
+    labels = ["labels", "true", "with labels", "interval"] if LABELLED in rows.columns else []
+    return ["responses", "estimated", level, "errors expected", *changes, *labels, "flags"]
+
+
+def cells(found: Monitored, row: dict[str, Any]) -> list[str]:
+    """A slice's name, its numbers, and its flags but for those that all slices have."""
+    shown = [slice_name(row[name] for name in found.by), f"{row['n_estimated']:,}", number(row["estimated_accuracy"])]
+    shown += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
+    if found.provenance["reference"] is not None:
+        shown += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")]
+    shown += _labelled(row) if LABELLED in row else []
     general = found.provenance["general_flags"]
-    lines = []
-    for row in rows.head(SHOWN).iter_rows(named=True):
-        cells = [_slice(row[name] for name in found.by), f"{row['n_estimated']:,}", number(row["estimated_accuracy"])]
-        cells += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
-        cells += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")] if changes else []
-        cells += _labelled(row) if labels else []
-        lines.append([*cells, ", ".join(flag for flag in row["flags"] if flag not in general)])
+    return [*shown, ", ".join(flag for flag in row["flags"] if flag not in general)]
+
+
+def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
+    lines = [cells(found, row) for row in rows.head(SHOWN).iter_rows(named=True)]
     more = len(rows) - len(lines)
-    made = _with_flags(table([*headings, "flags"], lines))
+    made = _with_flags(table([f"{', '.join(found.by)} ({of})", *headings(found, rows)], lines))
     return [made, *([f"... and {more:,} more slices: --output has them all"] if more else [])]
 
 
@@ -59,6 +69,17 @@ def _bases(found: Monitored) -> list[str]:
     if PRIOR not in found.slices["basis"].to_list():
         return []
     return [f"{PRIOR}: too few labelled domains for a guarantee at this level; intervals rest on published errors too"]
+
+
+def labels_of_a_part(found: Monitored) -> list[str]:
+    """What to say where labels do not stand for their slice."""
+    if LABELLED not in found.slices.columns:
+        return []
+    unused = found.slices.filter(pl.col(LABELLED) > 0, pl.col("improved_accuracy").is_null())
+    names = [slice_name(row) for row in unused.select(found.by).iter_rows()]
+    if not names:
+        return []
+    return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
 
 
 def _with_flags(made: Table) -> Table:
@@ -81,17 +102,18 @@ def _errors(row: dict[str, Any]) -> str:
     return f"{row['expected_errors']:,.0f} ({_interval(row, 'expected_errors_lower', 'expected_errors_upper', ',.0f')})"
 
 
-def _reasons(found: Monitored) -> list[str]:
+def reasons(found: Monitored) -> dict[str, str]:
     """The reason of each flag of the slices that are shown, of the first slice that has it."""
     said: dict[str, str] = {}
     for row in found.slices.head(SHOWN).iter_rows(named=True):
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
             if flag not in found.provenance["general_flags"]:
-                said.setdefault(flag, f"{flag}: {_slice(row[name] for name in found.by)}: {reason}")
-    return list(said.values())
+                said.setdefault(flag, f"{slice_name(row[name] for name in found.by)}: {reason}")
+    return said
 
 
-def _slice(values: Any) -> str:
+def slice_name(values: Iterable[Any]) -> str:
+    """How a slice is called: its values, - for one that a response has not."""
     return ", ".join("-" if value is None else str(value) for value in values)
 
 

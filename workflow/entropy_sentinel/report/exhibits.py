@@ -17,6 +17,11 @@ class Exhibit:
         return f"{self.kind}_{self.name}"
 
     @property
+    def folder(self) -> str:
+        """Where its files lie beside the page that shows it: `tables`."""
+        return f"{self.kind}s"
+
+    @property
     def beside(self) -> "Exhibit":
         """The published values beside this one."""
         return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")

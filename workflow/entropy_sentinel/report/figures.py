@@ -18,7 +18,8 @@ from entropy_sentinel.report.pages import fragment
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 # Labels are shown as they are: `$` begins no formula. Fonts in PDFs are TrueType (42), which journals ask for.
 _STYLE = {"text.parse_math": False, "pdf.fonttype": 42}
-_PNG_DPI = 150
+# Two pixels for each of those that a browser has to an inch.
+_PNG_DPI = 192
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,26 @@ def plain(axes: Axes) -> None:
     axes.tick_params(labelsize=9)
 
 
+def image(figure: Figure, name: str) -> str:
+    """A figure as the address of an image, for a page: SVG, whose bytes depend on the figure and its name alone.
+
+    An image of its own, for the names inside several SVGs would clash in one page.
+    """
+    svg = io.BytesIO()
+    with style(), rc_context({"svg.hashsalt": name}):
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode("ascii")
+
+
 def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None:
-    """Write the figure to `folder`: .pdf, .png (150 dpi) and .html (a page's part); the bytes depend on it alone."""
+    """Write the figure to `folder`: .pdf, .png (192 dpi) and .html (a page's part, with the figure as SVG).
+
+    The bytes depend on the figure alone.
+    """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
-    png = io.BytesIO()
     with style():
         drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
-        drawing.figure.savefig(png, dpi=_PNG_DPI)
-    Path(f"{stem}.png").write_bytes(png.getvalue())
-    data = "data:image/png;base64," + base64.b64encode(png.getvalue()).decode("ascii")
-    Path(f"{stem}.html").write_text(fragment("figure", exhibit, drawing.caption, data), encoding="utf-8")
+        drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
+    part = fragment("figure", exhibit, drawing.caption, image(drawing.figure, exhibit.file))
+    Path(f"{stem}.html").write_text(part, encoding="utf-8")

@@ -2,5 +2,8 @@
 
 
 def number(value: float | None, form: str = ".3f") -> str:
-    """A number as text, "-" for null."""
-    return "-" if value is None else format(value, form)
+    """A number as text, "-" for null; what rounds to zero has no minus."""
+    if value is None:
+        return "-"
+    text = format(value, form)
+    return text if any(digit in text for digit in "123456789") else format(abs(value), form)

@@ -1,7 +1,7 @@
 """A table with its caption and notes, and the files it is written to."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ _PAGE_ROWS = 40
 class Table:
     """Numbers at full precision, one row per row shown, with headings that a person reads.
 
-    `words` are shown in place of nulls, by row number and column. `beside` is shown below the table, as a part of it.
+    `words` are shown in place of nulls, by row number and column. `beside` is shown below the table, as a part of it,
+    where it has rows.
     """
 
     caption: str
@@ -57,14 +58,24 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 
 
 def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
-    """Write the table to `folder`: .csv with all digits; .md, .tex and .html (a page's part) rounded, with its text."""
+    """Write the table to `folder`: .csv with all digits; .md, .tex and .html (a page's part) rounded, with its text.
+
+    What stands beside it has a .csv of its own.
+    """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
-    columns = table.frame.columns
-    pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(f"{stem}.csv", index=False)
+    _write_csv(table, f"{stem}.csv")
+    if table.beside:
+        _write_csv(table.beside, Path(folder) / f"{exhibit.beside.file}.csv")
+        table = table if table.beside.frame.height else replace(table, beside=None)
     texts = {"md": _markdown(exhibit, table), "tex": _latex(exhibit, table)}
     for kind, text in (texts | {"html": fragment("table", exhibit, table)}).items():
         Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
+
+
+def _write_csv(table: Table, path: str | Path) -> None:
+    columns = table.frame.columns
+    pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(path, index=False)
 
 
 def _shown(table: Table) -> pd.DataFrame:

@@ -3,13 +3,15 @@
 The estimate is the mean of the labels, set right by how far the predictions of the labelled responses are from those of
 all: mean(y) + power (mean(p of all) - mean(p of the labelled)). Of all powers the one of least variance is taken,
 cov(y, p) / var(p), kept in [0, 1]: 0 for predictions that say nothing, which leaves the labels alone (Angelopoulos,
-Duchi and Zrnic 2023, "PPI++", section 6; the regression estimator of survey sampling). A larger one would make more of
-a few odd predictions among the labelled than they are worth. The labelled responses are a sample of all; `ppi-python`
+Duchi and Zrnic 2023, "PPI++"; the regression estimator of survey sampling). A larger one would make more of a few odd
+predictions among the labelled than they are worth. The labelled responses are a sample of all; `ppi-python`
 wants the others apart, where the same estimate has the power (1 - n / N) times this one.
 
 A normal interval fails for accuracies near 0 or 1: 30 correct of 30 have no variance. So the interval is that of a
 binomial share of as many labels as would be as exact (the effective sample size: Korn and Graubard 1998), between that
-of mid-P and that of Clopper and Pearson (1934). Labels alone, the yardstick, get the interval of the same kind.
+of mid-P and that of Clopper and Pearson (1934). It is made not to fall short of its level; so near 0 and 1, where a few
+labels can show a few shares only, it holds the truth more often than its level says. Labels alone, the yardstick, get
+the interval of the same kind.
 """
 
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ from scipy.stats import norm
 
 # How much of the probability of just this many correct counts as more extreme: 1/2 is mid-P, whose coverage falls up to
 # 7 points short with 30 labels, 1 is Clopper and Pearson, never short and wider. With 3/4 it is at most 2 points short
-# at levels of 80 % and more with 30 labels or more, except for 3 points at 80 % (tests/statistics has the sums).
+# at levels of 90 % and more with 30 labels or more, and 3 points at 80 % (tests/statistics has the sums).
 OWN_SHARE = 0.75
 # With fewer labels no power can be told from chance.
 FEWEST_FOR_POWER = 4

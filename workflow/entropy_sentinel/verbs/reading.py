@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 KEY = ("model", "benchmark", "item_id", "sample")
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
-_READERS = {".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+_TEXT = dict.fromkeys(("model", "benchmark", "item_id"), pl.String)  # 007 is no number
+_READERS = {".csv": partial(pl.read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def read_labels(paths: Paths) -> pl.DataFrame:
     >>> read_labels(example().labels)["label"].mean()
     0.59375
     """
-    return pl.concat([_labels_of(path) for path in files(paths)])
+    return pl.concat([_labels_of(path) for path in files(paths)], how="diagonal_relaxed")
 
 
 def _labels_of(path: Path) -> pl.DataFrame:
@@ -179,10 +181,12 @@ def _labels_of(path: Path) -> pl.DataFrame:
         raise InputError(f"{path}: must be a Parquet, CSV or JSON Lines file of labels: {error}") from None
     if absent := {"item_id", "label"} - set(found.columns):
         raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(found.columns)}")
-    if found["label"].dtype not in (pl.Boolean, pl.Null):
+    if found["label"].dtype != pl.Boolean and found["label"].null_count() < len(found):
         raise InputError(f"{path}: column 'label' must be true, false or empty, was {found['label'].dtype}")
     kept = [name for name in (*KEY, WEIGHT) if name in found.columns]
-    return found.select([*kept, "label"]).cast({"label": pl.Boolean})
+    # A column of which nothing is filled in has no type.
+    label = pl.col("label") if found["label"].dtype == pl.Boolean else pl.lit(None, pl.Boolean).alias("label")
+    return found.select(*kept, label)
 
 
 def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:

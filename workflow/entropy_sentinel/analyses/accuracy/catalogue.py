@@ -4,7 +4,15 @@ The function of an exhibit is called `table_<name>` or `figure_<name>` and stand
 `tables.py` and `figures.py` list. A new one is its function and a line here, in the order of the page.
 """
 
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+PAPER = Path(__file__).with_name("paper")
+
 TABLES: dict[str, str] = {
+    "left_out": "Estimated accuracy of every domain without its labels",
+    "methods": "Every method on domains without their labels",
     "estimates": "Estimated accuracy of every domain",
     "recommended": "The recommended estimator against the default and the best",
     "repeats": "What the seed alone does to the errors",
@@ -22,9 +30,35 @@ TABLES: dict[str, str] = {
 }
 
 FIGURES: dict[str, str] = {
+    "left_out": "Estimated against true accuracy, each domain without its labels",
     "1_accuracies": "Estimated against true accuracy, one model",
     "2_entropy_densities": "Entropy of correct and of incorrect responses",
     "3_accuracies_by_model": "Estimated against true accuracy, every model",
     "4_errors_by_group_accuracy": "Errors by the accuracy of the training group",
     "auroc_by_domain": "What separates correct from incorrect responses, in every domain",
 }
+
+# The file of `paper/` that has a table's published values.
+PUBLISHED_IN: dict[str, str] = {
+    "1_auroc": "table_1_6_auroc",
+    "2_by_model": "table_2_7_estimation",
+    "3_simple_estimators": "table_3_baselines",
+    "4_by_size": "table_4_group_size",
+    "5_design_choices": "table_5_design",
+    "6_auroc_further_models": "table_1_6_auroc",
+    "7_by_model_further_groups": "table_2_7_estimation",
+    "8_simple_estimators_by_model": "table_8_baselines_by_model",
+    "9_best_and_worst_groups": "table_9_best_worst_groups",
+    "10_leave_one_out": "table_10_leave_one_out",
+}
+
+
+def paper_models() -> tuple[str, ...]:
+    """The names of the paper's nine models."""
+    with (PAPER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
+        return tuple(row["model"] for row in csv.DictReader(lines))
+
+
+def compared(tables: Iterable[str], models: Iterable[str]) -> list[str]:
+    """Those of `tables` that have a file of published values beside them: none where no model is of the paper's."""
+    return [name for name in tables if name in PUBLISHED_IN] if set(paper_models()) & set(models) else []

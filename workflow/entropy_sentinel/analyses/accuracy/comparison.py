@@ -13,12 +13,12 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy import comparison_notes as why
 from entropy_sentinel.analyses.accuracy import counterparts as ours_of
+from entropy_sentinel.analyses.accuracy.catalogue import PUBLISHED_IN, compared, paper_models
 from entropy_sentinel.analyses.accuracy.counterparts import (
     LEVELS,
     METHODS,
     N_BENCHMARKS,
     N_ITEMS,
-    paper_models,
     published_values,
 )
 from entropy_sentinel.analyses.headings import group_benchmarks
@@ -50,12 +50,11 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class Published:
-    """A published table: its file and `tables` in it, the columns that identify a row, and this study's counterpart.
+    """A published table: the columns that identify a row, this study's counterpart, and its `tables` in the file.
 
     `ours` takes some of the inputs of tables and returns a frame with the columns of the file.
     """
 
-    file: str
     keys: tuple[str, ...]
     ours: Callable[..., pl.DataFrame]
     notes: tuple[str, ...] = ()
@@ -63,15 +62,16 @@ class Published:
 
 
 def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
-    """This study's values of the table `name` beside the published ones; null where the study has none of them.
+    """This study's values of the table `name` beside the published ones, without rows where it has none of them.
 
+    Null where nothing was published, and in a study of none of the paper's models.
     `inputs` are those of tables, and `rests_on`, a line that says what this study's values rest on.
     """
-    if name not in PUBLISHED:
+    if not compared([name], inputs["domains"]["model"]):
         return None
     table = PUBLISHED[name]
     ours = table.ours(**{one: inputs[one] for one in signature(table.ours).parameters})
-    theirs = published_values(table.file)
+    theirs = published_values(PUBLISHED_IN[name])
     if table.tables:
         theirs = theirs.filter(pl.col("table").is_in(table.tables))
     theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
@@ -80,8 +80,6 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
         ours, theirs, order = _across(ours), _across(theirs), "right"
     numbers = [one for one in theirs.columns if one not in table.keys and one in ours.columns]
     joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order=order)
-    if joined.is_empty() or not numbers:
-        return None
     return Table(
         "This study's values, those that the paper printed, and the difference of the two.",
         _shown(joined, name, table.keys, numbers),
@@ -136,24 +134,17 @@ def _key(values: pl.Series) -> pl.Series:
 
 
 _ESTIMATION = (why.SCOPE, why.LATER_CODE)
-_BY_MODEL = "table_2_7_estimation"
 PUBLISHED: dict[str, Published] = {
-    "1_auroc": Published("table_1_6_auroc", ("model", "statistic"), ours_of.first_auroc, (why.TABLE_1,)),
-    "2_by_model": Published(_BY_MODEL, ("model", "configuration"), ours_of.named_groups, _ESTIMATION, (2,)),
-    "3_simple_estimators": Published("table_3_baselines", ("method",), ours_of.methods_over_models, _ESTIMATION),
-    "4_by_size": Published("table_4_group_size", ("model", "k"), ours_of.by_size, _ESTIMATION),
-    "5_design_choices": Published("table_5_design", ("factor", "setting"), ours_of.by_design, _ESTIMATION),
-    "6_auroc_further_models": Published(
-        "table_1_6_auroc", ("model", "statistic"), ours_of.further_auroc, (why.TABLE_1,)
-    ),
+    "1_auroc": Published(("model", "statistic"), ours_of.first_auroc, (why.TABLE_1,)),
+    "2_by_model": Published(("model", "configuration"), ours_of.named_groups, _ESTIMATION, (2,)),
+    "3_simple_estimators": Published(("method",), ours_of.methods_over_models, _ESTIMATION),
+    "4_by_size": Published(("model", "k"), ours_of.by_size, _ESTIMATION),
+    "5_design_choices": Published(("factor", "setting"), ours_of.by_design, _ESTIMATION),
+    "6_auroc_further_models": Published(("model", "statistic"), ours_of.further_auroc, (why.TABLE_1,)),
     "7_by_model_further_groups": Published(
-        _BY_MODEL, ("model", "configuration"), ours_of.named_groups, (why.TABLE_7, *_ESTIMATION), (7,)
+        ("model", "configuration"), ours_of.named_groups, (why.TABLE_7, *_ESTIMATION), (7,)
     ),
-    "8_simple_estimators_by_model": Published(
-        "table_8_baselines_by_model", ("model", "method"), ours_of.methods, _ESTIMATION
-    ),
-    "9_best_and_worst_groups": Published(
-        "table_9_best_worst_groups", ("rank", "k", "group"), ours_of.by_group, (why.TABLE_9, *_ESTIMATION)
-    ),
-    "10_leave_one_out": Published("table_10_leave_one_out", ("model",), ours_of.leave_one_out, _ESTIMATION),
+    "8_simple_estimators_by_model": Published(("model", "method"), ours_of.methods, _ESTIMATION),
+    "9_best_and_worst_groups": Published(("rank", "k", "group"), ours_of.by_group, (why.TABLE_9, *_ESTIMATION)),
+    "10_leave_one_out": Published(("model",), ours_of.leave_one_out, _ESTIMATION),
 }

@@ -7,16 +7,15 @@ there, medians over training groups where all groups of the size are.
 from collections.abc import Sequence
 from functools import cache
 from math import comb
-from pathlib import Path
 
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.aggregation import LARGEST_K, fully_swept, group_accuracies, names_in, spread
+from entropy_sentinel.analyses.accuracy.catalogue import PAPER, paper_models
 from entropy_sentinel.analyses.accuracy.tables_of_medians import design_choices
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
 
-_PAPER = Path(__file__).with_name("paper")
 N_BENCHMARKS = 10
 N_ITEMS = 11_569  # of all benchmarks together
 DEFAULT = "forest-10d-balanced-isotonic"
@@ -39,7 +38,7 @@ LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FE
 @cache
 def published_values(file: str) -> pl.DataFrame:
     """The rows of one of the files of `paper/`."""
-    return pl.read_csv(_PAPER / f"{file}.csv")
+    return pl.read_csv(PAPER / f"{file}.csv")
 
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
@@ -50,11 +49,6 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
     return rows.join(there, on=["model", "group", "estimator"], how="semi").select(
         "model", "group", "k", "estimator", "aee", spearman="rho"
     )
-
-
-def paper_models() -> list[str]:
-    """The names of the paper's nine models."""
-    return published_values("table_10_leave_one_out")["model"].to_list()
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:

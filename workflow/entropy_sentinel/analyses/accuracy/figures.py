@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy import figures_of_accuracies, figures_of_distributions, figures_of_features
+from entropy_sentinel.analyses.accuracy import (
+    figures_of_accuracies,
+    figures_of_distributions,
+    figures_of_features,
+    figures_of_trust,
+)
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.trust import read_trust
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
 
-_MODULES = (figures_of_accuracies, figures_of_distributions, figures_of_features)
+_MODULES = (figures_of_trust, figures_of_accuracies, figures_of_distributions, figures_of_features)
 
 
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
@@ -24,15 +30,16 @@ def write_figures(
 ) -> None:
     """Write the figures of these names and titles to `folder`.
 
-    `files` has the paths `sweep`, `auroc`, `domains` and `observations` (of `settings["figure_model"]`), and a list
-    `estimates`: those of all models for the headline group. `settings` has `label`, `groups`, `headline_group`,
-    `default`, `figure_model` and `figure_benchmark`.
+    `files` has the paths `sweep`, `auroc`, `domains` and `observations` (of `settings["figure_model"]`), and lists
+    `estimates`, those of all models for the headline group, and `validation`, those of all models. `settings` has
+    `label`, `groups`, `headline_group`, `default`, `figure_model` and `figure_benchmark`.
     """
     inputs = settings | {
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
+        "trusts": read_trust(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
     for name, title in titles.items():

@@ -1,7 +1,6 @@
 """The headline: one training group's estimates by domain, their errors, and the best simple estimator."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,11 +76,6 @@ class Headline:
             return None
         return simple.aee < own.aee - _SAME
 
-    @property
-    def expected_error(self) -> float | None:
-        """The error to expect on a domain without labels: the AEE on unseen domains with labels; null without any."""
-        return self.scores["held_out"].aee if "held_out" in self.scores else None
-
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
     """One headline per model that has results for the group, in the order of the sweep."""
@@ -132,15 +126,6 @@ def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
     """Scores by scope of one estimator, from the rows of one model and group."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
-
-
-def unstated(found: Sequence[Headline]) -> list[str]:
-    """One sentence for each model with domains without labels for whose estimates no error can be stated."""
-    return [
-        f"{headline.model}: no error can be stated, because no unseen domain has labels to compare an estimate with."
-        for headline in found
-        if headline.unlabelled and headline.expected_error is None
-    ]
 
 
 def _best_simple(sweep: pl.DataFrame) -> str | None:

@@ -1,10 +1,15 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES, compared
+from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
 ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
 ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
+# Published values beside tables, of those that have any in a study of the paper's models.
+ACCURACY_PUBLISHED = [
+    f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)
+]
 ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
@@ -20,6 +25,9 @@ ACCURACY_REPEATED = {
     )
     for group in {one.group_id: None for one in study.shown_groups(CONFIG).values()}
 }
+# Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
+ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"
+ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.beside]))
 
 PUBLISHED_FILES = [
     f"analyses/accuracy/paper/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/paper").glob("*.csv"))
@@ -44,3 +52,13 @@ def response_pages(judge):
     """The pages of single responses that another analysis makes, by model, as links from the report."""
     made = "responses" in CONFIG.run.analyses and judge in CONFIG.analyses.responses.judges
     return {model: f"responses/{model}.html" for model in MODELS} if made else {}
+
+
+def other_reports(judge):
+    """The reports of the other analyses, by what they tell, as links from the report."""
+    found = {}
+    if "rejection" in CONFIG.run.analyses and judge in CONFIG.analyses.rejection.judges:
+        found["which responses can be kept at a wanted accuracy"] = "rejection/report.html"
+    if "agreement" in CONFIG.run.analyses:
+        found["how far the judges agree"] = "../agreement/report.html"
+    return found

@@ -3,88 +3,147 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.analyses.accuracy.advice import Advice, advise
+from entropy_sentinel.analyses.accuracy.failures import NO_REFERENCE, SHARE, failures, gaps
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.headline import Headline, headlines, unstated
+from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
+from entropy_sentinel.analyses.accuracy.summary import interval, summarise
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
-from entropy_sentinel.analyses.accuracy.summary import summarise
-from entropy_sentinel.analyses.headings import SCOPES, Groups, training_group
+from entropy_sentinel.analyses.accuracy.trust import LEVEL, Trust, read_trust
+from entropy_sentinel.analyses.headings import SCOPES, Groups, TrainingGroup, training_group
 from entropy_sentinel.analyses.inputs import read_estimates
+from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
 from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.intervals import CONFORMAL, PRIOR
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
-# What stages/label.py gives as the reason of a response to an item without a reference.
-_NO_REFERENCE = "no reference"
+# The figure that stands at the top.
+PICTURE = Exhibit("figure", "left_out", "").file
+# The tables that have all numbers of the page's top.
+NUMBERS = {"domains": Exhibit("table", "left_out", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
-def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str) -> None:
-    """Write the page and the summary.
+def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str, machine: str) -> None:
+    """Write the page, the summary, and the summary for programs, `machine`.
 
-    `files` has the paths `sweep` and `domains`; a list `estimates`, those of all models for the headline group; lists
-    `generations`, `benchmarks` and `labels`, whose provenance is shown; lists `tables` and `figures` of exhibits' .html
-    files.
-    `settings` has `label`, `groups`, `headline_group`, `expected_items`, the published counts by
-    benchmark, and `response_pages`, links by model.
+    `files` has the paths `sweep` and `domains`; lists `estimates`, those of all models for the headline group, and
+    `validation`, those of all models; lists `generations`, `benchmarks` and `labels`, whose provenance is shown; lists
+    `tables` and `figures` of exhibits' .html files.
+    `settings` has `label`, `groups`, `headline_group`, `default`, `expected_items`, the published counts by benchmark,
+    and links: `response_pages` by model and `other_reports` by what they tell.
     """
-    estimates, sweep = read_estimates(files["estimates"]), SWEEP.read(files["sweep"])
-    text = summarise(estimates, sweep, settings["groups"], settings["headline_group"])
-    Path(summary).write_text(text, encoding="utf-8")
-    content = render_report(
-        **settings,
-        estimates=estimates,
-        sweep=sweep,
+    study = Study(
+        estimates=read_estimates(files["estimates"]),
+        sweep=SWEEP.read(files["sweep"]),
         domains=DOMAINS.read(files["domains"]),
+        trusts=read_trust(files["validation"]),
+        groups=settings["groups"],
+        headline_group=settings["headline_group"],
+    )
+    content = render_report(
+        study,
+        **{key: value for key, value in settings.items() if key not in ("groups", "headline_group")},
         generations=[read_provenance(path) for path in files["generations"]],
         benchmarks=[read_provenance(path) for path in files["benchmarks"]],
         labels=[read_provenance(path) for path in files["labels"]],
         tables=files["tables"],
         figures=files["figures"],
     )
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
+    text = summarise(study.trusts, study.estimates, study.sweep, study.groups, study.headline_group)
+    for path, what in ((page, content), (machine, told), (summary, text)):
+        with whole_file(path) as partial:
+            partial.write_text(what, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the page and the summaries tell of: frames of these contracts, and one `Trust` per model."""
+
+    estimates: pl.DataFrame
+    sweep: pl.DataFrame
+    domains: pl.DataFrame
+    trusts: Sequence[Trust]
+    groups: Groups
+    headline_group: str
+
+    @cached_property
+    def group(self) -> TrainingGroup:
+        """The headline group."""
+        return training_group(self.groups, self.headline_group)
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """What the headline group says, by model."""
+        return headlines(self.estimates, self.sweep, self.group)
+
+    @cached_property
+    def advice(self) -> list[Advice]:
+        """On training domains, by model."""
+        return advise(self.domains, self.trusts, self.group)
+
+    def machine_summary(self, label: str, default: str) -> dict[str, Any]:
+        """The summary for programs."""
+        missing = failures(self.sweep, self.trusts), gaps(self.domains)
+        return machine_summary(label, self.trusts, self.headlines, self.group, default, self.advice, *missing)
 
 
 def render_report(
+    study: Study,
     label: str,
-    estimates: pl.DataFrame,
-    sweep: pl.DataFrame,
-    domains: pl.DataFrame,
-    groups: Groups,
-    headline_group: str,
+    default: str,
     generations: Provenance,
     benchmarks: Provenance,
     labels: Provenance,
     expected_items: Mapping[str, int | None],
     response_pages: Mapping[str, str],
+    other_reports: Mapping[str, str],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
     """The report as HTML, the same for the same arguments.
 
-    `estimates`, `sweep` and `domains` are frames of these contracts. `generations` has a provenance dict per (model,
-    benchmark), as has `labels`; `benchmarks` one per benchmark, `expected_items` the published counts. `tables` and
-    `figures` are the .html files of exhibits, in the order shown. `response_pages` are links to pages of
-    single responses by model.
+    `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
+    `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
+    `response_pages` are links to pages of single responses by model, `other_reports` by what they tell.
     """
-    group = training_group(groups, headline_group)
-    found = headlines(estimates, sweep, group)
+    found, trusts = study.headlines, study.trusts
     return render(
         TEMPLATE,
         title="Accuracy estimated from entropy",
         label=label,
-        group=group,
+        trusts=trusts,
+        level=f"{LEVEL:.0%}",
+        unlabelled=any(trust.unlabelled for trust in trusts),
+        interval=interval,
+        bases=interval_notes(trusts),
+        pictures=[read_fragment(path) for path in figures if Path(path).stem == PICTURE],
+        numbers={what: table for what, table in NUMBERS.items() if table in {Path(path).stem for path in tables}},
+        default=default,
+        default_title=title(default),
+        fewest_for_rho=FEWEST_FOR_RHO,
+        advice=study.advice,
+        failures=failures(study.sweep, trusts),
+        gaps=gaps(study.domains),
+        share=f"{SHARE:.0%}",
+        links={**other_reports, **({"single responses, token by token": "#responses"} if response_pages else {})},
+        group=study.group,
         headlines=found,
-        unlabelled=any(headline.unlabelled for headline in found),
-        unstated=unstated(found),
         verdicts={headline.model: verdict(headline) for headline in found},
         comparison=comparison(found),
         label_count=label_count,
@@ -95,11 +154,23 @@ def render_report(
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
         response_pages=response_pages,
-        counts=_counts(domains),
+        counts=_counts(study.domains),
         open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],
-        figures=[read_fragment(path) for path in figures],
+        figures=[read_fragment(path) for path in figures if Path(path).stem != PICTURE],
     )
+
+
+def interval_notes(trusts: Sequence[Trust]) -> list[str]:
+    """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
+    bases = {one.basis for trust in trusts for one in trust.unlabelled}
+    texts = {
+        CONFORMAL: "The interval is conformal: as wide as the errors on the left-out domains say, and valid if the "
+        "domain is to these as they are to each other.",
+        PRIOR: "Too few domains have labels for a guarantee: the interval takes errors to be spread as in the paper's "
+        "published results, and learns from those known here (prior).",
+    }
+    return [text for basis, text in texts.items() if basis in bases]
 
 
 def verdict(headline: Headline) -> str:
@@ -160,7 +231,7 @@ def _counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for row in domains.iter_rows(named=True):
         reasons = json.loads(row["reasons"])
-        nothing = "no references" if reasons.get(_NO_REFERENCE) == row["n_responses"] else "no labels"
+        nothing = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
         rows.append(
             row
             | {

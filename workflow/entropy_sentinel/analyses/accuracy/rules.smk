@@ -1,6 +1,8 @@
 # Needs: the estimates of all models and training groups; the observations of all models; where everything came from.
 # Makes: results/<study>/{judge}/sweep.parquet, AEE and rho of every estimator; auroc.parquet and domains.parquet, what
-#        separates correct from incorrect, and counts; repeats/{model}.parquet, errors under other seeds; tables/, figures/, report.html, summary.txt.
+#        separates correct from incorrect, and counts; repeats/{model}.parquet, errors under other seeds;
+#        validation/{model}.json, what leaving out each labelled domain says of the recommended estimator, and its
+#        estimates of the others; tables/, figures/, report.html, summary.txt and summary.json.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
 
@@ -73,6 +75,26 @@ rule accuracy_repeats:
         "scripts/repeats.py"
 
 
+rule accuracy_validation:
+    input:
+        observations=OBSERVATIONS,
+    output:
+        ACCURACY_VALIDATION,
+    log:
+        f"{LOGS}/{{judge}}/accuracy_validation/{{model}}.log",
+    conda:
+        "../../../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        *accuracy_code("validation", *modules(ACCURACY_VALIDATED)),
+        settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
+    script:
+        "scripts/validation.py"
+
+
 rule accuracy_tables:
     input:
         sweep=SWEEP,
@@ -80,10 +102,12 @@ rule accuracy_tables:
         domains=DOMAINS,
         repeats=expand(ACCURACY_REPEATS, model=MODELS, allow_missing=True) if ACCURACY_SEEDS else [],
         estimates=expand(ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES.values(), allow_missing=True),
+        validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
     output:
         expand("{table}.{kind}", table=ACCURACY_TABLES, kind=["csv", "md", "tex", "html"]),
+        ACCURACY_PUBLISHED,
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
     conda:
@@ -106,6 +130,7 @@ rule accuracy_figures:
         auroc=AUROC,
         domains=DOMAINS,
         estimates=ACCURACY_HEADLINE,
+        validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
     output:
         expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=["pdf", "png", "html"]),
@@ -130,6 +155,7 @@ rule accuracy_report:
         sweep=SWEEP,
         domains=DOMAINS,
         estimates=ACCURACY_HEADLINE,
+        validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
         labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
@@ -138,6 +164,7 @@ rule accuracy_report:
     output:
         page=REPORT,
         summary=f"{RESULTS}/{{judge}}/summary.txt",
+        machine=f"{RESULTS}/{{judge}}/summary.json",
     log:
         f"{LOGS}/{{judge}}/accuracy_report.log",
     conda:
@@ -150,7 +177,8 @@ rule accuracy_report:
         *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/report.html.j2"),
         settings=lambda wildcards: accuracy_settings()
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
-        | {"response_pages": response_pages(wildcards.judge)},
+        | {"default": CONFIG.estimation.default}
+        | {"response_pages": response_pages(wildcards.judge), "other_reports": other_reports(wildcards.judge)},
     script:
         "scripts/report.py"
 

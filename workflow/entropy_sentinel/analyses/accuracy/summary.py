@@ -5,47 +5,54 @@ from collections.abc import Sequence
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines, unstated
+from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
+from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Trust
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.report.numbers import number
 
 
-def summarise(estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str) -> str:
-    """Plain text: the estimates of domains without labels; then for each model the others, AEE and rho.
+def summarise(
+    trusts: Sequence[Trust], estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str
+) -> str:
+    """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
 
-    `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. Accuracies and AEE are shares in [0, 1].
+    `trusts` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. Accuracies and AEE are
+    shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
-    found = headlines(estimates, sweep, group)
-    parts = [_model(headline) for headline in found] or ["No results for this training group."]
-    return "\n\n".join([*_unlabelled(found), title, *parts]) + "\n"
+    parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
+    parts = parts or ["No results for this training group."]
+    return "\n\n".join([_verdicts(trusts), *_unlabelled(trusts), title, *parts]) + "\n"
 
 
-def _unlabelled(found: Sequence[Headline]) -> list[str]:
-    """What nobody has labelled, in one table for all models, with the error to expect; nothing where all is."""
+def _verdicts(trusts: Sequence[Trust]) -> str:
+    """For each model whether to trust the recommended estimator, and why."""
+    lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
+    for trust in trusts:
+        lines += [f"  {trust.model}: {trust.verdict}", *(f"    {reason}" for reason in trust.reasons)]
+        lines.append(f"    method: {trust.method_title} ({trust.method_reason})")
+        if trust.caution:
+            lines.append(f"    caution: {trust.caution}")
+    return "\n".join(lines)
+
+
+def _unlabelled(trusts: Sequence[Trust]) -> list[str]:
+    """What nobody has labelled, in one table for all models, with intervals; nothing where all is labelled."""
     rows = [
-        (
-            headline.model,
-            row["benchmark"],
-            str(row["n_rows"]),
-            number(row["estimated_accuracy"], ".2f"),
-            number(headline.expected_error, ".2f"),
-        )
-        for headline in found
-        for row in headline.unlabelled
+        (trust.model, one.domain, str(one.n), number(one.estimated, ".2f"), interval(one), one.reason or trust.verdict)
+        for trust in trusts
+        for one in trust.unlabelled
     ]
     if not rows:
         return []
-    table = _table(("model", "domain", "responses", "estimated", "give or take"), rows, "llrrr")
-    notes = ["Give or take: the mean error (AEE) on the model's unseen domains with labels.", *unstated(found)]
-    notes += [
-        f"{headline.model}, {row['benchmark']}: no estimate, {row['reason']}."
-        for headline in found
-        for row in headline.unlabelled
-        if row["reason"]
-    ]
-    return ["\n".join(["Domains without labels: estimated accuracy", *_indented([*table, "", *notes])])]
+    headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
+    return ["\n".join(["Domains without labels: estimated accuracy", *_indented(_table(headings, rows, "llrrrl"))])]
+
+
+def interval(domain: Domain) -> str:
+    """The interval of a domain's estimate as text; "-" where there is none."""
+    return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
 
 
 def _model(headline: Headline) -> str:

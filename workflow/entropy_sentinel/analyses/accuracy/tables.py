@@ -9,17 +9,24 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods
+from entropy_sentinel.analyses.accuracy import (
+    tables_by_model,
+    tables_of_domains,
+    tables_of_medians,
+    tables_of_methods,
+    tables_of_trust,
+)
 from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.comparison import compare
 from entropy_sentinel.analyses.accuracy.comparison_notes import rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.analyses.accuracy.trust import read_trust
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
-_MODULES = (tables_of_domains, tables_of_methods, tables_by_model, tables_of_medians)
+_MODULES = (tables_of_trust, tables_of_domains, tables_of_methods, tables_by_model, tables_of_medians)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
@@ -36,8 +43,8 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
     """Write the tables of these names and titles to `folder`.
 
     `files` has the paths `sweep`, `auroc` and `domains`, and lists: `estimates`, those of all models and named groups,
-    `repeats`, those of all models or none, `generations` and `labels`, whose provenance says what a comparison with
-    the paper rests on.
+    `repeats`, those of all models or none, `validation`, those of all models, `generations` and `labels`, whose
+    provenance says what a comparison with the paper rests on.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
     """
     inputs = settings | {
@@ -46,6 +53,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
         "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
+        "trusts": read_trust(files["validation"]),
         "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
     }
     for name, title in titles.items():

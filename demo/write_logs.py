@@ -1,6 +1,6 @@
 """Two weeks of the log of a deployed model: tiny-1m behind a vLLM server, asked on four routes of an application.
 
-``python demo/traffic.py`` starts the server, asks it, and writes ``demo/logs/week-1.jsonl.gz`` and ``week-2.jsonl.gz``:
+``python demo/write_logs.py`` starts the server, asks it, and writes ``demo/logs/week-1.jsonl.gz`` and ``week-2``:
 requests and replies of an OpenAI-compatible server, side by side. Whether each reply is correct goes to
 ``demo/truth/logs.csv`` (item_id, label), which no monitor reads.
 

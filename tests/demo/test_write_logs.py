@@ -12,7 +12,7 @@ import pytest
 from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.verbs.reading import open_logs, read_labels
 from problems import DOMAINS, held_out, mixed
-from traffic import MONDAYS, ROUTES, benchmark_questions, new_problems, questions
+from write_logs import MONDAYS, ROUTES, benchmark_questions, new_problems, questions
 
 DEMO = Path(__file__).parents[2] / "demo"
 QUESTION = re.compile(r"Question: (.*)\n\nSolution:")

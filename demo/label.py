@@ -1,0 +1,27 @@
+"""Play the person who labels: copy responses to label, with `label` filled in from demo/truth/logs.csv.
+
+python demo/label.py to_label.csv labelled.csv
+"""
+
+import sys
+from pathlib import Path
+
+import polars as pl
+
+TRUTH = Path(__file__).parent / "truth" / "logs.csv"
+
+
+def labelled(asked: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
+    """The responses asked for (item_id, label, ...), in their order, with the labels of `truth` (item_id, label)."""
+    return asked.drop("label").join(truth, on="item_id", how="left", maintain_order="left")
+
+
+def main() -> None:
+    asked, target = pl.read_csv(sys.argv[1]), sys.argv[2]
+    found = labelled(asked, pl.read_csv(TRUTH))
+    found.write_csv(target)
+    print(f"{target}: {found['label'].count()} responses labelled, {found['label'].sum()} of them correct")
+
+
+if __name__ == "__main__":
+    main()

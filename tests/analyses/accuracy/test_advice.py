@@ -1,0 +1,97 @@
+"""Advice on training groups, and what failed."""
+
+import json
+
+import polars as pl
+import pytest
+from frames import DEFAULT, MASS, domains, sweep_rows, trust
+
+from entropy_sentinel.analyses.accuracy.advice import advise
+from entropy_sentinel.analyses.accuracy.failures import failures, gaps
+from entropy_sentinel.analyses.accuracy.frames import DOMAINS
+from entropy_sentinel.analyses.headings import TrainingGroup
+
+EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)
+# 100 + 300 responses with accuracies 1.0 and 0.8: together (100 + 240) / 400 = 0.85.
+ROWS = [("a", "adding", 100, 0, 1.0), ("a", "counting", 240, 60, 0.8)]
+HARD = ("a", "hard", 20, 180, 0.1)  # with these 200: (340 + 20) / 600 = 0.6
+WORST = ("a", "worst", 0, 400, 0.0)  # with these 400: 340 / 800 = 0.425
+
+
+def test_a_group_that_is_too_easy_is_told_which_domain_to_add() -> None:
+    group, every = advise(domains([*ROWS, HARD, WORST]), [trust()], EASY)
+    assert (group.accuracy, group.outside, group.add) == (pytest.approx(0.85), True, "hard")
+    assert group.with_it == pytest.approx(0.6), "nearer to 0.55 than 0.425 is"
+    assert group.text == (
+        "training group Easy (adding, counting): weighted accuracy 0.85, outside 0.4-0.7, where the paper's errors are "
+        "least: too easy. Adding hard would make it 0.60."
+    )
+    assert every.accuracy == pytest.approx(360 / 1000)
+    assert "all 4 labelled domains: weighted accuracy 0.36, outside 0.4-0.7" in every.text
+    assert "too hard. No other domain of the study would bring it nearer." in every.text
+
+
+def test_a_group_inside_the_range_is_left_alone() -> None:
+    group, _ = advise(domains([("a", "adding", 60, 40, 0.6), ("a", "counting", 50, 50, 0.5), HARD]), [trust()], EASY)
+    assert (group.outside, group.add) == (False, None)
+    assert group.text.endswith("weighted accuracy 0.55, inside 0.4-0.7, where the paper's errors are least.")
+
+
+def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
+    known = trust(unlabelled=[("puzzles", 0.2), ("riddles", 0.99), ("empty", None)])
+    _, every = advise(domains(ROWS), [known], EASY)
+    # 100 puzzles at 0.2: (340 + 20) / 500.
+    assert (every.add, every.with_it) == ("puzzles", pytest.approx(0.72))
+    assert every.text.endswith("Labels for puzzles would make it 0.72.")
+
+
+def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
+    counts = domains([*ROWS, ("b", "adding", 0, 0, None), ("b", "counting", 50, 50, 0.5)])
+    found = advise(counts, [trust(), trust("b")], EASY)
+    assert [one.model for one in found] == ["a", "a", "b", "b"]
+    assert found[2].accuracy is None
+    assert "is not known" in found[2].text
+    assert found[3].accuracy == pytest.approx(0.5)
+
+
+def test_what_failed_is_told_by_reason() -> None:
+    sweep = pl.concat(
+        [
+            sweep_rows([None, 0.1], [None, None], ["a", "b"]).with_columns(reason=pl.lit("all are correct")),
+            sweep_rows([None, 0.2], [None, 0.5], ["a", "b"], estimator="atc-max"),
+            sweep_rows([None], [None], ["a"], estimator="atc-max", scope="all"),
+        ]
+    )
+    lines = failures(sweep, [trust(left_out=[("logic", None, 0.5)], method=None, method_reason="no row")])
+    assert lines == [
+        "a, logic: the recommended estimator gives no estimate: all training rows are correct.",
+        "a: no recommended estimator could be fitted: no row.",
+        "1 of 4 estimators fitted on training groups have no error on unseen domains (a; Random forest, 10D, balanced, "
+        "isotonic): all are correct.",
+        "1 of 4 estimators fitted on training groups have no error on unseen domains (a; ATC, SE max): estimated "
+        "accuracies are all equal.",
+    ]
+    assert failures(sweep_rows([0.1], [None], ["a"]), [trust()]) == []
+
+
+def test_gaps_are_domains_that_lack_much() -> None:
+    def row(name: str, n: int, unlabelled: int, featureless: int, cut_off: int, reasons: dict[str, int]) -> tuple:
+        counts = (n, 0, n - unlabelled, unlabelled, featureless, cut_off, 0, 0, 9.0, None, None)
+        return ("a", name, *counts, *MASS, json.dumps(reasons))
+
+    found = gaps(
+        DOMAINS.frame(
+            [
+                row("whole", 100, 4, 0, 4, {"no answer": 4}),
+                row("cut", 100, 0, 0, 5, {}),
+                row("bare", 100, 10, 20, 0, {"no answer": 10, "empty": 20}),
+                row("puzzles", 100, 100, 0, 0, {"no reference": 100}),
+                row("nothing", 0, 0, 0, 0, {}),
+            ]
+        )
+    )
+    assert [(one["benchmark"], one["unlabelled"], one["featureless"], one["cut_off"]) for one in found] == [
+        ("cut", 0.0, 0.0, 0.05),
+        ("bare", 0.1, 0.2, 0.0),
+    ]
+    assert [one["reasons"] for one in found] == ["-", "no answer: 10; empty: 20"]

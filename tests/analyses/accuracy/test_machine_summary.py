@@ -1,0 +1,78 @@
+"""The summary for programs: the numbers of the others, under the keys that are documented."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from frames import GROUPS, LABEL, SyntheticStudy, trust
+
+from entropy_sentinel.analyses.accuracy.report import Study
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "summary.md"
+
+
+def machine_summary(**changes: Any) -> dict[str, Any]:
+    synthetic = SyntheticStudy()
+    frames = {name: getattr(synthetic, name) for name in ("estimates", "sweep", "domains", "trusts")}
+    study = Study(**(frames | {"groups": GROUPS, "headline_group": "extremes"} | changes))
+    # What is not JSON is an error here.
+    return json.loads(json.dumps(study.machine_summary(LABEL, "forest-10d-balanced-isotonic"), allow_nan=False))
+
+
+def keys(value: Any) -> Iterator[str]:
+    """Every key in it, however deep."""
+    if isinstance(value, dict):
+        yield from value
+        for part in value.values():
+            yield from keys(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from keys(part)
+
+
+def test_every_key_is_documented_and_every_documented_key_is_there() -> None:
+    words = {word for text in re.findall(r"`([^`]*)`", DOCUMENT.read_text()) for word in re.findall(r"\w+", text)}
+    found = set(keys(machine_summary()))
+    assert found <= words
+    rows = re.findall(r"^\| (`.*?) \|", DOCUMENT.read_text(), re.MULTILINE)
+    named = {word for row in rows for word in re.findall(r"\w+", row)}
+    assert named <= found
+
+
+def test_a_model_has_its_verdict_errors_and_domains() -> None:
+    found = machine_summary(trusts=[trust("tiny-a", unlabelled=[("puzzles", 0.25)])])
+    (model,) = found["models"]
+    assert (model["model"], model["verdict"], model["reasons"]) == ("tiny-a", "usable", ["off by 0.125 in the mean"])
+    assert (model["recommended"]["aee"], model["recommended"]["method"]) == (0.125, "consensus")
+    assert (model["default"]["aee"], model["best"]["estimator"]) == (0.2, "atc-max")
+    assert (model["worst"]["domain"], round(model["worst"]["error"], 9)) == ("logic", -0.15)
+    assert [(one["domain"], one["estimated"], one["true"]) for one in model["left_out"]] == [
+        ("logic", 0.3, 0.45),
+        ("words", 0.8, 0.9),
+    ]
+    (puzzles,) = model["unlabelled"]
+    assert (puzzles["estimated"], puzzles["lower"], puzzles["upper"], puzzles["true"]) == (0.25, 0.15, 0.35, None)
+    assert found["level"] == 0.9
+
+
+def test_the_training_group_is_that_of_the_text() -> None:
+    found = machine_summary()
+    assert found["training_group"]["benchmarks"] == ["arithmetic", "words"]
+    synthetic = SyntheticStudy()
+    for model in found["models"]:
+        (row,) = synthetic.sweep.filter(
+            model=model["model"],
+            group="arithmetic+words",
+            estimator=found["training_group"]["estimator"],
+            scope="held_out",
+        ).to_dicts()
+        assert model["training_group"]["scores"]["held_out"]["aee"] == row["aee"]
+        assert len(model["training_group"]["domains"]) == 7
+
+
+def test_a_model_without_results_for_the_group_and_a_study_without_labels() -> None:
+    (model,) = machine_summary(trusts=[trust("other", [], method=None)])["models"]
+    assert model["training_group"] is None
+    assert (model["worst"], model["best"], model["recommended"]["aee"]) == (None, None, None)

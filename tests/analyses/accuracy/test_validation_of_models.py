@@ -1,0 +1,123 @@
+"""Whether the recommended estimator can be trusted on a model: the stage against its parts, worked out by hand."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from observations import SETTINGS, observations
+
+from entropy_sentinel.analyses.accuracy.trust import Trust, read_trust
+from entropy_sentinel.analyses.accuracy.validation import validation, write_validation
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
+from entropy_sentinel.frames.observation import OBSERVATIONS
+
+NAMES = ["recommended", "group-accuracy", "atc-max"]
+OF_NAMES = SETTINGS | {"estimators": NAMES}
+UNLABELLED = {"label": [None] * 60, "label_reason": ["no reference"] * 60}
+
+
+def study(*unlabelled: pl.DataFrame, names: str = "abcd") -> pl.DataFrame:
+    return pl.concat([*(observations(name) for name in names), *unlabelled])
+
+
+@pytest.fixture(scope="module")
+def found() -> Trust:
+    return validation(study(observations("z", **UNLABELLED)), OF_NAMES)
+
+
+def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(found: Trust) -> None:
+    """The floor estimates every domain by the others' accuracy, which a sum gives."""
+    rows = study().filter(pl.col("split") == "train")
+    true = dict(rows.group_by("benchmark").agg(pl.col("label").mean()).iter_rows())
+    others = {name: rows.filter(pl.col("benchmark") != name)["label"].mean() for name in true}
+    floor = found.of("group-accuracy")
+    assert floor.aee == pytest.approx(np.mean([abs(others[name] - true[name]) for name in true]))
+    assert floor.bias == pytest.approx(np.mean([others[name] - true[name] for name in true]))
+    assert floor.n_domains == 4
+    assert {one.domain: one.true for one in found.left_out} == pytest.approx(true)
+    assert [one.n for one in found.left_out] == [48] * 4, "80 % of 60"
+    assert [one.true for one in found.left_out] == sorted(true.values(), reverse=True)
+
+
+def test_the_card_is_that_of_the_recommended_estimator(found: Trust) -> None:
+    errors = [one.estimated - one.true for one in found.left_out]
+    assert found.recommended.aee == pytest.approx(np.mean(np.abs(errors)))
+    assert found.recommended.bias == pytest.approx(np.mean(errors))
+    assert abs(found.worst.error) == max(map(abs, errors))
+    assert found.headline_rho is None, "four domains are too few"
+    assert found.recommended.rho is not None
+    assert found.best.estimator == min(("group-accuracy", "atc-max"), key=lambda name: found.of(name).aee)
+    assert f"{found.recommended.aee:.3f}" in found.reasons[0]
+    assert found.n_training == 4 * 48
+
+
+def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: Trust) -> None:
+    from entropy_sentinel.estimators.training import TrainingRows
+
+    rows = study().filter(pl.col("split") == "train")
+    training = TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), OF_NAMES, rows["benchmark"])
+    (one,) = found.unlabelled
+    assert (one.domain, one.n, one.true, one.error) == ("z", 60, None, None)
+    assert one.estimated == pytest.approx(training.fit("recommended").accuracy(observations("z").select(FEATURES)))
+    assert found.method == training.fit("recommended").chosen["method"]
+    assert 0 <= one.lower < one.estimated < one.upper <= 1
+    assert one.basis == "prior", "four domains cannot guarantee 90 %"
+
+
+def test_nine_domains_guarantee_an_interval_of_90_percent() -> None:
+    settings = SETTINGS | {"estimators": ["recommended"]}
+    few, enough = (
+        validation(study(observations("z", **UNLABELLED), names=names), settings) for names in ("abcdefgh", "abcdefghi")
+    )
+    assert [one.unlabelled[0].basis for one in (few, enough)] == ["prior", "conformal"]
+    assert {one.basis for one in enough.left_out} == {"prior"}, "each goes by the eight others"
+
+
+def test_with_two_labelled_domains_nothing_is_validated_but_what_has_no_labels_is_estimated() -> None:
+    found = validation(study(observations("z", **UNLABELLED), names="ab"), OF_NAMES)
+    assert (found.verdict, found.left_out, found.recommended.aee) == ("not validated", (), None)
+    assert (found.best, found.worst, found.headline_rho) == (None, None, None)
+    assert found.unlabelled[0].estimated is not None
+
+
+def test_without_any_label_there_is_a_reason_in_the_place_of_estimates() -> None:
+    found = validation(observations("z", **UNLABELLED), OF_NAMES)
+    assert (found.verdict, found.method, found.training_accuracy) == ("not validated", None, None)
+    assert (
+        found.unlabelled[0].reason == found.method_reason == "the training group has no row with a label and features"
+    )
+
+
+def test_a_domain_without_features_has_no_estimate() -> None:
+    bare = observations("z", **UNLABELLED, **dict.fromkeys(FEATURES, [None] * 60), feature_reason=["empty"] * 60)
+    (one,) = validation(study(bare), OF_NAMES).unlabelled
+    assert (one.estimated, one.lower, one.n, one.reason) == (None, None, 0, "no row of the domain has features")
+
+
+def test_what_is_written_is_read_again(found: Trust, tmp_path: Path) -> None:
+    path = tmp_path / "m.parquet"
+    rows = study(observations("z", **UNLABELLED))
+    OBSERVATIONS.write(rows, path, {"signal": {"logprobs_mode": "raw_logprobs"}})
+    write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
+    (read,) = read_trust([tmp_path / "m.json"])
+    assert read == found
+    OBSERVATIONS.write(rows, path, {"signal": {"logprobs_mode": "processed_logprobs"}})
+    with pytest.raises(ProvenanceError, match="before temperature"):
+        write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"verdict": "usable"}'])
+def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(DamagedFileError, match=r"m\.json: must be a file of stage 'validation'.*delete it"):
+        read_trust([tmp_path / "m.json"])
+
+
+def test_the_file_is_json_for_others_too(found: Trust, tmp_path: Path) -> None:
+    found.write(tmp_path / "m.json")
+    said = json.loads((tmp_path / "m.json").read_text())
+    assert said["unlabelled"][0]["domain"] == "z"
+    assert [one["estimator"] for one in said["methods"]] == NAMES

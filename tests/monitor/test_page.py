@@ -1,0 +1,100 @@
+"""The monitor's page: what it says, that it needs nothing else, that nothing in a log becomes part of it."""
+
+import builtins
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.page import MOST_ROWS, page, write_page
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.running import monitor
+
+HOSTILE = "<script>alert('route')</script>"
+
+
+@pytest.fixture(scope="module")
+def features() -> pl.DataFrame:
+    """The example's responses, half of them a week later, with the domain as the route."""
+    rows = es.features(es.read_logs(es.example().traces))
+    when = [datetime(2026, 11, 3 if place % 2 else 10, tzinfo=UTC) for place in range(len(rows))]
+    return rows.with_columns(time=pl.Series(when), route=pl.col("benchmark"))
+
+
+def monitored(features: pl.DataFrame, **options: Any) -> Monitored:
+    estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+    weeks = {"window": "week", "reference": "2026-11-02..2026-11-08"}
+    return monitor(estimator, features, ["route"], **{**weeks, "min_responses": 5, **options})
+
+
+def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
+    found = monitored(features, fail_below=0.5)
+    text = page(found)
+    first = found.slices.row(0, named=True)
+    assert f"Most errors are expected in {first['route']}" in text
+    assert f"estimated accuracy {first['estimated_accuracy']:.3f}" in text
+    for heading in ("Alerts", "Where errors are expected", "Over time", "Week from 2026-11-09 00:00 UTC"):
+        assert f"<h2>{heading}</h2>" in text
+    assert [one["message"] in text for one in found.alerts] == [True] * len(found.alerts)
+    assert len(found.alerts) > 0
+    numbers = {row["route"]: f"{row['estimated_accuracy']:.3f}" for row in found.slices.iter_rows(named=True)}
+    for route, number in numbers.items():
+        assert re.search(
+            rf"<td>{route}</td>\s*<td class=\"n\">40</td>\s*<td class=\"n\">{number}</td>", text.replace("\n", " ")
+        )
+
+
+def test_without_windows_there_is_no_picture_over_time(features: pl.DataFrame) -> None:
+    text = page(monitored(features, window=None, reference=None))
+    assert "Over time" not in text
+    assert "Where errors are expected" in text
+
+
+def test_it_is_one_file_and_escapes_what_logs_say(features: pl.DataFrame, tmp_path: Path) -> None:
+    hostile = features.with_columns(
+        route=pl.when(pl.col("benchmark") == "averages").then(pl.lit(HOSTILE)).otherwise("route")
+    )
+    write_page(monitored(hostile), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(&#39;route&#39;)" in text
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", text)
+
+
+def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
+    many = pl.concat([features.with_columns(route=pl.lit(f"r{number}")) for number in range(MOST_ROWS // 4 + 20)])
+    many = many.with_columns(route=pl.col("route") + pl.col("benchmark"))
+    text = page(monitored(many))
+    assert text.count("<tr>") <= 3 * (MOST_ROWS + 1)
+    assert "more: --output has them all" in text
+    assert len(text) < 1_000_000
+
+
+def test_without_matplotlib_the_error_names_the_extra(features: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, right = monitored(features), builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "entropy_sentinel.monitor.pictures":
+            raise ImportError("No module named 'matplotlib'")
+        return right(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"pip install 'entropy-sentinel\[plots\]'"):
+        page(found)
+
+
+def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
+    labels = es.read_labels(es.example().labels)
+    assert "Estimated and labelled" in page(monitored(features, labels=labels))
+    second = features.filter(pl.col("time") > datetime(2026, 11, 9, tzinfo=UTC))
+    some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
+    text = page(monitored(features, labels=some))
+    assert "Slices in the week from 2026-11-09 that have labels." in text
+    assert "Green diamonds" not in text
+    assert "labels: drawn from a part of the slice" in text
+    assert "Estimated and labelled" not in page(monitored(features))

@@ -1,0 +1,63 @@
+"""Estimated against true accuracy, a panel per model: the frame, the line of exact estimates, names, one legend."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_sentinel.report.figures import new_figure
+from entropy_sentinel.report.point_names import name_points
+
+EDGE = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
+LOW, HIGH = -0.03, 1.07
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One model's panel: its title, what draws its points, and the names beside points, by name (true, estimated)."""
+
+    title: str
+    draw: Callable[[Axes], None]
+    named: Mapping[str, tuple[float, float]]
+
+
+def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Figure:
+    """At least one panel, three in a row at most."""
+    columns = min(3, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
+    figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
+    every = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes in every[len(panels) :]:
+        axes.remove()
+    for axes, panel in zip(every, panels, strict=False):
+        _frame(axes, panel)
+    for axes in every[len(panels) - columns : len(panels)]:
+        axes.set_xlabel("True accuracy")
+    for axes in every[::columns]:
+        axes.set_ylabel("Estimated accuracy")
+    legend = {title: handle for axes in every[: len(panels)] for handle, title in _legend(axes)}
+    look = {"loc": "outside lower center", "ncols": 3 if len(legend) == 3 else 2, "frameon": False, "fontsize": 9}
+    figure.legend(legend.values(), legend.keys(), title=legend_title, **look)
+    figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
+    for axes, panel in zip(every, panels, strict=False):
+        name_points(axes, list(panel.named.values()), list(panel.named), 9 if len(panels) == 1 else 7.5)
+    return figure
+
+
+def _frame(axes: Axes, panel: Panel) -> None:
+    axes.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
+    panel.draw(axes)
+    axes.set_title(panel.title, fontsize=10)
+    axes.set(xlim=(LOW, HIGH), ylim=(LOW, HIGH), aspect="equal")
+    axes.grid(color="0.92", linewidth=0.8)
+    axes.tick_params(labelsize=8)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_zorder(5)  # names lie on white, which must not cover the frame
+
+
+def _legend(axes: Axes) -> list[tuple[object, str]]:
+    return list(zip(*axes.get_legend_handles_labels(), strict=True))

@@ -1,0 +1,138 @@
+"""How far the recommended estimator can be trusted on a model, as `{judge}/validation/{model}.json` has it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
+from entropy_sentinel.frames.errors import DamagedFileError
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+
+# Of the intervals shown; nine labelled domains are the fewest that can guarantee it.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain of `n` responses with features, estimated by what was fitted on other domains.
+
+    `true` is null where nobody has labelled. `estimated`, and `lower` and `upper`, the ends of its interval, are null
+    where there is no estimate, with the `reason`. `basis` is what the interval rests on: statistics/intervals.py.
+    """
+
+    domain: str
+    n: int
+    estimated: float | None
+    lower: float | None
+    upper: float | None
+    basis: str | None
+    true: float | None
+    reason: str | None
+
+    @property
+    def error(self) -> float | None:
+        """Estimated minus true."""
+        return None if self.estimated is None or self.true is None else self.estimated - self.true
+
+
+@dataclass(frozen=True)
+class Method:
+    """How far one estimator is off over the labelled domains, each left out; null where it is off none."""
+
+    estimator: str
+    n_domains: int
+    aee: float | None
+    rho: float | None
+    bias: float | None
+
+    @property
+    def title(self) -> str:
+        """The estimator as tables show it."""
+        return title(self.estimator)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The recommended estimator on one model: what came of leaving out each labelled domain, and what is unlabelled.
+
+    `verdict`, `reasons` and `coverage` are those of `estimators.validation`. `left_out` are the labelled domains, each
+    estimated without its labels; `unlabelled` those without any label, estimated by all that have some. `method` was
+    taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way. `methods` has
+    one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of the labelled
+    rows; `caution` says what speaks against estimates from these.
+    """
+
+    model: str
+    verdict: str
+    reasons: tuple[str, ...]
+    method: str | None
+    method_reason: str
+    methods: tuple[Method, ...]
+    coverage: tuple[Mapping[str, Any], ...]
+    left_out: tuple[Domain, ...]
+    unlabelled: tuple[Domain, ...]
+    n_training: int
+    training_accuracy: float | None
+    caution: str | None
+
+    @property
+    def recommended(self) -> Method:
+        """The errors of the recommended estimator."""
+        return next(one for one in self.methods if one.estimator == RECOMMENDED)
+
+    @property
+    def method_title(self) -> str:
+        """The method taken, as tables show it; "-" where there is none."""
+        return title(self.method) if self.method else "-"
+
+    @property
+    def worst(self) -> Domain | None:
+        """The domain with the largest error; null where none was left out."""
+        known = [one for one in self.left_out if one.error is not None]
+        return max(known, key=lambda one: abs(one.error), default=None)
+
+    @property
+    def headline_rho(self) -> float | None:
+        """rho where it is over enough domains to be a headline."""
+        return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
+
+    def of(self, estimator: str) -> Method | None:
+        """The errors of an estimator; null where it was not run."""
+        return next((one for one in self.methods if one.estimator == estimator), None)
+
+    @property
+    def best(self) -> Method | None:
+        """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
+        others = [one for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
+        whole = [one for one in others if one.n_domains == max(other.n_domains for other in others)]
+        return min(whole, key=lambda one: one.aee, default=None)
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, in one step."""
+        with whole_file(path) as partial:
+            partial.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def read_trust(paths: Sequence[str | Path]) -> list[Trust]:
+    """What `Trust.write` wrote, of several models; DamagedFileError for another file."""
+    return [_read(path) for path in paths]
+
+
+def _read(path: str | Path) -> Trust:
+    try:
+        said = json.loads(Path(path).read_text(encoding="utf-8"))
+        lists = {
+            "reasons": tuple(said["reasons"]),
+            "coverage": tuple(said["coverage"]),
+            "methods": tuple(Method(**one) for one in said["methods"]),
+            "left_out": tuple(Domain(**one) for one in said["left_out"]),
+            "unlabelled": tuple(Domain(**one) for one in said["unlabelled"]),
+        }
+        return Trust(**(said | lists))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(
+            f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
+        ) from None

@@ -1,0 +1,95 @@
+"""Stage `validation`: can the recommended estimator be trusted on a model, by the labels that the study has?
+
+It is fitted on the `train` rows of all labelled domains but one, and estimates these rows of that one; fitted on all,
+it estimates the domains that nobody has labelled, with intervals that follow from its errors on the labelled ones.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Method, Trust
+from entropy_sentinel.estimators.about import caution
+from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.stages.estimate import read_raw, training_rows
+from entropy_sentinel.statistics.intervals import Residuals
+
+
+def write_validation(observations: str, settings: Mapping[str, Any], output: str) -> None:
+    """Validate on one model's file `observations`, and write what `trust.read_trust` reads.
+
+    `settings` is `config.study.estimation_settings`; its estimators are compared, the recommended among them.
+    """
+    rows, _ = read_raw(observations)
+    validation(rows, settings).write(output)
+
+
+def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust:
+    """What is known of the recommended estimator from the observations of one model."""
+    labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
+    labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
+    training = training_rows(observations, "+".join(labelled), settings)
+    cards = {name: validate(training, name) for name in settings["estimators"]}
+    own, recommended = cards[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    chosen = {"method": None, "reason": recommended.reason} if isinstance(recommended, Unfitted) else recommended.chosen
+    return Trust(
+        model=observations["model"][0],
+        verdict=own.verdict,
+        reasons=own.reasons,
+        method=chosen["method"],
+        method_reason=chosen["reason"],
+        methods=tuple(_method(card) for card in cards.values()),
+        coverage=tuple(map(asdict, own.coverage)),
+        left_out=tuple(_left_out(own)),
+        unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
+        n_training=len(training),
+        training_accuracy=training.accuracy if len(training) else None,
+        caution=caution(training),
+    )
+
+
+def _method(card: Validation) -> Method:
+    known = sum(one.estimated is not None for one in card.domains)
+    return Method(card.estimator, known, card.aee, card.rho, card.bias)
+
+
+def _left_out(card: Validation) -> Iterable[Domain]:
+    """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
+    residuals, place = card.residuals, 0
+    found = []
+    for one in card.domains:
+        if one.estimated is None:
+            found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
+            continue
+        ends = _interval(residuals.without(place), one.estimated, one.n)
+        found.append(Domain(one.domain, one.n, one.estimated, *ends, one.true, None))
+        place += 1
+    return sorted(found, key=lambda one: -one.true)
+
+
+def _unlabelled(
+    observations: pl.DataFrame, labelled: Sequence[str], estimator: Estimator | Unfitted, residuals: Residuals
+) -> Iterable[Domain]:
+    """The domains without any label, each with its estimate or the reason why there is none."""
+    for (name,), rows in observations.filter(~pl.col("benchmark").is_in(labelled)).group_by(
+        "benchmark", maintain_order=True
+    ):
+        featured = rows.filter(pl.col("feature_reason").is_null())
+        estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        if estimated is None:
+            reason = "no row of the domain has features" if featured.is_empty() else estimator.reason
+            yield Domain(name, len(featured), None, None, None, None, None, reason)
+        else:
+            ends = _interval(residuals, estimated, len(featured))
+            yield Domain(name, len(featured), estimated, *ends, None, None)
+
+
+def _interval(residuals: Residuals, estimated: float, n: int) -> tuple[float, float, str]:
+    """Lower and upper end of the interval of an estimate, and what it rests on."""
+    found = residuals.intervals([estimated], [n], LEVEL)
+    return float(found.lower[0]), float(found.upper[0]), found.basis

@@ -1,0 +1,111 @@
+"""A monitor's findings as one HTML page that needs no other file; all text is escaped."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.terminal import SHOWN, cells, headings, labels_of_a_part, reasons, slice_name
+from entropy_sentinel.report.pages import render
+from entropy_sentinel.statistics.intervals import CONFORMAL
+
+_TEMPLATE = Path(__file__).with_name("monitor.html.j2")
+# Rows of a table that a page has: with a million slices it must stay one that a browser opens.
+MOST_ROWS = 10 * SHOWN
+_BASIS = {
+    True: "at least this share of slices that are to the labelled domains as these are to each other have their true "
+    "accuracy in it (conformal, from leaving out one labelled domain at a time).",
+    False: "an expectation, no guarantee: there are too few labelled domains for one at this level. It rests on the "
+    "errors on these and on published ones (prior).",
+}
+
+
+def write_page(found: Monitored, path: str | Path) -> None:
+    """Write the page in one step; InputError where matplotlib, which draws its pictures, is not installed."""
+    with whole_file(path) as partial:
+        partial.write_text(page(found), encoding="utf-8")
+
+
+def page(found: Monitored) -> str:
+    """The page's HTML."""
+    try:
+        from entropy_sentinel.monitor.pictures import pictures
+        from entropy_sentinel.report.figures import image
+    except ImportError as error:
+        raise InputError(
+            f"page: its pictures need matplotlib: pip install 'entropy-sentinel[plots]' ({error})"
+        ) from None
+    figures = [
+        {"heading": heading, "image": image(drawing.figure, heading), "caption": drawing.caption}
+        for heading, drawing in pictures(found)
+    ]
+    about = found.provenance
+    return render(
+        _TEMPLATE,
+        title="Estimated accuracy by slice",
+        label=f"{about['estimator']['model']}, {about['made'][:16].replace('T', ' ')} UTC",
+        summary=_summary(found),
+        general=[f"{flag}: {reason}" for flag, reason in about["general_flags"].items()],
+        alerts=[
+            {
+                "slice": slice_name(one["slice"].values()),
+                "when": f", {about['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else "",
+                "message": one["message"],
+            }
+            for one in found.alerts
+        ],
+        figures=figures,
+        tables=list(_tables(found)),
+        interval=_BASIS[found.slices["basis"].to_list()[:1] == [CONFORMAL]],
+        flags=reasons(found),
+        facts=_facts(found),
+        problems=[*labels_of_a_part(found), *found.problems.lines()],
+    )
+
+
+def _summary(found: Monitored) -> str:
+    about, worst = found.provenance, found.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
+    said = f"{about['responses']['in_all']:,} responses in {len(found.slices):,} slices."
+    if len(worst):
+        row = worst.row(0, named=True)
+        said += (
+            f" Most errors are expected in {slice_name(row[one] for one in found.by)}: some "
+            f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} (estimated accuracy "
+            f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f})."
+        )
+    return said
+
+
+def _tables(found: Monitored) -> list[dict[str, Any]]:
+    tables = [_table(found, "The whole time" if found.windows is not None else "Slices", found.slices)]
+    for window in reversed(found.newest):
+        rows = found.windows.filter(pl.col("window") == window)
+        tables.append(_table(found, f"{found.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))
+    return tables
+
+
+def _table(found: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any]:
+    shown = [cells(found, row) for row in rows.head(MOST_ROWS).iter_rows(named=True)]
+    return {
+        "heading": heading,
+        "columns": [", ".join(found.by) or "slice", *headings(found, rows)],
+        "rows": shown,
+        "more": f"{len(rows) - len(shown):,}" if len(rows) > len(shown) else "",
+    }
+
+
+def _facts(found: Monitored) -> dict[str, str]:
+    """What the page rests on."""
+    about = found.provenance
+    estimator, files = about["estimator"], about["files"]
+    return {
+        "estimator": f"{estimator['name']}, fitted on {estimator['group']}",
+        "its file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
+        "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["signal"].items()),
+        "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
+        "reference": " to ".join(one[:10] for one in about["reference"]) if about["reference"] else "none",
+        "version": about["version"],
+    }
