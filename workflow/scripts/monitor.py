@@ -2,6 +2,7 @@ from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
     from entropy_sentinel.monitor.outputs import write_alerts, write_metrics, write_rows
+    from entropy_sentinel.monitor.page import write_page
     from entropy_sentinel.monitor.running import monitor
 
     found = monitor(snakemake.input.estimator, snakemake.input.parts, **snakemake.params.options)
@@ -9,4 +10,5 @@ with job_log(snakemake.log[0]):
         write_rows(found, path)
     write_metrics(found, snakemake.output.metrics)
     write_alerts(found, snakemake.output.alerts)
+    write_page(found, snakemake.output.page)
     print(*found.problems.lines(), sep="\n")
