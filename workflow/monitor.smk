@@ -11,7 +11,7 @@
 #   options:                            # those of the verb `monitor`
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop]}
 #
-# It makes monitor.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
+# It makes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
 # has grown, is a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
@@ -69,7 +69,7 @@ rule monitor:
         rows=expand(f"{FOLDER}/rows.{{form}}", form=["csv", "parquet", "json"]),
         metrics=f"{FOLDER}/metrics.prom",
         alerts=f"{FOLDER}/alerts.json",
-        page=f"{FOLDER}/monitor.html",
+        page=f"{FOLDER}/page.html",
     log:
         f"{FOLDER}/logs/monitor.log",
     conda:
