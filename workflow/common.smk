@@ -47,13 +47,15 @@ if workflow.is_main_process:
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
+ESTIMATE_BATCHES, ESTIMATOR_BATCHES = study.estimate_batches(CONFIG), study.estimator_batches(CONFIG)
 # The ids of groups by the name of their files, which is the wildcard {group}.
 GROUP_FILES = study.group_files(CONFIG)
 NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}
 
 announce_versions()
 announce_servers(CONFIG)
-JOB_LINES = show_jobs(workflow, Work(CONFIG, {file: GROUPS[group] for file, group in GROUP_FILES.items()}))
+ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
+JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

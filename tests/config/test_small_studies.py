@@ -234,7 +234,8 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     benchmarks = dict.fromkeys(long, row)
     run = {"models": ["tiny-3m"], "judges": ["math-verify"], "benchmarks": [*long, "remainders"]}
     run |= {"groups": [], "sizes": [{"size": 3}]}
-    counts = job_counts(plan(tmp_path, {"study": "long", "run": run, "benchmarks": benchmarks}, "demo/config.yaml"))
+    study = {"study": "long", "run": run, "benchmarks": benchmarks, "estimation": {"groups_per_job": 1}}
+    counts = job_counts(plan(tmp_path, study, "demo/config.yaml"))
     assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
 
 

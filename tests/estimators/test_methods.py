@@ -8,8 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.about import about, caution
+from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of, modules
+from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
 from entropy_sentinel.estimators.training import TrainingRows

@@ -8,8 +8,9 @@ import pytest
 from rows import SETTINGS, rows
 
 from entropy_sentinel.estimators import saved
+from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.saved import feature_statistics, load_estimator, save_estimator
+from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 

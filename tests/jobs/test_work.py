@@ -26,7 +26,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
         {},
     )
     Path("results/demo/benchmarks/remainders.parquet").write_bytes(b"")
-    return Work(config, {"a+b": ("ppl", "mlp")})
+    return Work(config, {"a+b": ("ppl", "mlp"), "c": ("ppl",)}, {"estimate": ["{group}"], "estimate_1": ["c", "a+b"]})
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
         ("label", {"judge": "j", "model": "m", "benchmark": "averages"}, (12, "responses")),
         ("feature", {"model": "m", "benchmark": "averages"}, (12, "responses")),
         ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (22, "estimates")),
+        ("estimate_1", {"judge": "j", "model": "m"}, (33, "estimates")),
         ("label_served", {"judge": "j", "model": "m"}, None),
         ("report", {"judge": "j"}, None),
         ("generation", {"model": "m", "benchmark": "remainders"}, None),
@@ -55,6 +56,7 @@ def test_a_served_judge_labels_all_benchmarks_of_a_model(work: Work) -> None:
 
 
 def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:
-    for rule in ("benchmark", "generation", "label", "feature", "estimate"):
+    assert "for rule_name, batch in ESTIMATE_BATCHES" in (ROOT / "workflow/rules/estimate.smk").read_text()
+    for rule in ("benchmark", "generation", "label", "feature"):
         assert f"\nrule {rule}:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()
     assert "\nrule label_served:\n" in (ROOT / "workflow" / "rules" / "label.smk").read_text()

@@ -1,6 +1,8 @@
 """Stages `observations`, `estimates` and `sweep` on small frames, worked out by hand."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,18 @@ from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate, write_estimates
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_job_imports_nothing_that_it_does_not_use() -> None:
+    """There are thousands of these jobs, of a second each: torch alone would double that."""
+    heavy = {"torch", "skops", "pytest", "matplotlib", "sympy", "litellm", "datasets", "imblearn", "numba"}
+    code = f"import sys, entropy_sentinel.stages.estimate; print(*sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "\n"
 
 
 def test_domains_and_scopes() -> None:

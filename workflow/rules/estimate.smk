@@ -2,27 +2,36 @@
 # Makes: results/<study>/estimates/{judge}/{model}/{group}.parquet, accuracy per domain by every estimator that the
 #        config asks for, trained on the benchmarks of {group} (names sorted and joined with "+", shortened where that is
 #        too long for a file).
+#
+# A job of `estimation.groups_per_job` groups pays once for its start, which takes longer than to estimate one. Then
+# there is a rule for each such part of the groups, `estimate_0` and so on.
 
+for rule_name, batch in ESTIMATE_BATCHES.items():
 
-rule estimate:
-    input:
-        observations=OBSERVATIONS,
-    output:
-        ESTIMATES,
-    log:
-        f"{LOGS}/estimates/{{judge}}/{{model}}/{{group}}.log",
-    # Many of these make one job on a cluster: group-components in profiles/slurm says how many.
-    group:
-        "estimate_{model}"
-    conda:
-        "../../envs/cpu.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=120,
-    params:
-        *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
-        group=lambda wildcards: GROUP_FILES[wildcards.group],
-        settings=lambda wildcards: study.estimation_settings(CONFIG, GROUPS[GROUP_FILES[wildcards.group]]),
-    script:
-        "../scripts/estimate.py"
+    rule:
+        name:
+            rule_name
+        input:
+            observations=OBSERVATIONS,
+        output:
+            expand(ESTIMATES, group=batch, allow_missing=True),
+        log:
+            f"{LOGS}/estimates/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
+        # Many of these make one job on a cluster: group-components in profiles/slurm says how many.
+        group:
+            "estimate_{model}"
+        conda:
+            "../../envs/cpu.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=120,
+        params:
+            *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
+            # The group's id and settings, of each file.
+            groups=lambda wildcards, batch=batch: [
+                (GROUP_FILES[file], study.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
+                for file in [name.format(**wildcards) for name in batch]
+            ],
+        script:
+            "../scripts/estimate.py"

@@ -1,25 +1,37 @@
 # Needs: the observations of one model.
 # Makes: results/<study>/estimators/{judge}/{model}/{name}/*.estimator, the estimators of a named group that the config
 #        keeps, for other data; results/<study>/scores/{judge}/{model}/{name}.parquet, P(correct) by response.
+#
+# `estimation.groups_per_job` of them in one job, as in estimate.smk.
 
+for rule_name, batch in ESTIMATOR_BATCHES.items():
 
-rule estimator:
-    input:
-        observations=OBSERVATIONS,
-    output:
-        estimators=expand(ESTIMATOR, estimator=CONFIG.estimation.keep, allow_missing=True),
-        scores=SCORES,
-    log:
-        f"{LOGS}/estimators/{{judge}}/{{model}}/{{name}}.log",
-    conda:
-        "../../envs/cpu.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=60,
-    params:
-        *fingerprint("estimator.py", *modules(name for group in KEPT.values() for name in group)),
-        group=lambda wildcards: CONFIG.groups[wildcards.name].group_id,
-        settings=lambda wildcards: study.estimation_settings(CONFIG, KEPT[wildcards.name]),
-    script:
-        "../scripts/estimator.py"
+    rule:
+        name:
+            rule_name
+        input:
+            observations=OBSERVATIONS,
+        output:
+            estimators=[
+                ESTIMATOR.format(judge="{judge}", model="{model}", name=name, estimator=estimator)
+                for name in batch
+                for estimator in CONFIG.estimation.keep
+            ],
+            scores=expand(SCORES, name=batch, allow_missing=True),
+        log:
+            f"{LOGS}/estimators/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
+        conda:
+            "../../envs/cpu.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=60,
+        params:
+            *fingerprint("estimator.py", *modules(name for group in KEPT.values() for name in group)),
+            # The group's id and settings, of each name.
+            groups=lambda wildcards, batch=batch: [
+                (CONFIG.groups[name].group_id, study.estimation_settings(CONFIG, KEPT[name]))
+                for name in [name.format(**wildcards) for name in batch]
+            ],
+        script:
+            "../scripts/estimator.py"

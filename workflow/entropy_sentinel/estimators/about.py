@@ -2,14 +2,14 @@
 
 from typing import Any
 
+import polars as pl
+
+from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.saved import feature_statistics
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
 
-# With fewer of one class than this share, every method goes by a handful of rows.
-RARE = 0.05
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 
 
@@ -33,16 +33,14 @@ def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
     }
 
 
-def caution(rows: TrainingRows) -> str | None:
-    """Why estimates from these rows are to be taken with care; None where nothing is known against them.
-
-    It is said where less than `RARE` of the training rows are correct, or of them incorrect.
-    """
-    if not len(rows) or RARE <= rows.accuracy <= 1 - RARE:
-        return None
-    correct = int(rows.y.sum())
-    fewer, rarest = ("correct", correct) if correct * 2 < len(rows) else ("incorrect", len(rows) - correct)
-    return (
-        f"only {rarest} of {len(rows)} training rows are {fewer}: estimates go by these few; "
-        "add a benchmark of medium accuracy to the training group"
-    )
+def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
+    quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
+    return {
+        column.name: {
+            "mean": column.mean(),
+            "std": column.std(ddof=0),
+            **{name: column.quantile(share, "linear") for name, share in quantiles.items()},
+        }
+        for column in features
+    }

@@ -16,9 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import skops.io
-
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
@@ -68,6 +65,8 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
     if isinstance(estimator, Unfitted):
         header, payload = header | {"reason": estimator.reason}, b""
     else:
+        import skops.io  # here and below, for it brings torch where that is installed: seconds
+
         payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
     content = json.dumps(header).encode() + b"\n" + payload
     digest = hashlib.sha256(content).hexdigest().encode()
@@ -99,23 +98,12 @@ def load_estimator(path: str | Path) -> SavedEstimator:
                 f"{path}: was written with {package} {written}, and {version(package)} is installed; "
                 f"install {package}=={written}, or fit it again"
             )
+    import skops.io
+
     types = skops.io.get_untrusted_types(data=payload)
     if unknown := [name for name in types if not _is_trusted(name)]:
         raise InputError(f"{path}: holds a {unknown[0]}, which is no part of an estimator; it is not loaded")
     return SavedEstimator(skops.io.loads(payload, trusted=types), about)
-
-
-def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
-    quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
-    return {
-        column.name: {
-            "mean": column.mean(),
-            "std": column.std(ddof=0),
-            **{name: column.quantile(share, "linear") for name, share in quantiles.items()},
-        }
-        for column in features
-    }
 
 
 def _remedy(key: str, fitted: Any, found: Any) -> str:

@@ -47,6 +47,9 @@ class Estimation(Settings):
     hidden_layers: Annotated[
         list[Annotated[list[Annotated[Positive, Field(le=10_000)]], Field(min_length=1, max_length=20)]], DISTINCT
     ] = Field([[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP")
+    groups_per_job: Whole = Field(
+        1, ge=1, le=10_000, description="training groups of a model that one job estimates, one after the other"
+    )
     beside: Annotated[list[str], DISTINCT] = Field(
         list(BESIDE), description="estimators that every group gets beside its configurations"
     )

@@ -28,6 +28,8 @@ _SIGNALS = {
     "SIGKILL": "killed (SIGKILL), as the kernel does when memory runs out",
     "SIGSEGV": "a C library crashed (SIGSEGV)",
 }
+# Rules that one loop makes are numbered, `estimate_0` and so on: their work is counted together.
+_NUMBER = re.compile(r"_\d+$")
 # Rules whose jobs take long enough to say that one has begun.
 _LONG = {"generation", "label_served"}
 
@@ -59,6 +61,10 @@ class _Job:
     @property
     def name(self) -> str:
         return " ".join(filter(None, [self.rule, ", ".join(self.wildcards.values())]))
+
+    @property
+    def stage(self) -> str:
+        return _stage(self.rule)
 
     def written_logs(self) -> list[str]:
         """Those that the job has written to: what an earlier job left there says nothing of this one."""
@@ -115,22 +121,23 @@ class JobLines(logging.Handler):
         line = f"{job.name}: "
         amount = self._amount(job.rule, job.wildcards)
         if amount:
-            self._done[job.rule] += amount[0]
+            self._done[job.stage] += amount[0]
             line += f"{amount[0]:,} {amount[1]} "
         line += f"after {time.monotonic() - job.start:.0f} s"
-        if amount and (total := self._total(job.rule)):
-            line += f" ({self._done[job.rule] / total:.0%} of {total:,} {amount[1]})"
+        if amount and (total := self._total(job.stage)):
+            line += f" ({self._done[job.stage] / total:.0%} of {total:,} {amount[1]})"
         self._logger.info(line)
 
-    def _total(self, rule: str) -> int | None:
-        """The work of all jobs of this rule in this run; None while benchmarks are still to be made."""
-        if rule not in self._totals:
+    def _total(self, stage: str) -> int | None:
+        """The work of all jobs of a stage in this run; None while benchmarks are still to be made."""
+        if stage not in self._totals:
             planned = list(self._workflow.dag.needrun_jobs(exclude_finished=False))
             if any(job.rule.name == "benchmark" for job in self._workflow.dag.needrun_jobs()):
                 return None
-            amounts = [self._amount(rule, job.wildcards_dict) for job in planned if job.rule.name == rule]
-            self._totals[rule] = sum(amount[0] for amount in amounts if amount)
-        return self._totals[rule]
+            names = [(job.rule.name, job.wildcards_dict) for job in planned]
+            amounts = [self._amount(name, wildcards) for name, wildcards in names if _stage(name) == stage]
+            self._totals[stage] = sum(amount[0] for amount in amounts if amount)
+        return self._totals[stage]
 
     def _keep_exception(self, record: logging.LogRecord) -> None:
         self._exceptions[record.thread] = record.getMessage()
@@ -166,6 +173,10 @@ class JobLines(logging.Handler):
     def _restart(self, record: logging.LogRecord) -> None:
         if (restart := _RESTART.match(str(record.msg))) and (job := self._jobs.get(int(restart[1]))):
             self._logger.info(f"{job.name}: runs again")
+
+
+def _stage(rule: str) -> str:
+    return _NUMBER.sub("", rule)
 
 
 def _is_replaced(record: logging.LogRecord) -> bool:

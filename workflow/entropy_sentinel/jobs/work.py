@@ -13,15 +13,22 @@ _RESPONSES = ("generation", "label", "feature")
 class Work:
     """Amounts by rule and wildcards, once the items of the study's benchmarks are there."""
 
-    def __init__(self, config: Config, groups: Mapping[str, Sequence[str]]) -> None:
-        """`groups` is `config.study.training_groups`: the estimators of every training group."""
+    def __init__(
+        self, config: Config, groups: Mapping[str, Sequence[str]], batches: Mapping[str, Sequence[str]]
+    ) -> None:
+        """`groups` has the estimators of every training group, by the name of its files.
+
+        `batches` is `config.study.estimate_batches`: the groups of a job, by its rule.
+        """
+        self._batches = batches
         self._items, self._samples = Layout(config.study).items, config.generation.samples
         self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
         """Items, responses or estimates of one job; None where they are not counted, or cannot be."""
-        if rule == "estimate":
-            return len(self._groups[wildcards["group"]]) * len(self._benchmarks), "estimates"
+        if groups := self._batches.get(rule):
+            estimators = sum(len(self._groups[group.format(**wildcards)]) for group in groups)
+            return estimators * len(self._benchmarks), "estimates"
         if rule == "benchmark":
             return self._of_items([wildcards["benchmark"]], 1, "items")
         if rule in _RESPONSES:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.about import caution
+from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows

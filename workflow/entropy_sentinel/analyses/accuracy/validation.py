@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Method, Trust
-from entropy_sentinel.estimators.about import caution
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.validation import Validation, validate

@@ -1,0 +1,44 @@
+"""Training groups of one job: which, and that no result depends on it."""
+
+from pathlib import Path
+
+import pytest
+
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import estimate_batches, estimation_settings, estimator_batches, group_files
+
+ROOT = Path(__file__).parents[2]
+
+
+def paper(groups_per_job: int) -> Config:
+    raw = read_config([ROOT / "config.yaml"])
+    raw["estimation"]["groups_per_job"] = groups_per_job
+    return load_config(raw, "test")
+
+
+def test_one_group_a_job_is_a_rule_with_a_wildcard() -> None:
+    assert estimate_batches(paper(1)) == {"estimate": ["{group}"]}
+    assert estimator_batches(paper(1)) == {"estimator": ["{name}"]}
+
+
+@pytest.mark.parametrize("size", [2, 20, 1000])
+def test_every_group_is_in_one_batch_and_the_named_ones_are_apart(size: int) -> None:
+    config = paper(size)
+    batches = list(estimate_batches(config).values())
+    assert sorted(name for batch in batches for name in batch) == sorted(group_files(config))
+    assert max(map(len, batches)) == min(size, 391)
+    # 4 named groups; 385 of one to four benchmarks and 10 that leave one out are 395, the named ones among them.
+    assert len(batches) == -(-4 // size) + -(-391 // size)
+    assert sorted(batches[0]) == sorted(
+        ["gsm8k+olympiadbench", "math+scibench", "gsm-symbolic+matscibench", "gpqa+gsm8k+matscibench"][
+            : len(batches[0])
+        ]
+    )
+    kept = estimator_batches(config)
+    assert [name for batch in kept.values() for name in batch] == config.run.groups
+
+
+def test_settings_of_the_estimates_do_not_know_of_it() -> None:
+    assert estimation_settings(paper(20), ["atc-max"]) == estimation_settings(paper(1), ["atc-max"])
+    assert "groups_per_job" not in estimation_settings(paper(20), [])

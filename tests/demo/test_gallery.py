@@ -1,0 +1,61 @@
+"""The gallery: what it shows, in which order, and how large it is."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+from gallery import write_gallery
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two tables, out of order, and a figure of 2,000 pixels."""
+    folder = tmp_path / "results"
+    for name in ("tables", "figures"):
+        (folder / name).mkdir(parents=True)
+    (folder / "tables" / "table_10_leave_one_out.md").write_text("**Table 10.** Ten.\n\n| A   |  B |\n|:----|---:|\n")
+    (folder / "tables" / "table_2_by_model.md").write_text("**Table 2.** Two.\n")
+    image = Image.new("RGB", (2000, 300), "white")
+    ImageDraw.Draw(image).line((0, 0, 2000, 300), fill="#0072B2", width=5)
+    image.save(folder / "figures" / "figure_1_accuracies.png")
+    return folder
+
+
+def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(results: Path, tmp_path: Path) -> None:
+    text = write_gallery(results, tmp_path / "docs").read_text()
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# Gallery: the paper's study on the demo",
+        "## Figures",
+        "### Figure 1: Estimated against true accuracy, one model",
+        "## Tables",
+        "### Table 2: Errors by model",
+        "### Table 10: Trained on all benchmarks but one",
+    ]
+    assert "not of real models" in text
+    assert "| A | B |" in text
+
+
+def test_figures_are_copied_at_half_their_size_and_those_of_before_go(results: Path, tmp_path: Path) -> None:
+    old = tmp_path / "docs" / "gallery" / "figure_old.png"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    text = write_gallery(results, tmp_path / "docs").read_text()
+    assert '<img src="gallery/figure_1_accuracies.png" width="880"' in text
+    assert [file.name for file in old.parent.iterdir()] == ["figure_1_accuracies.png"]
+    with Image.open(old.parent / "figure_1_accuracies.png") as image:
+        assert image.size == (2000, 300)
+        assert image.convert("RGB").getpixel((1000, 150)) == (0x00, 0x72, 0xB2)
+
+
+def test_the_committed_gallery_is_whole_and_small() -> None:
+    docs = ROOT / "docs"
+    files = [docs / "gallery.md", *(docs / "gallery").iterdir()]
+    assert sum(file.stat().st_size for file in files) < 1_500_000
+    text = files[0].read_text()
+    for number in range(1, 11):
+        assert f"### Table {number}:" in text or number == 6, number
+    for number in range(1, 5):
+        assert f"### Figure {number}:" in text
