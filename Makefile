@@ -15,10 +15,11 @@ define run-demo
 	    $(BIN)/snakemake --profile profiles/demo $(1) --quiet rules'
 endef
 
-# The whole pipeline on the embedded demo: no GPU, no network, no key.
+# The whole pipeline on the embedded demo, and the monitor on two weeks of logs: no GPU, no network, no key.
 demo: $(INSTALLED)
 	$(call run-demo)
 	@cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" demo/watch.sh
 	@echo 'The whole report: results/demo/math-verify/report.html'
 
 # The paper's full plan on the demo's domains, from the responses of `make demo`: 395 training groups of each model with

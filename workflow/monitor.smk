@@ -11,8 +11,8 @@
 #   options:                            # those of the verb `monitor`
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop]}
 #
-# It makes rows.csv, rows.parquet, rows.json, metrics.prom, alerts.json and page.html. A new file of logs, or one that has grown, is
-# a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
+# It makes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
+# has grown, is a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.partitions import Partitions
@@ -79,7 +79,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.py"),
+        *fingerprint("monitor.py", "monitor/monitor.html.j2"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

@@ -2,11 +2,12 @@
 
 import gzip
 import io
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
-from production import fitted, line, log_file, traffic, written
+from production import fitted, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
@@ -156,6 +157,38 @@ def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
 def test_a_frame_that_holds_no_features(estimator: SavedEstimator) -> None:
     with pytest.raises(InputError, match="features: column 'mean' is missing; columns there: a"):
         es.monitor(estimator, pl.DataFrame({"a": [1]}))
+
+
+def packed(path: Path, numbers: range, keep: float = 1.0) -> Path:
+    """A packed log, of which a share is kept."""
+    content = gzip.compress("".join(json.dumps(line(number)) + "\n" for number in numbers).encode(), mtime=0)
+    path.write_bytes(content[: int(len(content) * keep)])
+    return path
+
+
+def test_a_file_that_is_cut_off_counts_up_to_there_and_the_others_count(estimator, tmp_path: Path) -> None:
+    paths = [packed(tmp_path / "a.jsonl.gz", range(300), keep=0.7), packed(tmp_path / "b.jsonl.gz", range(300, 310))]
+    broken = written(traffic(50), tmp_path / "c.parquet")
+    broken.write_bytes(broken.read_bytes()[:-200])
+    found = es.monitor(estimator, [*paths, broken], by=["route"], window="day")
+    assert found.problems.counts == {"files that cannot be read to their end": 2}
+    first, second = found.problems.places["files that cannot be read to their end"]
+    assert first.startswith(f"{paths[0]}: cannot be read to its end: ")
+    assert second.startswith(f"{broken}: must be a whole Parquet file")
+    assert 150 < found.slices["n_responses"].sum() - 10 < 300
+    with pytest.raises(InputError, match="a.jsonl.gz: cannot be read to its end"):
+        es.monitor(estimator, paths, strict=True)
+
+
+def test_a_packed_log_that_is_still_written_is_replaced_by_the_whole(tmp_path: Path) -> None:
+    estimator, path, options = saved(tmp_path, "atc-se_sum"), tmp_path / "a.jsonl.gz", {"by": ["route"]}
+    packed(path, range(300), keep=0.5)
+    half = es.monitor(estimator, path, state=tmp_path / "state", **options)
+    assert half.incomplete
+    packed(path, range(300))
+    whole = es.monitor(estimator, path, state=tmp_path / "state", **options)
+    assert (half.slices["n_responses"].sum() < 200, whole.slices["n_responses"].sum()) == (True, 300)
+    assert whole.slices.equals(es.monitor(estimator, path, **options).slices)
 
 
 @pytest.mark.slow

@@ -260,6 +260,13 @@ def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None
         es.monitor(estimator, parts, by=["user"], window="day")
 
 
+def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path) -> None:
+    log_file(tmp_path / "log.jsonl", lines(0, 24))
+    for _ in range(2):
+        found = run(estimator, str(tmp_path), tmp_path / "state")
+        assert (days(found), found.incomplete) == ([(2, 24)], False)
+
+
 def test_problems_are_those_of_the_files_read_now(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", [*lines(0, 24), "{broken"]), tmp_path / "state"
     assert run(estimator, path, state).incomplete

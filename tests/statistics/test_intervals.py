@@ -45,8 +45,33 @@ def test_a_small_slice_has_a_wider_interval() -> None:
     residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
     lower, upper, _ = residuals.intervals([0.5, 0.5], [MANY, 96], 0.8)
     # 0.25 / 96 is the variance of a share of half among 96: 50 of 100 with two of each added.
-    wider = math.sqrt((0.11**2 + 0.25 / 96) / 0.11**2)
-    assert (upper - lower)[1] / (upper - lower)[0] == pytest.approx(wider)
+    expected = math.sqrt(0.1**2 + stats.norm.ppf(0.9) ** 2 * 0.25 / 96)
+    np.testing.assert_allclose(upper - 0.5, [0.1, expected], atol=1e-6)
+    np.testing.assert_allclose(0.5 - lower, upper - 0.5)
+
+
+def test_a_large_slice_has_no_narrower_one_and_domains_differ_in_size() -> None:
+    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [96, 96, MANY, MANY], n_training=4)
+    assert residuals.intervals([0.5], [MANY], 0.8).upper[0] == pytest.approx(0.6, abs=1e-6)
+    # At 60 % the third of four: of the errors .05, .05 as they are, of .02 and .1 with the chance of 96 responses.
+    chance = stats.norm.ppf(0.8) ** 2 * 0.25 / 96
+    errors = sorted([0.05, 0.05, math.sqrt(0.02**2 + chance), math.sqrt(0.1**2 + chance)])
+    assert residuals.intervals([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.03, 0.08])
+@pytest.mark.parametrize("n", [20, 50, 200, 5000])
+def test_slices_of_any_size_are_covered(n: int, error: float) -> None:
+    """Ten domains of 200 labels, an estimator of this error, 90 %: at least that, three standard errors aside."""
+    rng, held, draws = np.random.default_rng(n), 0, 2000
+    for _ in range(draws):
+        p = rng.uniform(0.2, 0.8, 11)
+        estimated = np.clip(p + error * rng.normal(size=11), 0, 1)
+        seen = rng.binomial([200] * 10 + [n], p) / [*[200] * 10, n]
+        residuals = Residuals(estimated[:10], seen[:10], [200] * 10, 10)
+        lower, upper, _ = residuals.intervals(estimated[10:], [n], 0.9)
+        held += lower[0] <= seen[10] <= upper[0]
+    assert held / draws >= 0.9 - 3 * math.sqrt(0.09 / draws)
 
 
 def test_above_the_highest_level_the_prior_speaks() -> None:

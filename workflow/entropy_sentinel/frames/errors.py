@@ -13,6 +13,10 @@ class InputError(EntropySentinelError):
     """A file from outside has a row or a field that nothing sensible can be done with."""
 
 
+class CutOffError(InputError):
+    """A file from outside cannot be read to its end; what stands before was read."""
+
+
 class ContractError(EntropySentinelError):
     """A frame does not have the columns, dtypes or keys that its stage has promised."""
 

@@ -5,9 +5,7 @@ import hashlib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO
-
-from entropy_sentinel.frames.errors import InputError
+from io import BufferedReader
 
 _BLOCK = 1 << 20
 _PACKED = b"\x1f\x8b"
@@ -25,22 +23,27 @@ class Content:
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
     """What a file holds; `sizes` are the numbers of bytes whose SHA-256 is wanted, where it has so many.
 
-    InputError where it cannot be read or unpacked.
+    Of a packed file that is cut off or damaged it is what can be unpacked.
     """
-    try:
-        with open(path, "rb") as raw:
-            packed = raw.peek(2)[:2] == _PACKED
-            return _digests(gzip.GzipFile(fileobj=raw) if packed else raw, sorted({size for size in sizes if size}))
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read to its end: {error}") from None
+    with open(path, "rb") as raw:
+        packed = raw.peek(2)[:2] == _PACKED
+        return _digests(gzip.GzipFile(fileobj=raw) if packed else raw, sorted({size for size in sizes if size}))
 
 
-def _digests(stream: IO[bytes], sizes: list[int]) -> Content:
+def _digests(stream: BufferedReader | gzip.GzipFile, sizes: list[int]) -> Content:
     digest, n_bytes, beginnings = hashlib.sha256(), 0, []
-    while block := stream.read(min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK):
+    while block := _block(stream, min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK):
         digest.update(block)
         n_bytes += len(block)
         if sizes and n_bytes == sizes[0]:
             beginnings.append(digest.hexdigest())
             sizes.pop(0)
     return Content(digest.hexdigest(), n_bytes, tuple(beginnings))
+
+
+def _block(stream: BufferedReader | gzip.GzipFile, size: int) -> bytes:
+    """The next bytes, `size` at most; none at the end, or where the rest cannot be unpacked."""
+    try:
+        return stream.read1(size)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return b""

@@ -11,13 +11,14 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import CutOffError, DamagedFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
 from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import KEY, open_logs
 
 # Rows of a file of features that are held at a time.
@@ -49,12 +50,18 @@ class Inputs:
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
 
-        What cannot be used is counted. Raises InputError for a file that cannot be read.
+        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError
+        or DamagedFileError.
         """
         self._last = None
-        for batch in self._features(source):
-            if len(batch):
-                yield self._prepared(batch)
+        try:
+            for batch in self._features(source):
+                if len(batch):
+                    yield self._prepared(batch)
+        except (CutOffError, DamagedFileError) as error:
+            if self._problems.strict:
+                raise
+            self._problems.add("files that cannot be read to their end", [str(error)])
 
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
@@ -80,9 +87,13 @@ class Inputs:
             strict=strict,
             places=True,
         )
-        for frame in logs:
-            yield compute_features(frame)
-        summary = logs.summary
+        try:
+            for frame in logs:
+                yield compute_features(frame)
+        finally:
+            self._count_records(logs.summary)
+
+    def _count_records(self, summary: Summary) -> None:
         if summary.n_bad:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
             self._problems.add("records that cannot be read", places, summary.n_bad)

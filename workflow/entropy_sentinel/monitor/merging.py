@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.inputs import BY
+from entropy_sentinel.monitor.scoring import HELD
 from entropy_sentinel.monitor.sums import Partial, Sums, places
 from entropy_sentinel.monitor.times import Reference, starts
 
@@ -105,16 +106,38 @@ def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All slices with their number of responses `n`, the largest first; all windows."""
-    sizes, windows = pl.DataFrame(), pl.DataFrame()
+    sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
     for part in parts():
-        keys = _keys(part.keys, columns).with_columns(n=pl.Series(part.sums.counts[:, 0]))
-        sizes = pl.concat([sizes, keys.select(*columns, "n")], how="vertical" if len(sizes) else "diagonal")
-        sizes = sizes.group_by(columns).agg(pl.col("n").sum())
-        found = keys.select(window=starts(pl.col("grain"), window or "day"))
-        windows = pl.concat([windows, found], how="vertical" if len(windows) else "diagonal").unique()
-    if sizes.is_empty():
-        return sizes, windows
-    return sizes.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True), windows
+        keys = _keys(part.keys, columns)
+        sizes.add(keys.select(*columns, n=pl.Series(part.sums.counts[:, 0])))
+        windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
+    found = sizes.rows()
+    if len(found):
+        found = found.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
+    return found, windows.rows()
+
+
+class _Distinct:
+    """Distinct rows of many frames, brought together whenever they have doubled: each is looked at a few times."""
+
+    def __init__(self, by: Sequence[str], *sums: pl.Expr) -> None:
+        self._by, self._sums = by, sums
+        self._waiting: list[pl.DataFrame] = []
+        self._n_waiting, self._n_distinct = 0, 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        self._waiting.append(frame)
+        self._n_waiting += len(frame)
+        if self._n_waiting > 2 * max(self._n_distinct, HELD):
+            self.rows()
+
+    def rows(self) -> pl.DataFrame:
+        """The rows so far."""
+        if not self._waiting:
+            return pl.DataFrame()
+        whole = pl.concat(self._waiting).group_by(self._by).agg(*self._sums)
+        self._waiting, self._n_waiting, self._n_distinct = [whole], len(whole), len(whole)
+        return whole
 
 
 def _most(max_slices: int, n_windows: int) -> int:

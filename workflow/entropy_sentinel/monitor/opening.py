@@ -37,7 +37,9 @@ def sources(logs: Logs) -> Iterator[Source]:
     seen = set()
     for one in [logs] if isinstance(logs, str | Path) else logs:
         for path in [one] if is_state(one) else files(one, SUFFIXES):
-            if (place := Path(path).absolute()) not in seen:
+            place = Path(path).absolute()
+            # A state may lie among the logs; its files are no logs.
+            if place not in seen and not any(map(is_state, place.parents[:2])):
                 seen.add(place)
                 yield path
 

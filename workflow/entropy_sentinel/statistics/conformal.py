@@ -15,13 +15,14 @@ from entropy_sentinel.statistics.agreement import LEVEL, Interval, wilson
 _ROUNDING = 1e-9
 
 
-def quantile(scores: Sequence[float], level: float) -> float:
-    """The smallest score that is large enough: of k scores, (k,), the one of rank ceil(level * (k + 1)).
+def quantile(scores: np.ndarray | Sequence[float], level: float) -> np.ndarray:
+    """The smallest score that is large enough: of k scores, (..., k), the one of rank ceil(level * (k + 1)), (...).
 
     Infinite where there is none, for `level` is above `highest_level(k)`: no finite interval has that guarantee.
     """
-    rank = math.ceil(level * (len(scores) + 1) - _ROUNDING)
-    return float(np.sort(scores)[max(rank, 1) - 1]) if rank <= len(scores) else math.inf
+    scores = np.asarray(scores, dtype=float)
+    rank, k = math.ceil(level * (scores.shape[-1] + 1) - _ROUNDING), scores.shape[-1]
+    return np.sort(scores, axis=-1)[..., max(rank, 1) - 1] if rank <= k else np.full(scores.shape[:-1], math.inf)
 
 
 def highest_level(k: int) -> float:

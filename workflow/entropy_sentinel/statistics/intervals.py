@@ -3,9 +3,11 @@
 An estimate is off for two reasons: the estimator is off on a domain that it has not seen, and the accuracy of the n
 responses of a slice is itself drawn by chance. The first is known from leaving out one labelled domain at a time.
 
-With k labelled domains the interval is conformal up to the level k / (k + 1): the rank of the new domain's error among
-theirs, each divided by sqrt(PRIOR_SCALE^2 + variance of its sampling). It holds if the slice is to the labelled domains
-as they are to each other; leave-one-out errors stand for errors of the estimator that has seen one domain more.
+With k labelled domains the interval is conformal up to the level k / (k + 1): as wide as the error of the right rank
+among theirs. It holds if the slice is to the labelled domains as they are to each other; leave-one-out errors stand for
+errors of the estimator that has seen one domain more. A slice that is smaller than a domain has more chance in it: that
+domain's error is taken as larger, by the normal quantile of the variance that is more. A larger slice gets no narrower
+interval, for how much of the errors was chance is not known.
 
 Above that level no interval is guaranteed. The best that can be said is then `prior`: errors are taken for normal, with
 a variance that is expected to be as in the paper's published results, and learned from the k errors beyond that
@@ -15,6 +17,7 @@ a variance that is expected to be as in the paper's published results, and learn
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +69,7 @@ class Residuals:
         estimates, basis = np.asarray(estimates, dtype=float), self.basis(level)
         sampling = _sampling_variance(estimates, n)
         if basis == CONFORMAL:
-            half = quantile(self._scores(), level) * np.sqrt(PRIOR_SCALE**2 + sampling)
+            half = quantile(self._errors_at(sampling, level), level)
         else:
             freedom = PRIOR_FREEDOM + len(self)
             half = student.ppf((1 + level) / 2, freedom) * np.sqrt(self._variance() + sampling)
@@ -80,8 +83,10 @@ class Residuals:
     def _errors(self) -> np.ndarray:
         return np.subtract(self.estimated, self.true)
 
-    def _scores(self) -> np.ndarray:
-        return np.abs(self._errors()) / np.sqrt(PRIOR_SCALE**2 + _sampling_variance(self.estimated, self.n))
+    def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
+        """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""
+        more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
+        return np.sqrt(self._errors() ** 2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
 
     def _variance(self) -> float:
         """The expected variance of the estimator's error on an unseen domain, what is sampling taken off."""

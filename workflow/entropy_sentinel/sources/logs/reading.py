@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
@@ -123,17 +123,22 @@ class Logs:
 
     def _records(self, path: str) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""
-        file, waiting, tokens = _name(path), list[Reply](), 0
-        for name, one in self._replies(path):
-            self.summary.formats[name] += 1
-            self.summary.facts.update(one.facts)
-            waiting.append(one)
-            tokens += 0 if one.trace is None else len(one.trace.sampled)
-            if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
-                yield self._frame(gathered(waiting, self._options.trace_after), file)
-                waiting, tokens = [], 0
+        file, waiting, tokens, cut_off = _name(path), list[Reply](), 0, None
+        try:
+            for name, one in self._replies(path):
+                self.summary.formats[name] += 1
+                self.summary.facts.update(one.facts)
+                waiting.append(one)
+                tokens += 0 if one.trace is None else len(one.trace.sampled)
+                if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
+                    yield self._frame(gathered(waiting, self._options.trace_after), file)
+                    waiting, tokens = [], 0
+        except CutOffError as error:  # after what stands before
+            cut_off = error
         if waiting:
             yield self._frame(gathered(waiting, self._options.trace_after), file)
+        if cut_off:
+            raise cut_off
 
     def _replies(self, path: str) -> Iterator[tuple[str, Reply]]:
         """The responses in a file with the name of their format; bad records are counted."""

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import readable
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import CutOffError
 
 STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
@@ -44,7 +44,7 @@ class BadRecord(NamedTuple):
 def records(path: str) -> Iterator[Found | BadRecord]:
     """The records of a file, `.gz` too; `-` is standard input.
 
-    JSON Lines are read line by line, an array entry by entry. InputError where the file cannot be read or unpacked.
+    JSON Lines are read line by line, an array entry by entry. CutOffError where the file cannot be read or unpacked.
     """
     name = "standard input" if path == STANDARD_INPUT else path
     if Path(path).suffix == ".parquet":
@@ -56,7 +56,7 @@ def records(path: str) -> Iterator[Found | BadRecord]:
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
             yield from _json(gzip.GzipFile(fileobj=stream) if packed else stream, name)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: cannot be read to its end: {error}") from None
+        raise CutOffError(f"{name}: cannot be read to its end: {error}") from None
 
 
 def _json(stream: io.BufferedReader | gzip.GzipFile, name: str) -> Iterator[Found | BadRecord]:
