@@ -27,9 +27,11 @@ for it, on ten domains of made-up arithmetic with 200 problems each. They show w
 all training groups of one to four domains and those of nine, all 48 configurations and what stands beside them. How
 often a method wins here says little about other models.
 
-Made on {date} by `make study-demo gallery`, version {version}; the study is [demo/full.yaml](../demo/full.yaml). Where
-the paper has a table or figure of the same kind, this one has its number. As files with full precision, and as one page
-with explanations, they are in `results/demo-full/math-verify` after `make study-demo`.
+The study is [demo/full.yaml](../demo/full.yaml). Where the paper has a table or figure of the same kind, this one has
+its number. With full precision, and as one page with explanations, they are in `results/demo-full/math-verify` after
+`make study-demo`.
+
+Made on {date} by `make study-demo gallery`, version {version}.
 """
 
 
@@ -69,8 +71,12 @@ def _figure(folder: Path, figure: Exhibit, pictures: Path) -> str:
 
 def _table(folder: Path, table: Exhibit) -> str:
     source = folder / f"{table.file}.md"
-    # The title stands in the caption as well; cells need no padding.
-    return f"### {table.heading}\n\n{re.sub(' {2,}', ' ', source.read_text('utf-8'))}" if source.is_file() else ""
+    if not source.is_file():
+        return ""
+    lines = re.sub(" {2,}", " ", source.read_text("utf-8")).splitlines()  # cells need no padding
+    if sum(line.startswith("|") for line in lines) < 3:  # a head alone: what stands below says why
+        lines = [line for line in lines if not line.startswith("|")]
+    return "\n".join([f"### {table.heading}", "", *lines])
 
 
 if __name__ == "__main__":

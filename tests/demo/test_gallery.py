@@ -16,8 +16,10 @@ def results(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True)
-    (folder / "tables" / "table_10_leave_one_out.md").write_text("**Table 10.** Ten.\n\n| A   |  B |\n|:----|---:|\n")
-    (folder / "tables" / "table_2_by_model.md").write_text("**Table 2.** Two.\n")
+    (folder / "tables" / "table_10_leave_one_out.md").write_text(
+        "**Table 10.** Ten.\n\n| A   |  B |\n|:----|---:|\n| x   |  1 |\n"
+    )
+    (folder / "tables" / "table_2_by_model.md").write_text("**Table 2.** Two.\n\n| A |\n|---|\n\n- Why it is empty.\n")
     image = Image.new("RGB", (2000, 300), "white")
     ImageDraw.Draw(image).line((0, 0, 2000, 300), fill="#0072B2", width=5)
     image.save(folder / "figures" / "figure_1_accuracies.png")
@@ -36,6 +38,8 @@ def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(res
     ]
     assert "not of real models" in text
     assert "| A | B |" in text
+    assert "| A |\n" not in text
+    assert "- Why it is empty." in text
 
 
 def test_figures_are_copied_at_half_their_size_and_those_of_before_go(results: Path, tmp_path: Path) -> None:
