@@ -15,6 +15,6 @@ def test_full_study_has_its_jobs(tmp_path: Path) -> None:
     expected["estimator"] = 9 * 4  # kept for the named groups
     analysis = ("sweep", "domains", "tables", "figures", "report")
     expected |= {f"accuracy_{rule}": 1 for rule in analysis}
-    expected |= {"rejection_assessments": 9, "rejection_measures": 9, "responses_page": 9}
+    expected |= {"accuracy_validation": 9, "rejection_assessments": 9, "rejection_measures": 9, "responses_page": 9}
     assert counts == expected | {f"rejection_{rule}": 1 for rule in ("tables", "figures", "report")}
     assert plan.cpu_s < 20, "seconds of CPU time; see make bench-dag"
