@@ -27,7 +27,7 @@ def test_schema_file_has_not_drifted() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "demo/config.yaml", "tests/workflow/tiny.yaml"])
+@pytest.mark.parametrize("name", ["config.yaml", "demo/config.yaml", "demo/full.yaml", "tests/workflow/tiny.yaml"])
 def test_config_files_are_valid(name: str) -> None:
     assert valid(yaml.safe_load((ROOT / name).read_text()))
 
