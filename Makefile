@@ -33,12 +33,15 @@ study-demo: demo
 gallery: $(INSTALLED)
 	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
 
-test: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# A file's tests stay together, in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# Less than a minute: without the tests marked `slow`.
+test: $(INSTALLED)
+	$(PYTEST)
+
+# Without the tests marked `slow`: some two minutes.
 test-fast: $(INSTALLED)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 # Faults of whole runs, in minutes; as root also those that need a file system of their own.
 attack: $(INSTALLED)
