@@ -33,8 +33,7 @@ study-demo: demo
 gallery: $(INSTALLED)
 	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
 
-# A file's tests stay together, in the order of tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test: $(INSTALLED)
 	$(PYTEST)
