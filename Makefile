@@ -38,7 +38,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 test: $(INSTALLED)
 	$(PYTEST)
 
-# Without the tests marked `slow`: some two minutes.
+# Without the tests marked `slow`: less than three minutes.
 test-fast: $(INSTALLED)
 	$(PYTEST) -m 'not slow'
 
