@@ -8,6 +8,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from entropy_sentinel.config import study
+from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError
@@ -47,7 +48,7 @@ if workflow.is_main_process:
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
-ESTIMATE_BATCHES, ESTIMATOR_BATCHES = study.estimate_batches(CONFIG), study.estimator_batches(CONFIG)
+ESTIMATE_BATCHES, ESTIMATOR_BATCHES = estimate_batches(CONFIG), estimator_batches(CONFIG)
 # The ids of groups by the name of their files, which is the wildcard {group}.
 GROUP_FILES = study.group_files(CONFIG)
 NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}

@@ -18,7 +18,7 @@ class Work:
     ) -> None:
         """`groups` has the estimators of every training group, by the name of its files.
 
-        `batches` is `config.study.estimate_batches`: the groups of a job, by its rule.
+        `batches` is `config.batches.estimate_batches`: the groups of a job, by its rule.
         """
         self._batches = batches
         self._items, self._samples = Layout(config.study).items, config.generation.samples
