@@ -113,7 +113,22 @@ AlertsFile = Annotated[
 ]
 Page = Annotated[
     Path | None,
-    typer.Option("--page", metavar="FILE", rich_help_panel=_FILES, help="An HTML page with pictures, in one file."),
+    typer.Option(
+        "--page",
+        metavar="FILE",
+        rich_help_panel=_FILES,
+        help="An HTML page with pictures, in one file: alerts, the responses behind them, slices.",
+    ),
+]
+Behind = Annotated[
+    int,
+    typer.Option(
+        "--responses",
+        min=0,
+        metavar="N",
+        rich_help_panel=_FILES,
+        help="Responses to each alert that the page shows, with their texts; 0 for none.",
+    ),
 ]
 LabelFiles = Annotated[
     list[str],
@@ -176,6 +191,7 @@ def command(
     metrics: Metrics = None,
     alerts: AlertsFile = None,
     page: Page = None,
+    responses: Behind = 5,
     state: State = None,
     labels: LabelFiles = (),
     top_k: TopK = None,
@@ -218,6 +234,7 @@ def command(
         least_drop=least_drop,
         min_responses=min_responses,
         max_slices=max_slices,
+        responses=responses if page is not None else 0,
         top_k=top_k,
         logprobs_mode=logprobs_mode,
         trace_after=trace_after,

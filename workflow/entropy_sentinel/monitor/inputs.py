@@ -17,7 +17,7 @@ from entropy_sentinel.frames.generation import REFUSED, SIGNAL
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
-from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.reading import PLACE, Logs
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import KEY, open_logs
 
@@ -66,7 +66,7 @@ class Inputs:
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
             yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
-        elif _holds_features(source):
+        elif holds_features(source):
             signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
             FEATURE_FRAME.scan(source)
             with readable(source):
@@ -76,17 +76,7 @@ class Inputs:
             yield from self._logs(source)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
-        reading, strict = self._reading, self._problems.strict
-        logs = open_logs(
-            path,
-            columns=_wanted(path, reading),
-            logprobs_mode=reading.logprobs_mode,
-            top_k=reading.top_k,
-            trace_after=reading.trace_after,
-            model=reading.model or UNNAMED,
-            strict=strict,
-            places=True,
-        )
+        logs = opened_log(path, self._reading, self._problems.strict)
         try:
             for frame in logs:
                 yield compute_features(frame)
@@ -189,14 +179,14 @@ class Inputs:
 
 def columns_of(path: str) -> Sequence[str]:
     """The columns of a file's first responses that can make slices, for an error that names them."""
-    if _holds_features(path):
+    if holds_features(path):
         return pl.read_parquet_schema(path).names()
     logs = open_logs(path)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
 
 
-def _holds_features(path: str) -> bool:
+def holds_features(path: str) -> bool:
     if Path(path).suffix != ".parquet":
         return False
     with readable(path):
@@ -204,9 +194,23 @@ def _holds_features(path: str) -> bool:
     return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
 
 
-def _wanted(path: str, reading: Reading) -> list[str]:
+def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = ()) -> Logs:
+    """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
+    return open_logs(
+        path,
+        columns=_wanted(path, reading, more),
+        logprobs_mode=reading.logprobs_mode,
+        top_k=reading.top_k,
+        trace_after=reading.trace_after,
+        model=reading.model or UNNAMED,
+        strict=strict,
+        places=True,
+    )
+
+
+def _wanted(path: str, reading: Reading, more: Sequence[str]) -> list[str]:
     """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
-    names = [*reading.by, *([reading.time] if reading.time else [])]
+    names = list(dict.fromkeys([*reading.by, *([reading.time] if reading.time else []), *more]))
     if Path(path).suffix == ".parquet":
         with readable(path):
             there = pl.read_parquet_schema(path)

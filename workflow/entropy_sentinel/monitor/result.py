@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.monitor.behind import Behind
 from entropy_sentinel.monitor.problems import Problems
 
 
@@ -22,7 +23,7 @@ class Monitored:
     `improved_accuracy` from labels and predictions together, with its limits.
 
     `newest` are the windows that alerts are about. `problems` are those of the files read now, `provenance` is
-    JSON-serialisable.
+    JSON-serialisable. `behind` are responses behind the alerts, where they were asked for.
     """
 
     by: tuple[str, ...]
@@ -32,6 +33,7 @@ class Monitored:
     provenance: dict[str, Any]
     problems: Problems
     newest: list[datetime] = field(default_factory=list)
+    behind: list[Behind] = field(default_factory=list)
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor import times
 from entropy_sentinel.monitor.alerts import AlertRules, alerts, newest
+from entropy_sentinel.monitor.behind import behind
 from entropy_sentinel.monitor.collecting import Collector
 from entropy_sentinel.monitor.estimates import Estimates
 from entropy_sentinel.monitor.labelled import Labelled
@@ -47,6 +48,7 @@ def monitor(
     least_drop: float = 0.02,
     min_responses: int = MIN_RESPONSES,
     max_slices: int = MAX_SLICES,
+    responses: int = 0,
     top_k: int | None = None,
     logprobs_mode: str | None = None,
     trace_after: str | None = None,
@@ -66,7 +68,8 @@ def monitor(
 
     `state` is a folder: what was read before for the same estimator and settings counts too, and is not read again.
     `fail_below`, `alert_on` (drop, support, cut-off) and `least_drop` say what is an alert; with windows, in the
-    newest two. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of another model than the
+    newest two; of each, the `responses` that look least likely to be correct are read again from their logs, with
+    their texts. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of another model than the
     estimator's, or with other log-probabilities, are counted and left out unless `any_model` or `any_signal` is set.
     `top_k`, `logprobs_mode`, `trace_after`, `model` and `strict` are those of `open_logs`; `strict` ends at the first
     problem of any kind.
@@ -94,13 +97,13 @@ def monitor(
         any_signal=any_signal,
     )
     period = None if reference is None else times.reference(reference, reading.grain)
-    asked = Asked(reading.by, window, period, level, max_slices)
+    asked = Asked(reading.by, window, period, level, max_slices, responses)
     rules = AlertRules(fail_below, tuple(alert_on), least_drop, min_responses)
     if DROP in rules.on and reference is None:
         raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
     saved, checksum = loaded(estimator, state)
     with opened(state, saved, checksum, reading) as kept:
-        collector = Collector(saved, reading, kept, state is not None, labels is not None, strict)
+        collector = Collector(saved, reading, kept, state is not None, labels is not None or responses > 0, strict)
         collector.add(sources(logs))
         collector.check()
         return _found(saved, checksum, collector, kept, reading, asked, rules, _labels(labels))
@@ -139,6 +142,7 @@ class Asked:
     reference: times.Reference | None
     level: float
     max_slices: int
+    responses: int
 
     def __post_init__(self) -> None:
         """ConfigError for what cannot be."""
@@ -146,6 +150,8 @@ class Asked:
             raise ConfigError(f"level: must be above 0 and below 1, was {self.level}")
         if self.max_slices < 1:
             raise ConfigError(f"max_slices: must be 1 or more, was {self.max_slices}")
+        if self.responses < 0:
+            raise ConfigError(f"responses: must be 0 or more, was {self.responses}")
 
 
 def _found(
@@ -174,14 +180,16 @@ def _found(
         last = newest(windows, rules.min_responses)
         about = windows.filter(pl.col("window").is_in(last))
     columns = tuple(merged.slices.columns)
+    raised = alerts(about, columns, rules)
     return Monitored(
         by=columns,
         slices=slices,
         windows=windows,
-        alerts=alerts(about, columns, rules),
+        alerts=raised,
         provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged, taken),
         problems=problems,
         newest=last,
+        behind=behind(raised, asked.window, state, reading, asked.responses) if asked.responses else [],
     )
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
+WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 # Partial results are kept by the hour where hours are asked for, else by the day, of which weeks are made.
 GRAINS = {"hour": "hour", "day": "day", "week": "day"}
 # Where a log's time is, in the formats that have one.
@@ -25,7 +27,10 @@ READING_OPTIONS = (
     *("by", "window", "time", "reference", "top_k", "logprobs_mode", "trace_after", "model"),
     *("any_model", "any_signal", "strict"),
 )
-ASKING_OPTIONS = (*("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),)
+ASKING_OPTIONS = (
+    *("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),
+    "responses",
+)
 
 
 @dataclass(frozen=True)
