@@ -13,7 +13,7 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
 6. `commands`      the command line
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.monitor`.
+`es.score`, `es.monitor`.
 """
 
 from importlib import import_module
@@ -26,6 +26,7 @@ _VERBS = {
     **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.sampling",
+    "score": "verbs.scoring",
 }
 _ROOMS = ("features", "monitor")  # called like a verb
 __all__ = [*_VERBS, *_ROOMS]

@@ -101,6 +101,11 @@ class Validation:
         levels = tuple(Coverage(**one) for one in card["coverage"])
         return cls(**{**card, "domains": domains, "coverage": levels, "reasons": tuple(card["reasons"])})
 
+    def _repr_html_(self) -> str:
+        from entropy_sentinel.estimators.shown import card_as_html  # which imports this module
+
+        return card_as_html(self)
+
     def _estimated(self) -> list[Domain]:
         return [one for one in self.domains if one.estimated is not None]
 

@@ -10,7 +10,7 @@ from entropy_sentinel.monitor.behind import Behind
 from entropy_sentinel.monitor.problems import Problems
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Monitored:
     """The rows, the alerts, and where they come from.
 
@@ -44,3 +44,13 @@ class Monitored:
     def incomplete(self) -> bool:
         """Whether something in the files read now could not be used."""
         return bool(self.problems.counts)
+
+    def __repr__(self) -> str:
+        from entropy_sentinel.monitor.terminal import as_text  # which imports this module
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from entropy_sentinel.monitor.terminal import as_html
+
+        return as_html(self)

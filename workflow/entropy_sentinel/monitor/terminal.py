@@ -1,4 +1,4 @@
-"""A monitor's findings for a person at a terminal."""
+"""A monitor's findings for a person at a terminal, or in a notebook."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,6 +7,7 @@ import polars as pl
 from rich.table import Table
 
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.report.notebook import html
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import PRIOR
@@ -19,24 +20,55 @@ LABELLED = "n_labelled"
 
 def parts(found: Monitored) -> list[Part]:
     """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
-    about, files = found.provenance["estimator"], found.provenance["files"]
-    responses = found.provenance["responses"]
-    domains = (about["group"] or "?").split("+")
-    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    shown: list[Part] = [
-        f"{about['name']} of {about['model']}, fitted on {named}",
-        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
-    ]
-    shown += _rows(found, found.slices, "all responses" if found.windows is None else "the whole time")
-    if found.windows is not None and found.newest:
-        newest = found.windows.filter(pl.col("window") == found.newest[-1])
-        shown += _rows(found, newest, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
+    shown: list[Part] = [*_whose(found)]
+    for of, rows in _shown_rows(found):
+        shown += _rows(found, rows, of)
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += _bases(found)
     shown += labels_of_a_part(found)
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
-    shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
+    return [*shown, *_alerts(found)]
+
+
+def as_text(found: Monitored) -> str:
+    """In a few lines: whose numbers these are, how much was read, the alerts."""
+    whose, read = _whose(found)
+    return "\n  ".join([whose, f"{read}; {len(found.slices):,} slices", *(_alerts(found) or ["no alerts"])])
+
+
+def as_html(found: Monitored) -> str:
+    """The same with the slices, and those of the newest window."""
+    whose, read = _whose(found)
+    tables = [(f"{', '.join(found.by)} ({of})", rows) for of, rows in _shown_rows(found)]
+    made = [
+        ([name, *headings(found, rows)], [cells(found, row) for row in rows.head(SHOWN).iter_rows(named=True)])
+        for name, rows in tables
+    ]
+    return html(whose, [read, *found.provenance["general_flags"].values(), *(_alerts(found) or ["no alerts"])], *made)
+
+
+def _whose(found: Monitored) -> tuple[str, str]:
+    about, files = found.provenance["estimator"], found.provenance["files"]
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
+    responses = found.provenance["responses"]
+    return (
+        f"{about['name']} of {about['model']}, fitted on {named}",
+        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
+    )
+
+
+def _shown_rows(found: Monitored) -> list[tuple[str, pl.DataFrame]]:
+    """What is shown of slices: all the time, and the newest window."""
+    shown = [("all responses" if found.windows is None else "the whole time", found.slices)]
+    if found.windows is not None and found.newest:
+        newest = found.windows.filter(pl.col("window") == found.newest[-1])
+        shown.append((f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC", newest))
     return shown
+
+
+def _alerts(found: Monitored) -> list[str]:
+    return [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
 
 
 def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:

@@ -15,6 +15,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
+from entropy_sentinel.sources.logs.memory import held
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.records import SUFFIXES as LOG_SUFFIXES
 from entropy_sentinel.sources.logs.summary import Summary
@@ -54,7 +55,7 @@ def example() -> Example:
 
 
 def open_logs(
-    paths: Paths,
+    paths: Paths | Any,
     *,
     format: str | None = None,
     columns: Sequence[str] | None = None,
@@ -68,22 +69,24 @@ def open_logs(
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
     `paths` are files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or
-    traces of this pipeline. `format` is one of its names, for where the records do not show it. `columns` are dotted
-    names of those to keep (`metadata.route`), default the usual ones. `logprobs_mode` says what the log-probabilities
-    are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
-    many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
-    first record that cannot be read is an InputError; else such records are counted. With `places` a column says the
-    file and line of each response.
+    traces of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
+    has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow. `format` is one of its names,
+    for where the records do not show it. `columns` are dotted names of those to keep (`metadata.route`), default the
+    usual ones. `logprobs_mode` says what the log-probabilities are: without it they are assumed to be `raw_logprobs`,
+    those before temperature. `top_k` cuts the alternatives to so many. `trace_after` is the token that ends the
+    thinking, `model` a name where the log has none. With `strict` the first record that cannot be read is an
+    InputError; else such records are counted. With `places` a column says the file and line of each response.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
     options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
-    return Logs(files(paths, LOG_SUFFIXES), options)
+    replies = held(paths)
+    return Logs(files(paths, LOG_SUFFIXES) if replies is None else [replies], options)
 
 
-def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
+def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     """The responses of logs, with their log-probabilities, in one frame; `options` are those of `open_logs`.
 
     Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file), the signal: `logprobs_mode`,
@@ -93,6 +96,10 @@ def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
     >>> traces = read_logs(example().traces)
     >>> traces.height, traces["logprobs_mode"].unique().to_list()
     (160, ['raw_logprobs'])
+    >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
+    >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
+    >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
+    ('a-reply', '4')
     """
     logs = open_logs(paths, **options)
     frames = _some(list(logs), logs.summary)
