@@ -16,10 +16,17 @@ In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.feature
 `es.score`, `es.monitor`.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.2.0"
+
+if sys.platform == "win32":
+    raise ImportError(
+        "Entropy Sentinel runs on Linux and macOS: it locks folders and keeps files whole by means that Windows does "
+        "not have. On Windows, install it in WSL (Windows Subsystem for Linux)"
+    )
 
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
