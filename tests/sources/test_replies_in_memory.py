@@ -106,6 +106,8 @@ def test_features_of_replies(tmp_path: Path) -> None:
     assert_frame_equal(es.features(RECORDS), expected)
     assert_frame_equal(es.features(pd.DataFrame(RECORDS)), expected)
     assert_frame_equal(es.features(pl.DataFrame(RECORDS)), expected)
+    assert_frame_equal(es.read_features(iter(RECORDS)), expected)
+    assert es.read_features(RECORDS, columns=["route"])["route"][0] == "school"
     with pytest.raises(InputError, match=r"of files, es.read_features\(paths\)"):
         es.features("log.jsonl")
 

@@ -23,7 +23,7 @@ ConfigFiles = Annotated[
     ),
 ]
 
-_LOGS = "(.jsonl, .json, .parquet, .gz): files, folders, patterns, - for standard input."
+_LOGS = "(.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
 ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
 TopK = Annotated[

@@ -44,3 +44,5 @@ def command(
         f"{output}: {len(found):,} responses, {without:,} of them without P(correct)"
         + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
     )
+    if "overridden" in found.columns and len(found):
+        typer.echo(f"overridden: {found['overridden'][0]}", err=True)

@@ -107,8 +107,10 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
-def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataFrame:
-    """Features from files of stage `features` or, computed now, of logs, with the columns of the signal and the log.
+def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl.DataFrame:
+    """Features from files of stage `features` or, computed now, of logs or replies in memory.
+
+    They have the columns of the signal and the log.
 
     Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held, and with
     `texts` the responses' texts in the column `response`.
@@ -116,6 +118,11 @@ def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataF
     >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
     ('req-0001', 'averages')
     """
+    if (replies := held(paths)) is not None:
+        logs = open_logs(replies, **options)
+        found = features_of(logs, texts=texts)
+        _warn(logs.summary)
+        return found
     found = files(paths, LOG_SUFFIXES)
     made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):

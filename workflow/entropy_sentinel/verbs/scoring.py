@@ -25,7 +25,8 @@ def score(
     domains that the estimator was fitted on.
 
     Raises InputError for an estimator that gives none, such as one of a threshold alone, ProvenanceError for features
-    of another model or signal than it was fitted on, unless `any_model` or `any_signal` says that they may be.
+    of another model or signal than it was fitted on, unless `any_model` or `any_signal` says that they may be: a column
+    `overridden` then names what does not match.
 
     >>> import entropy_sentinel as es
     >>> import polars as pl
@@ -38,12 +39,12 @@ def score(
     [(False, 0.18), (True, 0.88)]
     """
     usable = features["reason"].is_null()
-    if usable.any():
-        overridden(estimator, features, any_model, any_signal)
+    differs = overridden(estimator, features, any_model, any_signal) if usable.any() else []
     p = np.full(len(features), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, features.filter(usable))
     named = [name for name in KEY if name in features.columns]
-    return features.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
+    found = features.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
+    return found.with_columns(overridden=pl.lit("; ".join(differs))) if differs else found
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:

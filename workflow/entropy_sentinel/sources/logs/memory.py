@@ -42,6 +42,8 @@ class Held:
 
 def held(logs: Any) -> Held | None:
     """Replies in memory; None for files. InputError for what is neither, or for both at once."""
+    if isinstance(logs, Held):
+        return logs
     if isinstance(logs, str | PathLike):
         return None
     if isinstance(logs, pl.DataFrame | pl.LazyFrame):
