@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ConfigFiles, load_study
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_study
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -45,10 +45,14 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers
-    from entropy_sentinel.commands.auditing.sample import material
+    from entropy_sentinel.commands.auditing.sample import material, sample_file
+    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.frames.outputs import check_outputs
 
     config, judge = _judged(configfile, judge)
-    sample, kept = _sample(config, judge, size, seed, new), answers_file(config.study, judge)
+    kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
+    check_outputs({"--html": html}, [BASE, *configfile, kept, drawn, Layout(config.study).results])
+    sample = _sample(config, judge, size, seed, new)
     if answers is not None:
         used, others = add_answers(sample, answers, kept)
         typer.echo(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")

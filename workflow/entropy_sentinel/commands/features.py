@@ -56,8 +56,12 @@ def command(
     One row per response; a response without features has the reason. `fit` and `estimate` read the file. What was
     understood of the logs is said on standard error. The exit status is 3 where some records could not be read.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
 
+    inputs = log_files(files)
+    check_outputs({"--output": output}, inputs)
     logs = open_logs(
         files,
         format=format,
@@ -70,7 +74,7 @@ def command(
     )
     found = features_of(logs, vocabulary)
     _show(logs.summary)
-    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split)
+    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = found["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
     typer.echo(f"{names}: {len(found):,} responses, {without:,} of them without features")

@@ -45,10 +45,14 @@ def command(
     validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
     the others.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
+    from entropy_sentinel.verbs.files import files as found_files
+    from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
+    check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
     fitted = fit(read_features(files, top_k=top_k, strict=strict), read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
