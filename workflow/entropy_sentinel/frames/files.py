@@ -15,6 +15,8 @@ from tempfile import TemporaryDirectory
 # The process's own streams: opened by these names, a file behind one would be written from its beginning.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _FULL = ("No space left on device", "Disk quota exceeded")
+# Polars' words for any failure to write a Parquet file's end, and the bytes with which a disk is as good as full.
+_FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
 
 
 @contextmanager
@@ -75,9 +77,11 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _is_full(error: Exception, written: Path) -> bool:
-    """Whether the disk was full; Polars and PyArrow say so in words alone."""
-    of = getattr(error, "filename", None)
-    return any(said in str(error) for said in _FULL) and of in (None, str(written))
+    """Whether the disk was full; Polars and PyArrow say so in words alone, or that writing failed and no more."""
+    if getattr(error, "filename", None) not in (None, str(written)):
+        return False
+    failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
+    return failed or any(said in str(error) for said in _FULL)
 
 
 def _descriptor(path: str | Path) -> int | None:
