@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, load_study
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_study, say
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def command(
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
         used, others = add_answers(sample, answers, kept)
-        typer.echo(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        say(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
         from entropy_sentinel.commands.auditing.page import write_page
 
         write_page(sample, shown, known, html)
-        typer.echo(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
+        say(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
         return
     from rich.console import Console
 
@@ -72,7 +72,7 @@ def command(
         raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
-    typer.echo(f"{kept}: {done} of {len(shown)} answered")
+    say(f"{kept}: {done} of {len(shown)} answered")
 
 
 @app.command("report")
@@ -117,7 +117,7 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         sample = draw_sample(config, judge, SIZE if size is None else size, SEED if seed is None else seed)
         about = sample.about
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
-        typer.echo(
+        say(
             f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata (model, "
             "benchmark and verdict), one from each and the rest by their sizes"
         )

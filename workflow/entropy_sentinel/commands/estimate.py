@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def command(
         _write(found, output)
     show([_table(found.drop("overridden", strict=False), list(by))])
     if "overridden" in found.columns and len(found):
-        typer.echo(f"overridden: {found['overridden'][0]}", err=True)
+        say(f"overridden: {found['overridden'][0]}", err=True)
     if caution := loaded.about.get("caution"):
-        typer.echo(f"caution: {caution}", err=True)
+        say(f"caution: {caution}", err=True)
 
 
 def _write(found: "pl.DataFrame", output: Path) -> None:

@@ -196,6 +196,7 @@ def command(
     an alert. With windows, alerts are about the newest two.
     """
     from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.monitor.opening import sources
     from entropy_sentinel.monitor.outputs import check_rows_path, write_alerts, write_metrics, write_rows
     from entropy_sentinel.monitor.page import write_page
@@ -235,7 +236,7 @@ def command(
         if path is not None:
             write(found, path)
     show(parts(found))
-    show(found.problems.lines(), sys.stderr)
+    show(map(one_line, found.problems.lines()), sys.stderr)
     if found.alerts:
         raise typer.Exit(ALERT)
     if found.incomplete:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def command(
     kept = write_to_label(found.responses, output)
     total = found.slices["n_responses"].sum()
     show([_table(found.slices, list(by), level)])
-    typer.echo(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
+    say(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
     if kept:
-        typer.echo(f"{output}: {kept:,} of them have labels there, which are kept")
+        say(f"{output}: {kept:,} of them have labels there, which are kept")
     for difference in found.overridden:
-        typer.echo(f"overridden: {difference}", err=True)
+        say(f"overridden: {difference}", err=True)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:

@@ -16,6 +16,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
 from entropy_sentinel.frames.outputs import check_outputs
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.frames.spreadsheet import read_csv
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.summary import Summary
@@ -218,7 +219,7 @@ def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
 def _warn(summary: Summary) -> None:
     """Say what could not be read."""
     if summary.n_bad:
-        log.warning("%d records could not be read: %s", summary.n_bad, "; ".join(summary.lines()))
+        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
 
 
 def _words(signal: Sequence[Any]) -> str:
