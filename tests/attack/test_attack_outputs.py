@@ -12,6 +12,8 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.reading import write_features
 
 EXAMPLE = es.example()
 # A call by what it writes, with OUT in the place of the file; each ends well where OUT is a new file.
@@ -108,6 +110,15 @@ def test_a_name_that_is_made_is_no_input(here: Path, capsys: pytest.CaptureFixtu
         main(["features", "log.parquet", "traces", "mine-top20.parquet.jsonl", "--split", "-o", "mine.parquet"])
     assert end.value.code == 1
     assert contents(here) == before
+
+
+def test_two_kinds_of_features_are_not_written_to_one_name(tmp_path: Path) -> None:
+    """As many alternatives, of other log-probabilities: both would be `both-top20.parquet`."""
+    raw = es.read_features(EXAMPLE.traces)
+    both = pl.concat([raw, raw.with_columns(logprobs_mode=pl.lit("processed_logprobs"), benchmark=pl.lit("x"))])
+    with pytest.raises(InputError, match=r"both-top20.parquet is what output of 20 alternatives .* writes"):
+        write_features(both, tmp_path / "both.parquet", split=True)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("what", CALLS)

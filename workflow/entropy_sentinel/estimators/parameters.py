@@ -86,7 +86,7 @@ def _try(estimator: Estimator) -> None:
     """Numbers in all places show what types do not: a text for a threshold, a tree that leads nowhere."""
     try:
         accuracy, p = estimator.accuracy(_TRIAL), estimator.p_correct(_TRIAL)
-        if not 0 <= accuracy <= 1 or (p is not None and not (len(p) == len(_TRIAL) and (p >= 0).all())):
+        if not -1e-9 <= accuracy <= 1 + 1e-9 or (p is not None and not (len(p) == len(_TRIAL) and (p >= 0).all())):
             raise ValueError("its estimates are no shares")
     except Exception as error:  # the first thing that does not fit the next, wherever that is
         raise NotPlain(f"cannot estimate ({type(error).__name__}: {error})") from None

@@ -146,27 +146,28 @@ def write_features(
     they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
     """
     usable = features.filter(pl.col("reason").is_null())
-    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows()
+    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows() or [
+        (None, None, 0)
+    ]
     if len(signals) > 1 and not split:
         several = "; ".join(f"{count:,} responses with {_words(signal)}" for *signal, count in signals)
         raise InputError(
             f"features: {' and '.join(SIGNAL)} must be the same in all rows, there are {several}; cut all to the "
             "smallest number of alternatives (--top-k), or write a file for each (--split)"
         )
-    written = []
-    for number, (*signal, _) in enumerate(signals or [[None, None, 0]]):
+    targets: dict[str, Path] = {}
+    for *signal, _ in signals:
+        number = f"-top{signal[SIGNAL.index('top_k_returned')]}" if len(signals) > 1 else ""
+        targets[f"output of {_words(signal)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
+    check_outputs(targets, inputs)
+    for number, ((*signal, _), target) in enumerate(zip(signals, targets.values(), strict=True)):
         origin = dict(zip(SIGNAL, signal, strict=True))
         same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
         # Responses without features go with the first.
         rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
-        target = Path(path)
-        if len(signals) > 1:
-            target = target.with_stem(f"{target.stem}-top{origin['top_k_returned']}")
-        check_outputs({"output": target}, inputs)
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(SIGNAL), target, known)
-        written.append(target)
-    return written
+    return [*targets.values()]
 
 
 def read_labels(paths: Paths) -> pl.DataFrame:
