@@ -22,7 +22,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
 
-# Asks `n` questions, all at once those that have `together`, and prints how many answers it was given.
+# Asks `n` questions, and prints what `counts` reads.
 ASKER = """
 import sys
 from entropy_sentinel.chat.client import ChatClient
@@ -36,7 +36,8 @@ try:
     given.update(client.ask(requests, lambda reply: reply.text))
 except EntropySentinelError as error:
     print(error, file=sys.stderr)
-print(len(given), len(set(given.values())), client.counts["answered"], client.counts["cached"])
+kept = sum(client._cache.get({"model": client.model, **one, **client._identity}) is not None for one in requests)
+print(len(given), len(set(given.values())), client.counts["answered"], client.counts["cached"], kept)
 """
 
 
@@ -76,7 +77,7 @@ def start(api: FakeApi, n: int, *before: str, concurrency: int = 4) -> subproces
 
 
 def counts(process: subprocess.Popen) -> list[int]:
-    """Answers given, different ones, and how many were asked for and found, as the process says."""
+    """Answers given, different ones, how many were asked for and found, and are kept, as the process says."""
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     return [int(count) for count in out.split()]
@@ -103,6 +104,20 @@ def test_of_two_threads_with_the_same_questions_each_question_is_asked_once() ->
         given = list(threads.map(lambda _: ask(client(api), questions(30)), range(2)))
     assert len(api.requests) == 30
     assert given == [{i: f"question {i}" for i in range(30)}] * 2
+
+
+def test_a_thread_that_is_done_leaves_the_requests_of_others_alone() -> None:
+    """LiteLLM can only close the connections of all at once; a request that is cut off may be paid for."""
+
+    def reply(body: dict[str, Any], _: int) -> Any:
+        return ok(completion(), 0 if "question 0" in str(body) else 0.4)
+
+    with fake_api(reply) as api, ThreadPoolExecutor(1) as thread:
+        slow = thread.submit(ask, client(api), questions(9)[1:])
+        until(lambda: api.requests)
+        for _ in range(8):
+            ask(client(api, identity={"number": len(api.requests)}), questions(1))
+        assert len(slow.result()) == 8
 
 
 def test_of_one_question_several_times_one_is_asked() -> None:
@@ -197,8 +212,8 @@ def test_on_a_real_disk_that_fills_up_no_reply_is_lost(tmp_path: Path) -> None:
         process = start(api, 100, "unshare", "-rm", "sh", "-c", disk, "sh", concurrency=8)
         out, err = process.communicate(timeout=120)
     assert "No space left on device" in err
-    given, _, answered, found = [int(count) for count in out.split()]
-    assert (given, answered, found) == (len(api.requests), len(api.requests), 0)
+    given, _, answered, found, on_disk = [int(count) for count in out.split()]
+    assert (given, answered, found, on_disk) == (len(api.requests), len(api.requests), 0, len(api.requests))
     assert 10 < given < 100
 
 

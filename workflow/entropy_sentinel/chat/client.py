@@ -10,12 +10,12 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.from_thread import start_blocking_portal
 
 from entropy_sentinel.chat.cache import ReplyCache
 from entropy_sentinel.chat.claim import Claim
 from entropy_sentinel.chat.errors import UnusableReply, said
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.loop import shared_loop
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.sending import Sender, Sent, Stopped, sleep
 from entropy_sentinel.chat.servers import address_of
@@ -104,7 +104,7 @@ class ChatClient:
         waiting, running = deque(enumerate(requests)), dict[Future, int]()
         failure: BaseException | None = None
         cached_before = self.counts["cached"]
-        with start_blocking_portal() as portal:
+        with shared_loop(self._sender.close) as portal:
             stop = portal.call(anyio.Event)
             turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
@@ -128,7 +128,6 @@ class ChatClient:
             finally:
                 portal.call(stop.set)
                 wait(running)
-                portal.call(self._sender.close)
                 self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure

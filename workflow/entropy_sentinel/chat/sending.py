@@ -125,7 +125,7 @@ class Sender:
             )
 
     async def close(self) -> None:
-        """Close LiteLLM's connections, which belong to the event loop of one round."""
+        """Close LiteLLM's connections, which belong to one event loop, all of them."""
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
