@@ -40,6 +40,13 @@ from entropy_sentinel.statistics.agreement import wilson
 ROOT = Path(__file__).parents[2]
 HOSTILE = '</script><script>alert("x")</script> <b>& "quoted" \x1b[31m ${place}'
 
+CAUTION = "a judgement in it is quoted"
+
+
+def cautions(shown: pl.DataFrame) -> dict[str, str | None]:
+    """Those of the study below: of one response."""
+    return {one: CAUTION if one == "a-00003" else None for one in shown["item_id"]}
+
 
 def test_allocation() -> None:
     """One each, then 8 by the sizes less one: 8 * 89 / 98 = 7.27 and 8 * 9 / 98 = 0.73, the largest remainder first."""
@@ -119,6 +126,7 @@ def study_of(folder: Path) -> None:
             "label": labels,
             "reason": reasons,
             "answer": [None] * len(ids),
+            "caution": [CAUTION if one == "a-00003" else None for one in ids],
         }
         LABELS.write(LABELS.frame(columns), paths["labels"], {})
 
@@ -196,6 +204,9 @@ def test_labelling_in_the_terminal(study: Path) -> None:
     assert "3 of 5, 2 answered" in screen
     labels, _ = label(shown, "ic", path)
     assert labels == ["correct", "correct", "unsure", "incorrect", "correct"]
+    _, everything = drawn(study, "--size", "12", "--new")
+    _, screen = label(everything, "c" * 12, study / "all.csv")
+    assert screen.count(f"This response speaks to the judge: {CAUTION}.") == 1
     assert "Response (cut off)" in label(shown, "", study / "new.csv")[1] or not shown["cut_off"][0]
 
 
@@ -230,6 +241,9 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
     assert all("verdict" not in row for row in data["rows"])
     assert data["answers"] == [None] * 6
     assert [row["cut_off"] for row in data["rows"]] == [one == "a-00000" for one in shown["item_id"]]
+    assert [row["caution"] for row in data["rows"]] == [
+        CAUTION * (one == "a-00003") or None for one in shown["item_id"]
+    ]
     assert not re.search(r"""(src|href)=["']?http|@import|url\(""", html)
     key = tuple(data["rows"][0][name] for name in ("model", "benchmark", "item_id", "sample"))
     write_page(sample, shown, {key: "unsure"}, study / "page.html")
@@ -249,6 +263,10 @@ addEventListener("load", () => {
   load(saved);
   const result = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent,
                   text: at("response").textContent,
+                  cautions: data.rows.map((row, number) => {
+                    place = number; show();
+                    return at("caution").hidden ? null : at("caution").textContent;
+                  }),
                   alerts: document.querySelectorAll("#question script, #response script, #response b").length};
   document.title = "done";
   document.body.innerHTML = "<pre id='result'></pre>";
@@ -261,7 +279,7 @@ addEventListener("load", () => {
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium to run the page")
 def test_the_page_in_a_browser(study: Path) -> None:
-    _, shown = drawn(study, "--size", "6")
+    _, shown = drawn(study, "--size", "12")
     html = (study / "page.html").read_text()
     (study / "played.html").write_text(html.replace("</body>", f"{PLAY}</body>"))
     command = [
@@ -278,7 +296,9 @@ def test_the_page_in_a_browser(study: Path) -> None:
     result = json.loads(base64.b64decode(found[1]))
     assert result["kept"][:4] == ["correct", "incorrect", "correct", None]
     assert result["again"] == result["saved"]
-    assert result["where"] == "4 of 6, 3 answered"
+    assert result["where"] == "4 of 12, 3 answered"
+    told = [one and f"This response speaks to the judge: {one}." for one in cautions(shown).values()]
+    assert result["cautions"] == told
     assert result["text"] == shown["response"][3]
     assert result["alerts"] == 0
     # The command reads what the page saves.

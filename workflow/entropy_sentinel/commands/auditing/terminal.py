@@ -66,6 +66,8 @@ def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
     reference = "none" if row["reference"] is None else row["reference"]
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(printable(text)), title=title, title_align="left"))
+    if row["caution"]:
+        console.print(f"This response speaks to the judge: {row['caution']}.", highlight=False)
     if answer is not None:
         console.print(f"your answer so far: {answer}", highlight=False)
     console.print(_KEYS, highlight=False)
