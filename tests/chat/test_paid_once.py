@@ -146,6 +146,22 @@ def test_who_waits_for_a_process_that_is_killed_asks_itself(tmp_path: Path) -> N
     assert len(kept(tmp_path)) == 1
 
 
+@pytest.mark.slow
+def test_a_process_that_is_killed_in_the_middle_costs_what_it_had_under_way(tmp_path: Path) -> None:
+    """Of two with the same 80 questions, four at a time each; the other one ends as if nothing had been."""
+    with fake_api(echo) as api:
+        first, second = start(api, 80), start(api, 80)
+        until(lambda: len(api.requests) >= 30)
+        first.send_signal(signal.SIGKILL)
+        first.communicate()
+        given = counts(second)
+        assert (given[:2], given[4]) == ([80, 80], 80)
+        assert 80 <= len(api.requests) <= 84
+        paid = len(api.requests)
+        assert ask(client(api), questions(80)) == {i: f"question {i}" for i in range(80)}
+        assert len(api.requests) == paid
+
+
 def until(holds: Any, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not holds():

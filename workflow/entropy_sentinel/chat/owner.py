@@ -49,7 +49,7 @@ class Owner:
         return False
 
     def _path(self, name: str) -> Path:
-        return Path(f"{self._ledger}.{name}")
+        return Path(f"{self._ledger}.{name}").absolute()
 
 
 def _end(descriptor: int, path: Path) -> None:
