@@ -130,7 +130,9 @@ def test_a_client_keeps_to_its_pace(tmp_path: Path) -> None:
     assert all(at - start >= 0.1 * number for number, at in enumerate(api.times))
 
 
-def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp_path: Path) -> None:
+def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A reply of 11 tokens in and 100 out costs 0.001011; 1,000 out and 150 bytes in may cost 0.0102 at most."""
     with fake_api(lambda *_: ok(completion("yes", [], 100), 0.01)) as api:
         first = client(api, tmp_path, **PRICES, budget_usd=0.02)
@@ -147,6 +149,7 @@ def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp
         (account,) = second.ledger.accounts()
         assert (account["calls"], account["cached_calls"]) == (40, 10)
         assert account["usd"] == pytest.approx(40 * 0.001011)
+        assert "max_tokens" not in caplog.text
         # What is on disk is given without any budget.
         assert len(ask(client(api, tmp_path, **PRICES, budget_usd=0.0), 40)) == 40
 

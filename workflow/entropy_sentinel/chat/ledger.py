@@ -114,10 +114,8 @@ class Ledger:
         """
         usd = self.terms.usd(prompt_tokens, completion_tokens)
         with self._turn() as file:
-            reserved = file.execute(
-                "SELECT prompt_tokens, completion_tokens FROM calls WHERE id = ?", (call,)
-            ).fetchone()
-            excess = usd - self.terms.usd(*reserved) if reserved else 0.0
+            [most] = file.execute("SELECT prompt_tokens, completion_tokens FROM calls WHERE id = ?", (call,))
+            excess = max(0.0, usd - self.terms.usd(*most))
             if excess > _excess(file):
                 file.execute("INSERT OR REPLACE INTO excess VALUES (0, ?)", (excess,))
             if prompt_tokens or completion_tokens:

@@ -206,8 +206,11 @@ class Sender:
     def _over_budget(self, usd: float) -> EntropySentinelError:
         """The error of a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
-        reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered" * (sums.unanswered > 0)
-        passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again" * (sums.excess > 0)
+        reserved = passed = ""
+        if sums.unanswered:
+            reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered"
+        if sums.excess:
+            passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
         return EntropySentinelError(
             f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
             f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and start again: what "
