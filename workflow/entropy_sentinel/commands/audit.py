@@ -44,18 +44,21 @@ def command(
     if context.invoked_subcommand is not None:
         context.obj = (configfile, judge)
         return
-    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers
+    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers, replaced_file
     from entropy_sentinel.commands.auditing.sample import material, sample_file
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.frames.outputs import check_outputs
 
     config, judge = _judged(configfile, judge)
     kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
-    check_outputs({"--html": html}, [BASE, *configfile, kept, drawn, Layout(config.study).results])
+    inputs = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
+    check_outputs({"--html": html}, inputs)
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
-        used, others = add_answers(sample, answers, kept)
+        used, others, replaced = add_answers(sample, answers, kept)
         say(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        if replaced:
+            say(f"{replaced} of them were answered otherwise before: those answers are in {replaced_file(kept)}")
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
