@@ -18,13 +18,13 @@ _LINE = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
 # In pixels: half the width of a marker and of a bar, what is left free along the frame, and how far from its point a
 # name begins. From the third on it has a line to its point.
 _MARKER, _BAR, _FREE = 7, 4, 2
-# What is left free around a name, in width and height.
-_AROUND = (4, 2)
+# What is left free around a name, in width and height; and how much wider its letters can be in another resolution.
+_AROUND, _WIDER = (4, 2), 1.06
 _DISTANCES = (10, 15, 24, 34, 46, 60, 78)
 _LINED = 20
 _DIRECTIONS = np.stack([(np.cos(angle), np.sin(angle)) for angle in np.arange(16) * np.pi / 8])
 # What a place costs: by pixel of distance, by square pixel of what is covered, by marker or name that a line crosses.
-_PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSED = 1.0, 20.0, 8.0, 1.0, 8.0, 400.0
+_PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSED = 1.0, 40.0, 40.0, 1.0, 20.0, 400.0
 # Orders of turns that are tried, drawn with a seed so that the same points give the same picture; rounds of one.
 _TRIES, _SEED, _ROUNDS = 12, 42, 20
 _ALONG = np.linspace(0, 1, 24)[:, None]
@@ -45,7 +45,7 @@ def name_points(
     pixels = axes.transData.transform(points)
     look = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND, "zorder": 4, "in_layout": False}
     texts = [axes.text(*point, name, **look) for point, name in zip(points, names, strict=True)]
-    sizes = np.array([text.get_window_extent().size for text in texts]) + _AROUND
+    sizes = np.array([text.get_window_extent().size for text in texts]) * (_WIDER, 1) + _AROUND
     places = [_places(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
     markers = np.concatenate([pixels - _MARKER, pixels + _MARKER], axis=1)
     alone = partial(_alone, markers=markers, bars=_bar_boxes(axes, bars), frame=_frame(axes))
@@ -56,8 +56,14 @@ def name_points(
 
 
 def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
+    """Write a name into its box, from the side of its point on: its width differs a little with a file's resolution."""
     to_data = axes.transData.inverted()
-    text.set_position(to_data.transform((box[:2] + box[2:]) / 2))
+    (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
+    beside = "left" if pixel[0] < box[0] else "right" if pixel[0] > box[2] else "center"
+    text.set_ha(beside)
+    text.set_position(
+        to_data.transform(({"left": left, "right": right}.get(beside, (left + right) / 2), (lower + upper) / 2))
+    )
     if distance > _LINED:
         ends = to_data.transform([_nearest(box, pixel), pixel])
         axes.add_artist(Line2D(*ends.T, **_LINE)).set_in_layout(False)
