@@ -15,7 +15,20 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
-COMMANDS = ("features", "fit", "estimate", "monitor", "sample", "plan", "progress", "serve", "audit", "schema", "show")
+COMMANDS = (
+    "init",
+    "features",
+    "fit",
+    "estimate",
+    "monitor",
+    "sample",
+    "plan",
+    "progress",
+    "serve",
+    "audit",
+    "schema",
+    "show",
+)
 
 app = typer.Typer(
     name="entropy-sentinel",

@@ -87,4 +87,5 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    return key.replace("_", " ")
+    """A key as words; the names of environment variables stay as they are."""
+    return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
