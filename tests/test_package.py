@@ -26,7 +26,7 @@ PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Packages of the extras, and what comes with them.
 BLOCKED = ("vllm", "torch", "litellm", "tenacity", "datasets", "huggingface_hub", "snakemake", "matplotlib", "seaborn")
-BLOCKED += ("adjustText", "pandas", "math_verify", "transformers", "tabulate", "PIL", "openai", "aiohttp", "requests")
+BLOCKED += ("pandas", "math_verify", "transformers", "tabulate", "PIL", "openai", "aiohttp", "requests")
 
 NOTEBOOK = """
 import entropy_sentinel as es

@@ -85,7 +85,8 @@ def test_a_page_or_a_file_is_named(estimator: Path, tmp_path: Path, capsys: pyte
 
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"
 PLAY = """
-  ["c", "i", "u", "c"].forEach((name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name})));
+  const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
+  ["c", "i", "u", ...Array(17).fill("c")].forEach(key);
   const saved = csv();
   answers.fill(null); load(saved);
   const found = {saved, again: csv(), title: document.title, bold: document.querySelectorAll("pre b").length,
@@ -96,8 +97,12 @@ PLAY = """
 @pytest.mark.slow
 @needs_browser
 def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Three of the first four are labelled, on a telephone; the monitor counts them with their weights."""
-    records = [line(n, text=f"{n} {HOSTILE}", question=f"What is {n}? {HOSTILE}") for n in range(60)]
+    """All but the third are labelled, on a telephone; the monitor counts them with their weights."""
+    begins = ("=", "'=", "-", 'a,"b"', "")
+    records = [
+        line(n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE}", question=f"What is {n}? {HOSTILE}")
+        for n in range(60)
+    ]
     log, model = log_file(tmp_path / "log.jsonl", records), saved(tmp_path, "log-3d")
     page = tmp_path / "label.html"
     status, said, _ = run(capsys, "sample", model, log, "--by", "route", "-n", 20, "--html", page)
@@ -110,11 +115,12 @@ def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: 
     assert found["wide"] <= 390
     (tmp_path / "labelled.csv").write_text(found["saved"])
     labels = es.read_labels(tmp_path / "labelled.csv")
-    assert labels["label"].to_list() == [True, False, True]
-    expected = chosen.select("item_id", "weight")[[0, 1, 3]]
+    assert labels["label"].to_list() == [True, False, *[True] * 17]
+    expected = chosen.select("item_id", "weight").filter(pl.int_range(pl.len()) != 2)
+    assert {begins[int(one.split("-")[-1]) % 5] for one in expected["item_id"]} == set(begins)
     assert labels.select("item_id", "weight").equals(expected)
     counted = es.monitor(model, log, ["route"], labels=labels).slices
-    assert counted["n_labelled"].sum() == 3
+    assert counted["n_labelled"].sum() == 19
 
 
 def test_the_page_does_not_say_what_is_estimated(tmp_path: Path) -> None:
@@ -124,5 +130,14 @@ def test_the_page_does_not_say_what_is_estimated(tmp_path: Path) -> None:
     write_page(es.sample(model, log, budget=10), tmp_path / "label.html")
     text = (tmp_path / "label.html").read_text()
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    assert set(data["rows"][0]) == {"question", "response", "reference", "cut_off", "item_id", "weight", "label"}
+    assert set(data["rows"][0]) == {
+        "question",
+        "response",
+        "reference",
+        "cut_off",
+        "caution",
+        "item_id",
+        "weight",
+        "label",
+    }
     assert pl.Series([row["label"] for row in data["rows"]]).null_count() == 10

@@ -30,6 +30,7 @@ def write_page(found: Sample, path: str | Path) -> None:
         _SAVED,
         "labelled.csv",
         "entropy-sentinel monitor --labels FILE",
+        shielded=True,
     )
     with whole_file(path) as partial:
         partial.write_text(content, encoding="utf-8")

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.notebook import html
 from entropy_sentinel.report.numbers import number
@@ -27,13 +28,15 @@ def parts(found: Monitored) -> list[Part]:
     shown += _bases(found)
     shown += labels_of_a_part(found)
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
-    return [*shown, *_alerts(found)]
+    shown += _alerts(found)
+    return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
 def as_text(found: Monitored) -> str:
     """In a few lines: whose numbers these are, how much was read, the alerts."""
     whose, read = _whose(found)
-    return "\n  ".join([whose, f"{read}; {len(found.slices):,} slices", *(_alerts(found) or ["no alerts"])])
+    lines = [whose, f"{read}; {len(found.slices):,} slices", *(_alerts(found) or ["no alerts"])]
+    return "\n  ".join(map(one_line, lines))
 
 
 def as_html(found: Monitored) -> str:
@@ -145,8 +148,9 @@ def reasons(found: Monitored) -> dict[str, str]:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """How a slice is called: its values, - for one that a response has not."""
-    return ", ".join("-" if value is None else str(value) for value in values)
+    """How a slice is called: its values, - for one that a response has not, and "-" for one that is so."""
+    shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
+    return ", ".join(shown)
 
 
 def _when(alert: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from entropy_sentinel.report.pages import render
 _TEMPLATE = Path(__file__).with_name("labelling.html.j2")
 # What a person can say, by the key that is pressed.
 ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
-_SHOWN = ("question", "response", "reference", "cut_off")
+_SHOWN = ("question", "response", "reference", "cut_off", "caution")
 
 
 def labelling_page(
@@ -22,12 +22,14 @@ def labelling_page(
     saved: dict[str, str],
     file: str,
     command: str,
+    shielded: bool = False,
 ) -> str:
-    """The page's HTML for `rows`, each with `question`, `response`, and perhaps `reference` and `cut_off`.
+    """The page's HTML for `rows`, each with `question`, `response`, and perhaps `reference`, `cut_off` and `caution`.
 
     It begins with the answers `given`, a value of ANSWERS or null for each row. `columns` are those of the file that it
     saves, of which the last is `label`; `keys` tell a row from others. `saved` is what stands there for each answer;
-    rows whose answer has none are left out. `command` is what the file, called `file`, is given to.
+    rows whose answer has none are left out. `command` is what the file, called `file`, is given to; `shielded` says
+    whether texts in it are as `frames.spreadsheet` writes them.
     """
     content = [(row["response"], *(row[name] for name in keys)) for row in rows]
     wanted = dict.fromkeys([*_SHOWN, *keys, *columns])
@@ -44,6 +46,7 @@ def labelling_page(
             "keys": list(keys),
             "columns": list(columns),
             "file": file,
+            "shielded": shielded,
             # Where the browser keeps the answers: another page for the same responses goes on with them.
             "store": f"entropy-sentinel-{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}",
         },

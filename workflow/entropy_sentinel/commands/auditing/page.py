@@ -12,7 +12,7 @@ from entropy_sentinel.report.labelling import labelling_page
 
 def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path) -> None:
     """Write the page for `shown`, the sample's material; it begins with `answers`. It holds no verdict of the judge."""
-    names = (*KEY, "question", "reference", "response", "cut_off")
+    names = (*KEY, "question", "reference", "response", "cut_off", "caution")
     rows = [{name: row[name] for name in names} for row in shown.iter_rows(named=True)]
     content = labelling_page(
         f"Audit: {sample.about['study']}",
