@@ -10,11 +10,12 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverag
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.rows import Slice, read_scores, scored, slices
 from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.statistics.rejection import interval, measures, resamples
 
 # Why there is no measure of a domain that nobody has labelled, among others.
 NO_RESPONSE = "no response with a label and features"
-_COLUMNS = ["model", "benchmark", "item_id", "sample", "split", "label", "feature_reason"]
+_COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
 def write_measures(
