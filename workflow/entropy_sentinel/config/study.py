@@ -108,15 +108,15 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
             "engine": "source",
             "source": source_file(config, model, benchmark),
             "logprobs_mode": settings.source_logprobs_mode,
-            "samples": shared.samples,
-            "sampling": shared.sampling.model_dump() | settings.sampling,
+            "samples": config.samples_of(model),
+            "sampling": _sampling(config, model),
         }
     return {
         **job,
         **_origin(settings),
-        **_prompt(config),
-        "samples": shared.samples,
-        "sampling": shared.sampling.model_dump() | settings.sampling,
+        **_prompt(config, model),
+        "samples": config.samples_of(model),
+        "sampling": _sampling(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
         "engine_args": shared.engine_args | settings.engine_args,
@@ -127,11 +127,19 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
     }
 
 
-def _prompt(config: Config) -> dict[str, Any]:
-    """What models are asked with; a prompt of the config's own goes to the jobs as its text."""
-    name = config.generation.prompt
+def _sampling(config: Config, model: str) -> dict[str, Any]:
+    """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
+    asked = config.generation.sampling.model_dump() | config.models[model].sampling
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _prompt(config: Config, model: str) -> dict[str, Any]:
+    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+    name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings = {"prompt": name, "prompt_version": prompt.version}
+    if variables:
+        settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
     return settings if name in PROMPTS else settings | {"messages": prompt.chat}
 
 
