@@ -13,7 +13,20 @@ import typer
 from entropy_sentinel import __version__
 from entropy_sentinel.frames.errors import EntropySentinelError
 
-COMMANDS = ("features", "fit", "estimate", "monitor", "sample", "plan", "progress", "serve", "audit", "schema", "show")
+COMMANDS = (
+    "init",
+    "features",
+    "fit",
+    "estimate",
+    "monitor",
+    "sample",
+    "plan",
+    "progress",
+    "serve",
+    "audit",
+    "schema",
+    "show",
+)
 
 app = typer.Typer(
     name="entropy-sentinel",

@@ -26,11 +26,12 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     return reduce(merged, map(read_yaml, paths), {})
 
 
-def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
+def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
-    What is left open is filled in, and what cannot be run is left out (`Config.left_out`). Raises ConfigError with one
-    line per problem: where, what it must be, what it was.
+    What is left open is filled in, and what cannot be run is left out (`Config.left_out`). `own` is what the user's
+    own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said. Raises
+    ConfigError with one line per problem: where, what it must be, what it was.
     """
     found = problems(raw)
     try:
@@ -43,7 +44,18 @@ def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
         found = [str(error)]
     if found:
         raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in found))
+    if own is not None:
+        config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
+
+
+def _is_set(key: str, files: Any) -> bool:
+    """Whether config files set a key, `run.groups`; the lines on what is left out begin with one."""
+    for part in key.split("."):
+        if not isinstance(files, Mapping) or part not in files:
+            return False
+        files = files[part]
+    return True
 
 
 def _one_line(text: str) -> str:

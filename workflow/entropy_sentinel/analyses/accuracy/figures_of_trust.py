@@ -20,7 +20,7 @@ _POINT = EDGE | {"zorder": 7}
 def figure_left_out(trusts: Sequence[Trust], label: str) -> Drawing:
     """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
 
-    Domains that nobody has labelled stand on the axis of the estimates; bars are intervals.
+    Domains without labels stand on the axis of the estimates; bars are intervals.
     """
     shown = [one for one in trusts if _points(one)]
     if not shown:
@@ -67,5 +67,5 @@ def _caption(shown: Sequence[Trust]) -> str:
     return (
         "Each labelled domain (blue circles) as estimated by the recommended method fitted on the other ones. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
-        + (" Green triangles on the left: domains that nobody has labelled." if marked else "")
+        + (" Green triangles on the left: domains without labels." if marked else "")
     )
