@@ -44,14 +44,16 @@ def command(
     if context.invoked_subcommand is not None:
         context.obj = (configfile, judge)
         return
-    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers
+    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers, replaced_file
     from entropy_sentinel.commands.auditing.sample import material
 
     config, judge = _judged(configfile, judge)
     sample, kept = _sample(config, judge, size, seed, new), answers_file(config.study, judge)
     if answers is not None:
-        used, others = add_answers(sample, answers, kept)
+        used, others, replaced = add_answers(sample, answers, kept)
         typer.echo(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        if replaced:
+            typer.echo(f"{replaced} of them were answered otherwise before: those answers are in {replaced_file(kept)}")
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
