@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.analyses.settings import sections
+from entropy_sentinel.analyses.settings import Analysis, sections
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Rates, Run
@@ -17,11 +17,12 @@ from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, asked
 from entropy_sentinel.sources.settings import Benchmark
 
+SECTIONS = sections()
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
     __doc__="A section for each analysis, each a folder of `analyses/`.",
-    **{name: (section, section()) for name, section in sections().items()},
+    **{name: (section, section()) for name, section in SECTIONS.items()},
 )
 
 
@@ -52,6 +53,11 @@ class Config(Settings):
     def left_out(self) -> list[str]:
         """A line for each thing that the files ask for and that cannot be run in this study."""
         return self._left_out
+
+    @property
+    def shown(self) -> dict[str, Analysis]:
+        """The sections of the analyses that are run, by name."""
+        return {name: getattr(self.analyses, name) for name in self.run.analyses}
 
     @property
     def labelled(self) -> list[str]:
@@ -153,10 +159,8 @@ class Config(Settings):
             known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
             check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
         for name in self.judges:
-            if name in STAGE_FOLDERS:
-                raise ValueError(
-                    f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
-                )
+            if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
+                raise ValueError(f"judges.{name}: the study has another folder '{name}'; choose another name")
             self._starts_no_server(f"judges.{name}.judges", [one for one in asked(name, self.judges) if one != name])
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
