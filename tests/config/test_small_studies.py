@@ -264,9 +264,7 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
 def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> None:
     run = {"models": ["tiny-1m"], "benchmarks": ["averages"], "groups": [], "sizes": [], "analyses": ["responses"]}
     counts = job_counts(plan(tmp_path, {"study": "one", "run": run | {"judges": ["math-verify"]}}, "demo/config.yaml"))
-    assert counts == dict.fromkeys(
-        ["all", "benchmark", "generation", "label", "feature", "observation", "responses_page"], 1
-    )
+    assert counts == dict.fromkeys(["benchmark", "generation", "label", "feature", "observation", "responses_page"], 1)
 
 
 OTHER = '''
