@@ -149,6 +149,7 @@ def label(
             "label": [verdict.label for verdict in verdicts],
             "reason": [verdict.reason for verdict in verdicts],
             "answer": [verdict.answer for verdict in verdicts],
+            "caution": [verdict.caution for verdict in verdicts],
         }
     )
     exchanges = [

@@ -130,8 +130,10 @@ def shown(config: Config, found: list[Judging]) -> list[Part]:
     for judge in paid_judges(config):
         budget = config.judges[judge].budget_usd
         if budget is not None:
-            spent = sum(one["usd"] for one in _accounts(config, judge).values())
-            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent.")
+            accounts = _accounts(config, judge).values()
+            spent, unanswered = (sum(one[name] for one in accounts) for name in ("usd", "unanswered_usd"))
+            reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
+            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
         elif any(one.usd is None for one in found if one.judge == judge):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts
