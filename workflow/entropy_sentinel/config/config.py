@@ -14,7 +14,7 @@ from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.frames.sections import merged
 
 
@@ -33,7 +33,8 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said. Raises
     ConfigError with one line per problem: where, what it must be, what it was.
     """
-    found = problems(raw)
+    # Names are looked at where they are free; here they may be those of models.
+    found = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not found:
             config = fitted(Config.model_validate(dict(raw)))
@@ -59,8 +60,8 @@ def _is_set(key: str, files: Any) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """At most 1,000 characters of a text, those that move the cursor as Python writes them."""
-    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    """At most 1,000 characters of a text without secrets, those that move the cursor as Python writes them."""
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 

@@ -25,7 +25,7 @@ def figure_left_out(trusts: Sequence[Trust], label: str) -> Drawing:
     shown = [one for one in trusts if _points(one)]
     if not shown:
         return Drawing(message("No domain could be estimated", label), "No domain could be estimated.")
-    panels = [Panel(_title(one), partial(_draw, trust=one), _points(one)) for one in shown]
+    panels = [Panel(_title(one), partial(_draw, trust=one), _points(one), _bars(one)) for one in shown]
     return Drawing(
         panels_figure(panels, "The recommended estimator, without a domain's labels", label), _caption(shown)
     )
@@ -56,6 +56,11 @@ def _draw(axes: Axes, trust: Trust) -> None:
 def _points(trust: Trust) -> dict[str, tuple[float, float]]:
     known = [one for one in (*trust.left_out, *trust.unlabelled) if one.estimated is not None]
     return {one.domain: _point(one) for one in known}
+
+
+def _bars(trust: Trust) -> list[tuple[float, float, float]]:
+    known = [one for one in (*trust.left_out, *trust.unlabelled) if one.estimated is not None]
+    return [(_point(one)[0], one.lower, one.upper) for one in known]
 
 
 def _point(domain: Domain) -> tuple[float, float]:
