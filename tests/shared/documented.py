@@ -52,7 +52,19 @@ def make_folder(folder: Path) -> None:
     shutil.copy(ROOT / "demo" / "logs" / "week-1.jsonl.gz", folder)
     (folder / "log.jsonl").write_bytes(gzip.decompress((folder / "week-1.jsonl.gz").read_bytes()))
     shutil.copy(ROOT / "demo" / "truth" / "logs.csv", folder / "labels.csv")
+    _make_questions(folder)
     _make_study(folder)
+
+
+def _make_questions(folder: Path) -> None:
+    """Files of questions, and weights."""
+    rows = pl.DataFrame({"question": ["What is 1 + 1?"], "answer": ["2"]})
+    (folder / "rows").mkdir()
+    rows.write_ndjson(folder / "rows" / "arithmetic.jsonl")
+    rows.write_csv(folder / "rows" / "physics.csv")
+    rows.write_parquet(folder / "rows" / "traffic.parquet")
+    (folder / "path" / "to").mkdir(parents=True)
+    (folder / "path" / "to" / "weights").symlink_to(ROOT / "demo" / "models" / "tiny-1m")
 
 
 def _make_study(folder: Path) -> None:
