@@ -134,7 +134,7 @@ def holds(inside: np.ndarray) -> bool:
 @pytest.mark.parametrize("aee", [0.02, 0.12, 0.2])
 def test_intervals_hold_whatever_the_verdict_in_shifted_and_unshifted_worlds(aee: float, k: int) -> None:
     """Where the error is .12, 38, 37, 24 and 12 % of cards said "usable" by errors alone, and 80 % held 67 to 70 %."""
-    usable, inside = simulated(aee, k, 800)
+    usable, inside = simulated(aee, k, 400)
     assert holds(inside)
     assert holds(inside[~usable])
     if aee == 0.02:
@@ -145,7 +145,7 @@ def test_intervals_hold_whatever_the_verdict_in_shifted_and_unshifted_worlds(aee
 
 
 def test_intervals_hold_for_cards_that_are_usable_where_a_part_of_them_is() -> None:
-    usable, inside = simulated(0.08, 19, 1500)
+    usable, inside = simulated(0.08, 19, 1000)
     assert 0.15 < usable.mean() < 0.4
     assert holds(inside[usable])
     assert holds(inside[~usable])
