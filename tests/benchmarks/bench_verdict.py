@@ -23,8 +23,7 @@ import numpy as np
 from tabulate import tabulate
 
 from entropy_sentinel.estimators.validation import LEVELS
-from entropy_sentinel.estimators.verdict import NO_USE, RANKING, USABLE, verdict_of
-from entropy_sentinel.statistics.errors import evaluate
+from entropy_sentinel.estimators.verdict import NO_USE, USABLE, decide
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import MEAN_DISTANCE
 
@@ -64,13 +63,6 @@ def draw(errors: Errors, aee: float, k: int, labels: int, worlds: int) -> tuple[
     return np.clip(p + errors(rng, p, aee), 0, 1), p, rng.binomial(labels, p) / labels
 
 
-def verdict_on(residuals: Residuals) -> str:
-    """The verdict of a card with these errors."""
-    aee, rho, *_ = evaluate(residuals.estimated, residuals.true)
-    names = [f"d{at}" for at in range(len(residuals))]
-    return verdict_of(names, residuals, aee, rho, float(residuals.errors.mean())).verdict
-
-
 def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]:
     """Verdicts and coverage in one world: name, errors and their mean distance, domains, labels of each, draws."""
     name, errors, aee, k, labels, worlds = case
@@ -78,7 +70,7 @@ def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]
     verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
     for at in range(worlds):
         residuals = Residuals(estimated[at, :k], seen[at, :k], [labels] * k, k)
-        verdicts.append(verdict_on(residuals))
+        verdicts.append(decide(residuals, None))
         for place, level in enumerate(LEVELS):
             lower, upper, _ = residuals.intervals(estimated[at, k:], [labels], level)
             inside[at, place] = lower[0] <= seen[at, k] <= upper[0]
@@ -90,7 +82,7 @@ def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]
         "error": aee,
         "domains": k,
         "usable": round(float(usable.mean()), 4),
-        "not good": round(float(np.isin(verdicts, [NO_USE, RANKING]).mean()), 4),
+        "not good": round(float((np.array(verdicts) == NO_USE).mean()), 4),
         "error if usable": round(float(off[usable].mean()), 3) if usable.sum() >= FEWEST_CARDS else None,
         "covered": _shares(inside),
         "covered if usable": _shares(inside[usable]),

@@ -43,41 +43,42 @@ class Verdict:
     error_at_most: float | None = None
 
 
+def decide(residuals: Residuals, rho: float | None) -> str:
+    """The verdict on these errors of k domains, whose rank correlation with the truth is `rho`."""
+    below = residuals.spread.mean_error_below(USABLE_ERROR)
+    if 1 - CONFIDENCE < below < CONFIDENCE:
+        return TOO_FEW
+    if below >= CONFIDENCE and abs(residuals.errors).max() <= USABLE_WORST:
+        return USABLE
+    return RANKING if len(residuals) >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
+
+
 def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: float | None, bias: float) -> Verdict:
     """The verdict on what was estimated for each of k domains without it; `names` are the domains', (k,).
 
     `aee`, `rho` and `bias` are over these domains.
     """
-    spread = residuals.spread
+    spread, verdict = residuals.spread, decide(residuals, rho)
     least, most = spread.mean_error(1 - CONFIDENCE), spread.mean_error(CONFIDENCE)
-    below = spread.mean_error_below(USABLE_ERROR)
-    off, worst = max(zip((abs(one) for one in residuals.errors), range(len(names)), strict=True))
-    ranks = rho is not None and len(names) >= FEWEST_FOR_RHO
-    if 1 - CONFIDENCE < below < CONFIDENCE:
-        verdict = TOO_FEW
-    elif below >= CONFIDENCE and off <= USABLE_WORST:
-        verdict = USABLE
-    else:
-        verdict = RANKING if ranks and rho >= RANKING_RHO else NO_USE
+    off = abs(residuals.errors)
+    worst = int(off.argmax())
     reasons = [
         f"off by {aee:.3f} in the mean over {len(names)} domains that it had not seen",
-        f"on new domains {_limits(least, most, below)} (usable up to {USABLE_ERROR:.2f})",
+        f"on new domains {_limits(least, most)} (usable up to {USABLE_ERROR:.2f})",
         f"worst in {names[worst]}: {residuals.estimated[worst]:.3f} estimated, {residuals.true[worst]:.3f} true "
-        f"(usable up to {USABLE_WORST:.2f}, is {off:.3f})",
+        f"(usable up to {USABLE_WORST:.2f}, is {off[worst]:.3f})",
         _bias(bias),
-        f"rank correlation with the truth {rho:.3f} (a ranking from {RANKING_RHO:.1f})"
-        if ranks
-        else f"the order of {len(names)} domains shows nothing: a ranking needs {FEWEST_FOR_RHO}",
+        _order(len(names), rho),
     ]
     if verdict == TOO_FEW:
         reasons.append(_what_more_domains_would_say(residuals))
     return Verdict(verdict, tuple(reasons), least, most)
 
 
-def _limits(least: float, most: float, below: float) -> str:
-    if below >= CONFIDENCE:
+def _limits(least: float, most: float) -> str:
+    if most <= USABLE_ERROR:
         return f"off by at most {most:.3f} in the mean, with {CONFIDENCE:.0%} confidence"
-    if below <= 1 - CONFIDENCE:
+    if least >= USABLE_ERROR:
         return f"off by at least {least:.3f} in the mean, with {CONFIDENCE:.0%} confidence"
     return f"off by {least:.3f} to {most:.3f} in the mean, either limit with {CONFIDENCE:.0%} confidence"
 
@@ -86,6 +87,14 @@ def _bias(bias: float) -> str:
     if round(bias, 3) == 0:
         return "estimates have no bias in the mean"
     return f"estimates are too {'high' if bias > 0 else 'low'} by {abs(bias):.3f} in the mean"
+
+
+def _order(n_domains: int, rho: float | None) -> str:
+    if n_domains < FEWEST_FOR_RHO:
+        return f"the order of {n_domains} domains shows nothing: a ranking needs {FEWEST_FOR_RHO}"
+    if rho is None:
+        return "there is no order: estimates, or true accuracies, are all equal"
+    return f"rank correlation with the truth {rho:.3f} (a ranking from {RANKING_RHO:.1f})"
 
 
 def _what_more_domains_would_say(residuals: Residuals) -> str:
