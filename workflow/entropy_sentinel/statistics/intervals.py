@@ -35,10 +35,10 @@ PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 NOTES = {
     PREDICTIVE: "The interval is predictive: errors on new domains are taken for normal, with a spread that is learned "
     "from those on the labelled domains, each estimated without its labels, and from an assumption that weighs as much "
-    f"as {PRIOR_FREEDOM:.0f} domains off by {PRIOR_SCALE:.2f}. It holds if the new domain is to the labelled ones as "
+    f"as {PRIOR_FREEDOM} domains off by {PRIOR_SCALE:.2f}. It holds if the new domain is to the labelled ones as "
     "these are to each other.",
     PRIOR: "The interval is an assumption (prior): too few labelled domains could be left out to learn how far the "
-    f"estimator is off. It takes errors to be spread by {PRIOR_SCALE:.2f} or so, as the worse of the published ones.",
+    f"estimator is off. It takes errors to be spread by {PRIOR_SCALE:.2f} or so, more than most published ones.",
 }
 
 # Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;
