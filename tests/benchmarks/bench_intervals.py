@@ -1,4 +1,4 @@
-"""How often the intervals hold on domains without labels: those of the demo, and 1,000 of a known generator.
+"""How often the intervals hold on domains without labels: those of the demo, and of a known generator.
 
 An estimator is fitted on k labelled domains, the errors of leaving out one of these at a time make the card and the
 intervals, and the truth of every other domain is looked up: over all groups of k, given that the card says `usable`,
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--estimator", default="consensus", help="on the observations")
     parser.add_argument("--in-worlds", default="consensus", help="on the generator's worlds")
     parser.add_argument("--groups", type=int, default=60, help="training groups of each size, of each model")
-    parser.add_argument("--domains", type=int, default=1000, help="new domains of the generator, for each k")
+    parser.add_argument("--domains", type=int, default=400, help="new domains of the generator, for each k")
     parser.add_argument("--distortion", type=float, default=0.2, help="what no estimator can know of a new domain")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
