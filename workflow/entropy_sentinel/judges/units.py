@@ -67,6 +67,11 @@ class Unit:
     unspoken: bool = field(default=False)
 
     @property
+    def is_base(self) -> bool:
+        """The base of a numeral, `52_8`."""
+        return bool(self.powers) and self.powers[0][0].startswith("base ")
+
+    @property
     def is_number(self) -> bool:
         """A part or a multiple of one, such as per cent, a degree, a million."""
         return self.powers == ()
@@ -76,8 +81,11 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
     """Factors by which an answer's number may be multiplied to be in the reference's unit; None if none can be known.
 
     Nothing is yielded where both are known and of different kinds. Where one names no unit, the numbers are compared
-    as they stand, but for `million` and its like.
+    as they stand, but for `million` and its like; None where only the answer names one and that is not known, for
+    `or more` and `squared` look like units, or is a base, which changes what the digits mean.
     """
+    if reference is None and answer is not None and (answer.powers is None or answer.is_base):
+        return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
             return iter([1.0]) if _same_words(reference.text, answer.text) else None
@@ -125,7 +133,7 @@ def leading_unit(text: str) -> str:
 # Words of a sentence that are also symbols.
 _WORDS = {"a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "us"}
 _TOKEN = re.compile(
-    r"\s*(?:(?P<over>/|per\b)|(?P<power>square|sq\b|cubic|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
+    r"\s*(?:(?P<over>/|per\b)|(?P<power>square\b|sq\b|cubic\b|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
     r"(?P<open>\()|(?P<close>\))|"
     r"(?P<name>[A-Za-zμΩÅ°%$€£]+|\\[%$])\s*(?:\^?\s*\{?\s*(?P<exponent>[-+]?\d+)\s*\}?|(?P<words>squared|cubed))?)\s*"
 )
