@@ -11,14 +11,15 @@ from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.equations import equation, same_equation
 from entropy_sentinel.judges.expressions import UnreadableError
 from entropy_sentinel.judges.notation import clean, key
-from entropy_sentinel.judges.numbers import Number, close
+from entropy_sentinel.judges.numbers import close
 from entropy_sentinel.judges.qualifiers import no_answer
 from entropy_sentinel.judges.quantities import SUFFIX, Quantity, compound, quantity
 from entropy_sentinel.judges.ranges import is_relation, real_set, same_ranges
 from entropy_sentinel.judges.ratios import Ratio, ratio, same_ratio
+from entropy_sentinel.judges.spelled_numbers import NUMBER_WORDS
 from entropy_sentinel.judges.structure import Structure, at_top_level, split
 from entropy_sentinel.judges.things import harmless
-from entropy_sentinel.judges.units import Unit, scales
+from entropy_sentinel.judges.units import parse_unit, scales
 from entropy_sentinel.judges.wording import Unclear, content, unsure
 
 Tolerance = Mapping[str, Any] | None
@@ -31,6 +32,13 @@ _NAMED = re.compile(
 _ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
 _ALMOST = re.compile(r"\\approx(?![A-Za-z])")
 _WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
+_TEXT = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
+_AMOUNT = re.compile(
+    r"\b(?:\w+(?:th|st|nd|rd)|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|both|either|"
+    rf"neither|option|choice|[A-J]|{NUMBER_WORDS})\b",
+    re.IGNORECASE,
+)
+_POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 _ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what) values)", re.IGNORECASE)
 
 
@@ -77,11 +85,13 @@ def _json_list(reference: str, question: str) -> Structure | None:
 @lru_cache(maxsize=4096)
 def _readable(reference: str, letters: bool) -> bool:
     """Whether a reference can be compared at all: with no answer, otherwise, or being right would make the label."""
-    text = _ELEMENT_OF.sub("", reference)
-    if ratio(text) or quantity(text, letters) or real_set(text):
+    text = _POINT_NAME.sub("", _ELEMENT_OF.sub("", reference))
+    if ratio(text):
         return True
     if (structure := split(text)) is not None:
-        return all(_readable(part, letters) for part in structure.parts)
+        return compound(text) is not None or all(_readable(part, letters) for part in structure.parts)
+    if quantity(text, letters) or real_set(text):
+        return True
     name, value = _without_name(text)
     if name is not None:
         return _readable(value, letters)
@@ -106,6 +116,7 @@ class _Comparison:
         if listed is None and (decided := self._by_kind(reference, answer)) is not None:
             return decided
         reference = _ELEMENT_OF.sub("", reference)
+        reference, answer = _without_point_name(reference, answer)
         structure = listed or split(reference)
         interval = structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
         if is_relation(reference) or (interval and is_relation(answer)):
@@ -200,6 +211,8 @@ class _Comparison:
     def _same_single(self, reference: str, answer: str) -> bool:
         expected = quantity(reference, self.units_in_letters)
         found = None if expected is None else quantity(answer, True)
+        if found is None and expected is not None and expected.number.value != 0 and _only_words(answer):
+            return False
         if found is None:
             return self._same_formula(reference, answer)
         unit = found.unit
@@ -208,7 +221,7 @@ class _Comparison:
                 raise Unclear("units cannot be compared")
             if unit is not None and unit.powers is None and harmless(unit.text, self.question):
                 unit = None
-        if _percent_of_less_than_one(expected.number, expected.unit, found.number, unit):
+        if _percent_of_less_than_one(expected, found):
             raise Unclear("per cent, or a share")
         factors = scales(expected.unit, unit)
         if factors is None:
@@ -236,7 +249,8 @@ class _Comparison:
         found = _WORDS_AFTER.search(text)
         if found is None:
             return text
-        if found[1].strip() and not harmless(found[1], self.question):
+        unit = parse_unit(found[0])
+        if unit is not None and unit.powers is None and not harmless(found[1], self.question):
             raise Unclear("words after the answer may change it")
         return text[: found.start()]
 
@@ -263,11 +277,23 @@ def _same_ratio(reference: Ratio | None, answer: Ratio | None) -> bool:
     return same
 
 
-def _percent_of_less_than_one(reference: Number, named: Unit | None, answer: Number, other: Unit | None) -> bool:
-    """Whether `0.5` stands beside `0.5\\%`: where 12.5 does, per cent went without saying, but here it may be a share."""
-    unit = named or other
-    alone = (named is None) != (other is None) and unit.is_number and unit.text == "%"
-    return alone and abs(reference.value) < 1 and reference.value == answer.value
+def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
+    r"""Whether the answer to `0.5` is `0.5\%`: to 12.5, per cent went without saying, but this may be a share."""
+    alone = expected.unit is None and found.unit is not None and found.unit.text == "%"
+    return alone and abs(expected.number.value) < 1 and expected.number.value == found.number.value
+
+
+def _only_words(text: str) -> bool:
+    """Whether an answer is words that are no number and no option: `undefined`, `no solution`."""
+    return bool(_TEXT.fullmatch(text)) and not _AMOUNT.search(text)
+
+
+def _without_point_name(reference: str, answer: str) -> tuple[str, str]:
+    """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
+    names = [_POINT_NAME.match(text) for text in (reference, answer)]
+    if all(names) and names[0][1] != names[1][1]:
+        return reference, answer
+    return _POINT_NAME.sub("", reference), _POINT_NAME.sub("", answer)
 
 
 def _same_set(reference: str, answer: str) -> bool | None:

@@ -58,7 +58,7 @@ class MathVerifyJudge:
             return _same_truth(reference, boxed, case.response)
         if words.is_option(reference):
             return _same_option(reference, boxed, case.response)
-        if reference_quantity(reference) is None and words.is_words(clean(reference)):
+        if words.is_words(clean(reference)) and reference_quantity(reference) is None:
             return _same_word(reference, boxed, case.response)
         if boxed is not None:
             return same_as_reference(reference, boxed, self.tolerance, case.question), boxed

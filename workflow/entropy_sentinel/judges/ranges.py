@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.numbers import plain_number
 from entropy_sentinel.judges.structure import at_top_level, split
 
 _RELATION = re.compile(r"\s*(\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-z])|[<>])\s*")
@@ -121,7 +122,7 @@ def _end(text: str) -> float | None:
     if found := _INFINITE.fullmatch(text):
         return -math.inf if found[1] == "-" else math.inf
     try:
-        number = expressions.number(expressions.read(text))
+        number = plain_number(text) or expressions.number(expressions.read(text))
     except UnreadableError:
         return None
     return None if number is None else float(number.value)

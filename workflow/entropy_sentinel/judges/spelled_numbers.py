@@ -18,8 +18,8 @@ _PARTS = {
     "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4, "fifth": 5,
     "fifths": 5, "sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10,
 }  # fmt: skip
-_WORD = "|".join([*_ONES, *_TENS, *_SCALES, "hundred"])
-_SEQUENCE = re.compile(rf"(?:{_WORD})(?:(?:\s+and\s+|\s*-\s*|\s+)(?:{_WORD}))*(?![\w-])", re.IGNORECASE)
+NUMBER_WORDS = "|".join([*_ONES, *_TENS, *_SCALES, "hundred"])
+_SEQUENCE = re.compile(rf"(?:{NUMBER_WORDS})(?:(?:\s+and\s+|\s*-\s*|\s+)(?:{NUMBER_WORDS}))*(?![\w-])", re.IGNORECASE)
 _PART = "|".join(_PARTS)
 _ONE_PART = rf"(?P<count>an?|{'|'.join(_ONES)})[\s-]+(?P<part>{_PART})(?!\w)"
 _FRACTION = re.compile(_ONE_PART, re.IGNORECASE)
