@@ -14,7 +14,7 @@ _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
 class ChoiceJudge:
     """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
 
-    version = "choice 1"
+    version = "choice 2"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null where the reference or the answer is none of the options."""

@@ -76,9 +76,9 @@ def _json_list(reference: str, question: str) -> Structure | None:
         return None
     if not isinstance(found, list):
         return None
-    if len(found) == 2 and real_set(clean(reference)) is not None:  # the first is less than the second
-        if json.dumps(found) != reference.strip() or _ON_A_LINE.search(question):
-            return None
+    rises = len(found) == 2 and real_set(clean(reference)) is not None
+    if rises and (json.dumps(found) != reference.strip() or _ON_A_LINE.search(question)):
+        return None
     return Structure("list", tuple(str(part) for part in found))
 
 
@@ -146,9 +146,9 @@ class _Comparison:
             return self._same_single(reference, answer)
         if (expected := ratio(reference)) is not None or ratio(answer) is not None:
             return _same_ratio(expected, ratio(answer))
-        if any(is_relation(text) or "\\cup" in text for text in (reference, answer)):
-            if (same := _same_set(reference, answer)) is not None:
-                return same
+        on_a_line = any(is_relation(text) or "\\cup" in text for text in (reference, answer))
+        if on_a_line and (same := _same_set(reference, answer)) is not None:
+            return same
         one, other = equation(reference), equation(answer)
         if one is None or other is None or (one.names and key(one.left) == key(other.left)):
             return None

@@ -22,13 +22,13 @@ class Equation:
 
     @property
     def names(self) -> bool:
-        """Whether the left side is a name for the right one: `y`, `f(x)`, `\\text{Area}`, `\\angle ABC`, or a number."""
+        r"""Whether the left side is a name for the right one: `y`, `f(x)`, `\text{Area}`, `\angle ABC`, or a number."""
         return bool(_NAME.fullmatch(self.left)) or not _has_variables(self.left)
 
 
 def equation(text: str) -> Equation | None:
     """The equation that cleaned `text` is; None for another text, a list of equations, a chain."""
-    if text.count("=") != 1 or any(_LISTED.match(part) for part in (text,)) or len(at_top_level(text, _LISTED)) > 1:
+    if text.count("=") != 1 or len(at_top_level(text, _LISTED)) > 1:
         return None
     left, right = (side.strip() for side in text.split("="))
     return Equation(left, right) if left and right else None

@@ -8,20 +8,25 @@ import re
 
 _SPACE = r"[\s$\\(\[{*]*"
 _NO_ANSWER = re.compile(
-    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|false|untrue|mistake\w*|mistaken|doubt\w*|unlikely|"
-    r"impossible|too (?:small|large|big|low|high|much|many|few)|reject\w*|rule[ds]? out|different from|differs from|hardly)\b|\\neq(?![A-Za-z])|≠",
+    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|false|untrue|(?:a|the) mistake|mistaken\w*|doubts?|"
+    r"doubtful|unlikely|impossible|too (?:small|large|big|low|high|much|many|few)|ruled? out|different from|"
+    r"differs from|hardly)\b|\\neq(?![A-Za-z])|≠",
     re.IGNORECASE,
 )
 _GUESS = re.compile(
-    r"\b(?:(?:could|may|might)\s+(?:also\s+|well\s+|then\s+)?be|maybe|perhaps|possibly|suppos\w+|assum\w+|guess\w*|"
-    r"unless|only if|only when|sometimes|whether|not sure|unsure|unclear|no idea|do not know|don't know)\b|"
-    r"^\W*(?:so |then )?if\b|\bif\b.*\bwould\b|\bwould\b.*\bif\b",
+    r"\b(?:could|may|might)\s+(?:also\s+|well\s+|then\s+)?be\b(?!\s+\w+(?:ed|en|ld|ade|ought)\b)|"
+    r"\b(?:maybe|perhaps|possibly|unless|only if|only when|sometimes|whether|not sure|unsure|unclear|no idea|"
+    r"do not know|don't know|(?:i|my|best|a|we|would|i'd)\s+(?:\w+\s+)?guess)\b|"
+    r"^\W*(?:so |then |let us |let's |we |now )?(?:suppose|assume)\b|"
+    # `If he buys 3, he has 18` is an answer.
+    r"^\W*(?:so |then )?if\b(?!.*(?:,|\bthen\b|=))|\bif\b.*\bwere\b.*\bwould\b|\bwould\b.*\bif\b.*\bwere\b",
     re.IGNORECASE,
 )
 # Before a number, and next to it.
 _BEFORE = re.compile(
     r"(?:\b(?:less|more|fewer|greater|larger|bigger|smaller|higher|lower|longer|shorter|other|rather|better|worse)\s+than|"
-    r"\bat\s+(?:the\s+)?(?:least|most|best|worst)|\bup to|\b(?:over|under|above|below|beyond|exceed\w*|between|within|"
+    r"\bat\s+(?:the\s+)?(?:least|most|best|worst)|(?<!round )(?<!rounds )(?<!rounded )\bup to|"
+    r"\b(?:over|under|above|below|beyond|exceed\w*|between|within|"
     r"nearly|almost|near|but|except|excluding|besides|without|no|minus|negative|plus|times|by|versus|per|modulo|mod|"
     r"twice|thrice|double|triple|half|divides|from)|\bclose to|\bcloser to|\badd\w*\b[^.,;]*\bto|\btwice as \w+ as|"
     r"\b\w+ as (?:many|much|long|old|far) as|"
@@ -30,25 +35,29 @@ _BEFORE = re.compile(
     r"quarters|tenth|fraction|part|percentage|digits?|copies|twice|double|triple|remainder|most|all|none|one|any|out|"
     r"instead|multiples|range|group|groups)\s+of(?:\s+the)?(?:\s+numbers?)?|"
     r"\b(?:equation|step|example|problem|question|section|line|page|figure|table|theorem|lemma|case|chapter|item|no\.|"
-    r"first|last|next|every|each|\#))$",
+    r"first|last|next|every|\#))$",
     re.IGNORECASE,
 )  # fmt: skip
 # After a number, next to it or behind what is counted.
 _AFTER = re.compile(
-    r"(?:st|nd|rd|th)\b|[A-Za-z]|"
+    r"(?:st|nd|rd|th)\b|[A-Za-z]|\s*!|"
     r"\s*(?:to|through|until|-|\\text\{\s*to\s*\})\s*[$\\(]*\d|"
-    r"\s*(?:squared|cubed|factorial|doubled|tripled|halved|plus|minus|times|over|divided|multiplied|mod|modulo|choose|"
-    r"raised|reduced|increased|decreased|halves|thirds|fourths|quarters|fifths|sixths|eighths|tenths|hundredths|"
-    r"thousandths|tens|twos|point|remainder|out of|in \d|of \d|pairs?|digits?|ago|as (?:many|much)|below|above|if|"
-    r"when|works|fails)\b|\s*!|"
+    r"\s*(?:squared|cubed|factorial|doubled|tripled|halved|plus|minus|divided|multiplied|mod|modulo|choose|raised|"
+    r"reduced|increased|decreased|halves|thirds|fourths|fifths|sixths|eighths|tenths|hundredths|thousandths|"
+    r"tens|twos|point|remainder|works|fails)\b|"
     r"(?:\s+[\w-]+){0,3}?\s+(?:or|and)\s+(?:more|less|fewer|greater|larger|above|below|beyond|up|over|under|so|none|"
-    r"nothing|another|something|some|perhaps|maybe|a)\b|"
-    r"(?:\s+[\w-]+){0,2}?\s+(?P<compared>more|less|fewer|greater|larger|bigger|smaller|higher|lower|longer|shorter|older|"
+    r"nothing|another|something|some|perhaps|maybe|a)\b",
+    re.IGNORECASE,
+)
+# The same, but not where the number ends a calculation: `20 - 2 = 18 more` is 18.
+_COMPARED = re.compile(
+    r"\s*(?P<next>times|over|out of|in \d|of \d|pairs?|digits?|ago|quarters|as (?:many|much)|below|above|if|when)\b|"
+    r"(?:\s+[\w-]+){0,2}?\s+(?P<word>more|less|fewer|greater|larger|bigger|smaller|higher|lower|longer|shorter|older|"
     r"younger|taller|faster)\b",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"\s+(?:a|an|the|about|exactly)\s*$", re.IGNORECASE)
-_OPENERS = " \t\n$\\([*~≈:"
+_OPENERS = " \t\n$\\([*~:"
 _ABOUT = re.compile(r"\b(?:answer|result)s?\s+(?:has|have|contains?|can|lies|depends|ends|begins|starts|needs)\b", re.I)
 _TAKEN_BACK = re.compile(
     r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hold on|hmm+|on second thought)\b|"
@@ -74,7 +83,7 @@ def no_answer(sentence: str) -> bool:
 
 def guessed(sentence: str) -> bool:
     """Whether a sentence asks, guesses or supposes, or says something about the answer in place of it."""
-    return bool(_GUESS.search(sentence) or _ABOUT.search(sentence) or sentence.rstrip(' *_"\')').endswith("?"))
+    return bool(_GUESS.search(sentence) or _ABOUT.search(sentence) or sentence.rstrip(" *_\"')").endswith("?"))
 
 
 def taken_back(following: str) -> bool:
@@ -88,12 +97,13 @@ def changed(before: str, after: str, asked: frozenset[str] = frozenset()) -> boo
     `asked`: words that the question asks in; after `How many more?` the answer `7 more` is 7.
     """
     before = _ARTICLE.sub("", before.rstrip(_OPENERS)).rstrip(_OPENERS)
-    found, following = _BEFORE.search(before), _AFTER.match(after)
-    if found and found[0].strip().casefold() in asked:
-        found = None
-    if following and (following["compared"] or following[0]).strip().casefold() in asked:
-        following = None
-    return bool(found or following)
+    found, compared = _BEFORE.search(before), _COMPARED.match(after)
+    if found and found[0].strip().casefold() not in asked:
+        return True
+    calculated = before.endswith(("=", "\\approx", "≈"))
+    if compared and not calculated and (compared["next"] or compared["word"]).casefold() not in asked:
+        return True
+    return bool(_AFTER.match(after))
 
 
 def box_denied(before: str, after: str) -> bool:

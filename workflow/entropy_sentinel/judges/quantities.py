@@ -62,7 +62,7 @@ def quantity(text: str, letters: bool) -> Quantity | None:
 
 
 def compound(text: str) -> Quantity | None:
-    """`7 hours and 30 minutes` in its first unit: known units of one kind, each smaller than the one before; or None."""
+    """`7 hours and 30 minutes` in its first unit; None unless all units are known, of one kind, and ever smaller."""
     plain, position, parts = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text).strip(), 0, []
     while position < len(plain):
         found = _PART.match(plain, position)

@@ -81,7 +81,9 @@ def _simple(text: str) -> Ranges | None:
     parts, signs = _RELATION.split(text)[::2], [_SIGNS.get(one, one) for one in _RELATION.findall(text)]
     if not signs:
         return _interval(text)
-    variables = [place for place, part in enumerate(parts) if _NAME.fullmatch(part) and part not in ("\\infty", "\\pi", "e")]
+    variables = [
+        place for place, part in enumerate(parts) if _NAME.fullmatch(part) and part not in ("\\infty", "\\pi", "e")
+    ]
     if len(variables) != 1 or len(signs) > 2 or (len(signs) == 2 and variables != [1]):
         return None
     ends = [None if place in variables else _end(part) for place, part in enumerate(parts)]

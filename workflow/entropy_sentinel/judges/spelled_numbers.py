@@ -2,17 +2,14 @@
 
 import re
 
-_ONES = dict(
-    zip(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split(),  # noqa: SIM905
-        range(20),
-        strict=True,
-    )
-)
-_TENS = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)  # noqa: SIM905
-)
+_ONES = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip
+_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _PARTS = {
     "half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4, "fifth": 5,
@@ -26,7 +23,6 @@ _FRACTION = re.compile(_ONE_PART, re.IGNORECASE)
 _MIXED = re.compile(
     rf"(?P<whole>(?<![\w.,/^{{_])\d+)\s*(?:\\text\{{)?\s*and\s+{_ONE_PART}(?:\s*\}}|(?P<rest>))", re.IGNORECASE
 )
-_MIXED_TEXT = re.compile(r"\\text\{\s*(\d+ \d+/\d+)(?:\s*\}|\s+([^{}]*)\})")
 
 
 def mixed(text: str) -> str:

@@ -24,7 +24,7 @@ _JOINT = re.compile(r"\s*,?\s*(?:and|or)\s+|\s*,\s*", re.IGNORECASE)
 _RATIO = r"\d+(?:\.\d+)?(?:\s?:\s?\d+(?:\.\d+)?)+(?:\s*[AaPp]\.?[Mm]\b\.?)?"
 # A number, a ratio or a time, or a point, `(3, 4)`, outside formulas.
 _PLAIN = re.compile(
-    rf"(?P<point>[\[(]\s*{NUMBER}(?:\s*,\s*{NUMBER})+\s*[\])]|(?<![\w.:]){_RATIO})|"
+    rf"(?P<point>[\[(]\s*{NUMBER}(?:\s*,\s*{NUMBER})+\s*[\])]|(?<![\w.:])\s*{_RATIO})|"
     rf"(?<![\w.\\^{{])(?<!\d:)(?P<money>[-+]?\s*(?:\\?\$|€|£)\s*)?(?P<number>{MIXED}|{NUMBER}(?:\s*/\s*\d+)?)"
     r"(?P<after>(?:\s*(?:€|%|\\%|°|\^\\circ))?)"
 )
@@ -88,7 +88,7 @@ def _masked(clause: str) -> str:
 
 
 def _first_joined(clause: str, found: list[re.Match[str]]) -> re.Match[str]:
-    """The first of those that `and`, a comma or a greater unit joins to the last: `1, 2 and 3`, `7 hours 30 minutes`."""
+    """The first of those that belong to the last one: `1, 2 and 3`, `7 hours 30 minutes`."""
     first = found[-1]
     for earlier in reversed(found[:-1]):
         between = clause[earlier.end() : first.start()]
@@ -111,9 +111,7 @@ def _spans_from(clause: str, span: re.Match[str]) -> Expression:
         parts.append(_inside(following))
         span = following
     unit = leading_unit(clean(re.split(r"[,;(]", clause[span.end() :])[0]))
-    return Expression(
-        " ".join([", ".join(parts), unit]).strip(), clause[:begin], _behind(clause[span.end() :], unit)
-    )
+    return Expression(" ".join([", ".join(parts), unit]).strip(), clause[:begin], _behind(clause[span.end() :], unit))
 
 
 def _plain_from(clause: str, found: re.Match[str]) -> Expression:
@@ -154,7 +152,7 @@ def _behind(text: str, unit: str) -> str:
 def _amount(found: re.Match[str]) -> str:
     """The number or point in `found`, money in LaTeX."""
     if found["point"]:
-        return found["point"]
+        return found["point"].strip()
     money = (found["money"] or "").replace(" ", "").replace("\\$", "$").replace("$", "\\$")
     return money + found["number"].strip(" .") + found["after"].strip()
 

@@ -21,8 +21,8 @@ _THINGS = frozenset(
     spoons forks knives napkins spoonfuls scoops bags boxes cartons crates baskets packs packets packages containers
     bundles trays rolls sheets stacks bunches pens pencils crayons markers erasers books notebooks pages chapters
     paragraphs sentences words letters characters syllables lines poems stories articles papers magazines newspapers
-    stickers stamps cards envelopes photos pictures paintings posters movies songs episodes videos albums messages emails
-    calls texts tickets coins pennies nickels dimes bills marbles beads balls blocks bricks tiles stones rocks shells
+    stickers stamps cards envelopes photos pictures paintings posters movies songs episodes videos albums messages
+    emails calls texts tickets coins pennies nickels dimes bills marbles beads balls blocks bricks tiles stones rocks shells
     seashells buttons toys dolls balloons games puzzles flags ribbons candles bulbs lamps lights flowers roses tulips
     lilies daisies trees plants bushes leaves petals branches sticks logs boards planks nails screws bolts tools machines
     cars trucks buses vans trains planes boats ships bikes bicycles motorcycles vehicles wheels tires seats rooms
@@ -35,15 +35,15 @@ _THINGS = frozenset(
     sessions courses subjects projects jobs shifts meetings parties events tokens files pixels users followers views
     likes downloads devices computers phones laptops robots tablets pills doses ways methods arrangements permutations
     combinations choices possibilities outcomes selections orderings assignments colorings tilings configurations
-    solutions roots zeros values numbers integers digits primes divisors factors multiples terms elements subsets pairs_
+    solutions roots zeros values numbers integers digits primes divisors factors multiples terms elements subsets
     functions sequences polynomials equations edges vertices faces sides diagonals angles corners triangles squares
     rectangles circles polygons pentagons hexagons cubes lines segments rays planes paths walks cycles regions
-    intersections matchings committees words handshakes atoms molecules electrons protons neutrons photons ions
+    intersections matchings committees handshakes atoms molecules electrons protons neutrons photons ions
     particles cells genes bacteria nuclei neurons
     person man woman child kid boy girl student friend player apple orange egg cookie book page ticket car tree way
     solution value point unit piece game marble coin
     """.split()  # noqa: SIM905  (a list of words is read as one)
-) - {"pairs_"}
+)
 _KINDS = frozenset(
     """
     red blue green yellow white black brown pink purple orange gray grey golden silver big small large little tall short
@@ -56,7 +56,31 @@ _ENDS = re.compile(r"\s+(?:left(?: over)?|remaining|in total|in all|total|altoge
 _PER = re.compile(r"\s+(?:per|a|an|every)\s+(?:person|day|week|month|year|hour|minute|second|student|child|item|unit)$")
 _ASKED = re.compile(r"\b(?:how (?:many|much)|(?:number|amount) of)\s+((?:[\w'-]+\s*){1,4})", re.IGNORECASE)
 # Of what a question asks, words of its own sentence.
-_OF_SENTENCES = frozenset("is are was were do does did will would can could or and not no of to than the it there".split())  # noqa: SIM905
+_OF_SENTENCES = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "will",
+        "would",
+        "can",
+        "could",
+        "or",
+        "and",
+        "not",
+        "no",
+        "of",
+        "to",
+        "than",
+        "the",
+        "it",
+        "there",
+    ]
+)
 
 
 def harmless(words: str, question: str = "") -> bool:
