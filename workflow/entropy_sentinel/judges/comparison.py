@@ -1,45 +1,35 @@
 r"""Whether two answers are the same: numbers with units, lists, sets, ratios, equations, formulas."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.equations import equation, same_equation
 from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.names import ELEMENT_OF, without_name, without_point_name
 from entropy_sentinel.judges.notation import clean, key
 from entropy_sentinel.judges.numbers import close
-from entropy_sentinel.judges.qualifiers import no_answer
 from entropy_sentinel.judges.quantities import SUFFIX, Quantity, compound, quantity
 from entropy_sentinel.judges.ranges import is_relation, real_set, same_ranges
 from entropy_sentinel.judges.ratios import Ratio, ratio, same_ratio
+from entropy_sentinel.judges.references import json_list, readable, units_in_letters
 from entropy_sentinel.judges.spelled_numbers import NUMBER_WORDS
 from entropy_sentinel.judges.structure import Structure, at_top_level, split
 from entropy_sentinel.judges.things import harmless
 from entropy_sentinel.judges.units import parse_unit, scales
-from entropy_sentinel.judges.wording import Unclear, content, unsure
+from entropy_sentinel.judges.wording import WORDS_AFTER, Unclear, content, unsure
 
 Tolerance = Mapping[str, Any] | None
 
-# What is called something: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
-_NAMED = re.compile(
-    r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
-    r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
-)
-_ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
 _ALMOST = re.compile(r"\\approx(?![A-Za-z])")
-_WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
 _TEXT = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
 _AMOUNT = re.compile(
     r"\b(?:\w+(?:th|st|nd|rd)|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|both|either|"
     rf"neither|option|choice|[A-J]|{NUMBER_WORDS})\b",
     re.IGNORECASE,
 )
-_POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
-_ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what) values)", re.IGNORECASE)
 
 
 def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
@@ -48,58 +38,14 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
     `question` is what both answer: words after a number that it counts, `7 zorgs`, change nothing.
     """
     expected, found = content(clean(reference)), content(clean(answer))
-    listed, letters = _json_list(reference, question), _units_in_letters(reference)
-    if not expected or not (listed or _readable(expected, letters)):
+    listed, letters = json_list(reference, question), units_in_letters(reference)
+    if not expected or not (listed or readable(expected, letters)):
         raise Unclear("reference cannot be read")
     if not found:
         raise Unclear("answer cannot be read")
     if unsure(found):
         raise Unclear("answer says what it is not, or when")
     return _Comparison(tolerance, letters, question).same(expected, found, listed)
-
-
-def reference_quantity(reference: str) -> Quantity | None:
-    """The number of a reference, with its unit; None if it is no such."""
-    return quantity(_without_name(content(clean(reference)))[1], _units_in_letters(reference))
-
-
-def _units_in_letters(reference: str) -> bool:
-    """Whether `2 m` in a reference is two metres and no product: it is in text, not in a formula."""
-    return not reference.lstrip().startswith(("$", "\\("))
-
-
-def _json_list(reference: str, question: str) -> Structure | None:
-    """`[0, 5]` as a list in order; `$[0, 5]$` is an interval, as are `[0,5]` and the answer to a question for one."""
-    try:
-        found = json.loads(reference)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    if not isinstance(found, list):
-        return None
-    rises = len(found) == 2 and real_set(clean(reference)) is not None
-    if rises and (json.dumps(found) != reference.strip() or _ON_A_LINE.search(question)):
-        return None
-    return Structure("list", tuple(str(part) for part in found))
-
-
-@lru_cache(maxsize=4096)
-def _readable(reference: str, letters: bool) -> bool:
-    """Whether a reference can be compared at all: with no answer, otherwise, or being right would make the label."""
-    text = _POINT_NAME.sub("", _ELEMENT_OF.sub("", reference))
-    if ratio(text):
-        return True
-    if (structure := split(text)) is not None:
-        return compound(text) is not None or all(_readable(part, letters) for part in structure.parts)
-    if quantity(text, letters) or real_set(text):
-        return True
-    name, value = _without_name(text)
-    if name is not None:
-        return _readable(value, letters)
-    try:
-        expressions.read(_WORDS_AFTER.sub("", text))
-    except UnreadableError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -115,15 +61,15 @@ class _Comparison:
             return True
         if listed is None and (decided := self._by_kind(reference, answer)) is not None:
             return decided
-        reference = _ELEMENT_OF.sub("", reference)
-        reference, answer = _without_point_name(reference, answer)
+        reference = ELEMENT_OF.sub("", reference)
+        reference, answer = without_point_name(reference, answer)
         structure = listed or split(reference)
         interval = structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
         if is_relation(reference) or (interval and is_relation(answer)):
             return self._same_formula(reference, answer)
         if is_relation(answer):
             return False  # it says in which range the answer lies
-        name, expected = (None, reference) if structure and len(structure.parts) > 1 else _without_name(reference)
+        name, expected = (None, reference) if structure and len(structure.parts) > 1 else without_name(reference)
         if name is None and structure is None and "=" in reference:
             return self._same_formula(reference, answer)
         if name is not None:
@@ -131,7 +77,7 @@ class _Comparison:
         found = [
             rest
             for part in at_top_level(answer, _ALMOST)
-            for label, rest in [_without_name(part, keep_lists=True)]
+            for label, rest in [without_name(part, keep_lists=True)]
             if not (name and label and key(name) != key(label) and "\\text" not in name + label)
         ]
         same = any(self._same_value(expected, structure, rest) for rest in found)
@@ -235,7 +181,7 @@ class _Comparison:
 
     def _same_formula(self, reference: str, answer: str) -> bool:
         try:
-            expected = expressions.read(_WORDS_AFTER.sub("", reference))
+            expected = expressions.read(WORDS_AFTER.sub("", reference))
         except UnreadableError:
             raise Unclear("reference cannot be read") from None
         try:
@@ -246,7 +192,7 @@ class _Comparison:
 
     def _without_words(self, text: str) -> str:
         r"""A formula without the words after it: `2n \text{ ways}`."""
-        found = _WORDS_AFTER.search(text)
+        found = WORDS_AFTER.search(text)
         if found is None:
             return text
         unit = parse_unit(found[0])
@@ -288,14 +234,6 @@ def _only_words(text: str) -> bool:
     return bool(_TEXT.fullmatch(text)) and not _AMOUNT.search(text)
 
 
-def _without_point_name(reference: str, answer: str) -> tuple[str, str]:
-    """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
-    names = [_POINT_NAME.match(text) for text in (reference, answer)]
-    if all(names) and names[0][1] != names[1][1]:
-        return reference, answer
-    return _POINT_NAME.sub("", reference), _POINT_NAME.sub("", answer)
-
-
 def _same_set(reference: str, answer: str) -> bool | None:
     """Whether two sets of numbers are the same; None where one cannot be read as such."""
     expected, found = real_set(reference), real_set(answer)
@@ -307,17 +245,3 @@ def _same_set(reference: str, answer: str) -> bool | None:
         if together is not None and same_ranges(expected, together):
             raise Unclear("several sets, or their union")
     return None
-
-
-def _without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
-    """`x = 5` as `x` and `5`; `3 + 4 = 7` as nothing and `7`; a list of such as it is."""
-    if keep_lists and (structure := split(text)) is not None and structure.held == "":
-        return None, text
-    name = None
-    if found := _NAMED.fullmatch(text):
-        name, text = found["name"].strip(), found["rest"].strip()
-        if no_answer(name):
-            raise Unclear("answer says what it is not")
-    elif not keep_lists:
-        return None, text
-    return name, at_top_level(text, re.compile("="))[-1] if "=" in text else text

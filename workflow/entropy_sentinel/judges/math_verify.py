@@ -7,11 +7,12 @@ from typing import Any
 from entropy_sentinel.judges import answers, statements, words
 from entropy_sentinel.judges.answers import Statement
 from entropy_sentinel.judges.apart import Apart
-from entropy_sentinel.judges.comparison import reference_quantity, same_as_reference
+from entropy_sentinel.judges.comparison import same_as_reference
 from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.notation import clean
 from entropy_sentinel.judges.qualifiers import box_denied, changed, guessed, no_answer, taken_back
+from entropy_sentinel.judges.references import reference_quantity
 from entropy_sentinel.judges.things import counted
 from entropy_sentinel.judges.wording import Unclear
 

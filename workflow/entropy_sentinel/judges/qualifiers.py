@@ -16,7 +16,8 @@ _NO_ANSWER = re.compile(
 _GUESS = re.compile(
     r"\b(?:could|may|might)\s+(?:also\s+|well\s+|then\s+)?be\b(?!\s+\w+(?:ed|en|ld|ade|ought)\b)|"
     r"\b(?:maybe|perhaps|possibly|unless|only if|only when|sometimes|whether|not sure|unsure|unclear|no idea|"
-    r"do not know|don't know|(?:i|my|best|a|we|would|i'd)\s+(?:\w+\s+)?guess)\b|"
+    r"do not know|don't know|(?:i|my|best|a|we|would|i'd)\s+(?:\w+\s+)?guess|"
+    r"(?:thought|believed|said|claimed|supposed) to be)\b|"
     r"^\W*(?:so |then |let us |let's |we |now )?(?:suppose|assume)\b|"
     # `If he buys 3, he has 18` is an answer.
     r"^\W*(?:so |then )?if\b(?!.*(?:,|\bthen\b|=))|\bif\b.*\bwere\b.*\bwould\b|\bwould\b.*\bif\b.*\bwere\b",
@@ -28,14 +29,15 @@ _BEFORE = re.compile(
     r"\bat\s+(?:the\s+)?(?:least|most|best|worst)|(?<!round )(?<!rounds )(?<!rounded )\bup to|"
     r"\b(?:over|under|above|below|beyond|exceed\w*|between|within|"
     r"nearly|almost|near|but|except|excluding|besides|without|no|minus|negative|plus|times|by|versus|per|modulo|mod|"
-    r"twice|thrice|double|triple|half|divides|from)|\bclose to|\bcloser to|\badd\w*\b[^.,;]*\bto|\btwice as \w+ as|"
+    r"twice|thrice|double|triple|half|divides|from)|\bclose to|\b(?:end|start|beginn)(?:ing|s)? (?:in|with)|"
+    r"\bcloser to|\badd\w*\b[^.,;]*\bto|\btwice as \w+ as|"
     r"\b\w+ as (?:many|much|long|old|far) as|"
     r"\b(?:square|cube|squares|cubes|root|roots|factorial|reciprocal|inverse|sum|product|difference|quotient|multiples?|"
     r"factors?|divisors?|power|powers|log|logarithm|sine|cosine|tangent|opposite|negation|half|third|quarter|thirds|"
     r"quarters|tenth|fraction|part|percentage|digits?|copies|twice|double|triple|remainder|most|all|none|one|any|out|"
     r"instead|multiples|range|group|groups)\s+of(?:\s+the)?(?:\s+numbers?)?|"
     r"\b(?:equation|step|example|problem|question|section|line|page|figure|table|theorem|lemma|case|chapter|item|no\.|"
-    r"first|last|next|every|\#))$",
+    r"first|last|next|every|\#)|[<>≤≥≠]|\\[lg]eq?|\\neq?|\\[lg]t)$",
     re.IGNORECASE,
 )  # fmt: skip
 # After a number, next to it or behind what is counted.
@@ -44,7 +46,7 @@ _AFTER = re.compile(
     r"\s*(?:to|through|until|-|\\text\{\s*to\s*\})\s*[$\\(]*\d|"
     r"\s*(?:squared|cubed|factorial|doubled|tripled|halved|plus|minus|divided|multiplied|mod|modulo|choose|raised|"
     r"reduced|increased|decreased|halves|thirds|fourths|fifths|sixths|eighths|tenths|hundredths|thousandths|"
-    r"tens|twos|point|remainder|works|fails)\b|"
+    r"tens|twos|point|remainder|with (?:a )?remainder|followed by|in base|works|fails)\b|"
     r"(?:\s+[\w-]+){0,3}?\s+(?:or|and)\s+(?:more|less|fewer|greater|larger|above|below|beyond|up|over|under|so|none|"
     r"nothing|another|something|some|perhaps|maybe|a)\b",
     re.IGNORECASE,
@@ -53,14 +55,16 @@ _AFTER = re.compile(
 _COMPARED = re.compile(
     r"\s*(?P<next>times|over|out of|in \d|of \d|pairs?|digits?|ago|quarters|as (?:many|much)|below|above|if|when)\b|"
     r"(?:\s+[\w-]+){0,2}?\s+(?P<word>more|less|fewer|greater|larger|bigger|smaller|higher|lower|longer|shorter|older|"
-    r"younger|taller|faster)\b",
+    r"younger|taller|faster|each)\b",
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"\s+(?:a|an|the|about|exactly)\s*$", re.IGNORECASE)
 _OPENERS = " \t\n$\\([*~:"
 _ABOUT = re.compile(r"\b(?:answer|result)s?\s+(?:has|have|contains?|can|lies|depends|ends|begins|starts|needs)\b", re.I)
 _TAKEN_BACK = re.compile(
-    r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hold on|hmm+|on second thought)\b|"
+    r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hold on|hmm+|on second thought|"
+    r"just kidding|scratch that|"
+    r"strike that|i take (?:that|it) back|i mean|let me correct)\b|"
     r"\b(?:wrong|incorrect|mistaken?|false|untrue|an error)\b|\bnot (?:right|correct|true|possible|the answer)\b",
     re.IGNORECASE,
 )

@@ -20,7 +20,7 @@ _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-
 _DOLLARS = re.compile(r"\s*(?:\\text\{\s*)?(?:dollars?|USD|euros?|EUR)(?:\s*\}|(?![A-Za-z]))")
 _ANGLE = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 # `5K`, `18M`: kelvins and molars, or thousands and millions.
-SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]")
+SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?:\\text\{)?\s*[kKMBT]\s*\}?")
 # One part of `7 hours and 30 minutes`, once words are out of their braces.
 _PART = re.compile(rf"\s*(?:,|and\b|,\s*and\b)?\s*(?P<number>{MIXED}|{NUMBER})\s*(?P<unit>[A-Za-z]+)\.?")
 

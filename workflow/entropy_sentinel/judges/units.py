@@ -55,6 +55,7 @@ _PREFIXED = {
 }  # fmt: skip
 # A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
 _UNSPOKEN = ("deg", "%")
+_MULTIPLES = ("dozen", "hundred", "thousand", "million", "billion", "trillion")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Unit:
     size: float = 1.0
     powers: tuple[tuple[str, int], ...] | None = None
     unspoken: bool = field(default=False)
+    # How many it counts, of `million dollars` a million.
+    multiple: float = 1.0
 
     @property
     def is_base(self) -> bool:
@@ -91,8 +94,10 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
             return iter([1.0]) if _same_words(reference.text, answer.text) else None
         return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
     named = reference or answer
-    if named is None or not named.is_number:
+    if named is None:
         return iter([1.0])
+    if not named.is_number:
+        return iter([1 / named.multiple if named is reference else named.multiple])
     converted = 1 / named.size if named is reference else named.size
     return iter([1.0, converted] if named.unspoken else [converted])
 
@@ -116,7 +121,8 @@ def parse_unit(text: str) -> Unit | None:
     if factors is None:
         return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
     size, powers = _product(factors)
-    return Unit(words, size, powers, unspoken=len(factors) == 1 and factors[0][0] in _UNSPOKEN)
+    multiple = math.prod(one**exponent for name, one, _, exponent in factors if name in _MULTIPLES)
+    return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
 
 
 def leading_unit(text: str) -> str:

@@ -12,12 +12,14 @@ _TEXT_WITH_NUMBER = re.compile(r"\\text\{([^{}]*\d[^{}]*)\}")
 # `\text{Area: } 5`, `\text{The answer is } 5`, `Answer: 5`.
 _LABEL = re.compile(
     r"(?:\\text\{\s*(?P<inside>[^{}]*?)\s*(?:[:=]|\bis\b|\bare\b)\s*\}|"
-    r"(?P<plain>[A-Za-z' ]*\b(?:answer|result|solution|total)\b[A-Za-z' ]*?)\s*(?:[:=]|\bis\b|\bare\b))\s*(?P<rest>[^=\s].*)",
+    r"(?P<plain>[A-Za-z' ]*\b(?:answer|result|solution|total)\b[A-Za-z' ]*?)\s*(?:[:=]|\bis\b|\bare\b))"
+    r"\s*(?P<rest>[^=\s].*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ABOUT = re.compile(
     r"\\text\{\s*(?:about|approximately|approx\.?|around|roughly|exactly|only|a total of)\s*(\}|(?=\S))", re.IGNORECASE
 )
+WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
 _UNSURE = re.compile(
     r"(?<!\\)\b(?:not|never|wrong|incorrect|invalid|reject\w*|if|when|unless|otherwise|provided|maybe|perhaps|possibly)\b",
     re.IGNORECASE,

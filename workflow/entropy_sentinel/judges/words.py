@@ -27,7 +27,8 @@ _ONE_LETTER = r"(?:\(\s*[A-Ja-j]\s*\)|[A-J](?:\)|(?![A-Za-z]))|[a-j](?:\)|(?![A-
 _JOINTS = re.compile(r"\b(?:and|or|either|both|also|options?|choices?)\b", re.IGNORECASE)
 # Letters and nothing else: `A`, `(A)(B)`, `A and B`, `either A or B`.
 _LETTERS = re.compile(
-    rf"(?:(?:either|both)\s+)?{_ONE_LETTER}\.?(?:\s*(?:[,;/&+]|(?:,\s*)?(?:and also|and|or)\b)?\s*(?:option\s+)?{_ONE_LETTER})*\.?",
+    rf"(?:(?:either|both)\s+)?{_ONE_LETTER}\.?"
+    rf"(?:\s*(?:[,;/&+]|(?:,\s*)?(?:and also|and|or)\b)?\s*(?:option\s+)?{_ONE_LETTER})*\.?",
     re.IGNORECASE,
 )
 # A letter with its text behind it.
