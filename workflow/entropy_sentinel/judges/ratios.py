@@ -55,8 +55,8 @@ def _same_time(reference: Ratio, answer: Ratio) -> bool:
     if reference.seconds is None or answer.seconds is None:
         return False
     one, other = _of_day(reference), _of_day(answer)
-    unspoken = not (reference.half and answer.half) and max(reference.seconds, answer.seconds) < 13 * 3600
-    return one == other or (unspoken and (one - other) % (12 * 3600) == 0)
+    of_either_half = [time for time in (reference, answer) if time.half is None and 1 <= time.seconds // 3600 <= 12]
+    return one == other or (bool(of_either_half) and (one - other) % (12 * 3600) == 0)
 
 
 def _of_day(time: Ratio) -> int:
