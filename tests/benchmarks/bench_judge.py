@@ -204,7 +204,7 @@ def _solutions(found, tolerances, arguments) -> dict:
     rows = [
         json.loads(line)
         for name in ("gsm8k", "gsm8k_train")
-        for line in gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).decode().splitlines()
+        for line in gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()
     ]
     parts = [(row["question"], *re.sub(r"<<[^>]*>>", "", row["answer"]).split("####")) for row in rows]
     cases = [Case(question, text.strip(), one.strip(), truncated=False) for question, text, one in parts]
