@@ -74,6 +74,8 @@ class MathVerifyJudge:
         _check(statement)
         if changed(found.before, found.after, counted(case.question)):
             raise Unclear("words around the number change it")
+        if not anchored and statements.calculated_before(found):
+            raise Unclear("last sentence has several numbers")
         answer = found.text
         if same_as_reference(reference, answer, self.tolerance, case.question):
             return True, answer

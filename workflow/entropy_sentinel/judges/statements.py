@@ -30,6 +30,9 @@ _PLAIN = re.compile(
 )
 _UNIT_WORD = re.compile(r"\s*([A-Za-z]+)\b\.?")
 _NEXT_PART = re.compile(rf"\s*(?:,\s*and\b|,|and\b)?\s*(?:{NUMBER})")
+_CALCULATED = re.compile(r"=\s*(?:\\?\$|€|£)?\s*[-+]?\.?\d")
+_CONCLUSION = re.compile(r"[,;≈]|\b(?:so|hence|therefore|thus|which is|meaning|rounds?(?: up)?)\b")
+_ENDS_CALCULATION = re.compile(r"=[^=,;]*$(?<![A-Za-z] )|[-+*/=]\s*$")
 _PROSE = re.compile(r"[A-Za-z]{3,}")
 _FORMULA_WORDS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|max|min|pi)\b")
 
@@ -54,6 +57,12 @@ def numbers(clause: str) -> list[str]:
     clause = mixed(spelled(clause))
     masked = _masked(clause)
     return [_inside(span) for span in SPAN.finditer(clause)] + [_amount(found) for found in _PLAIN.finditer(masked)]
+
+
+def calculated_before(found: Expression) -> bool:
+    """Whether a calculation ends before a number that ends none: `9 + 6 = 15 litres out of 24`, `= $42 in 6 hours`."""
+    before = _CONCLUSION.split(_masked(found.before))[-1]
+    return bool(_CALCULATED.search(before)) and not _ENDS_CALCULATION.search(before) and "=" not in found.text
 
 
 def _first_expression(clause: str) -> Expression | None:
