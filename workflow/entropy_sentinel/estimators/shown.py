@@ -23,9 +23,10 @@ def lines(name: str, about: Mapping[str, Any]) -> list[str]:
         f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
         f"log-probabilities: {signal or 'not known'}",
     ]
-    card = about.get("validation")
-    found.append(f"verdict: {card['verdict']}; {card['reasons'][0]}" if card else "verdict: has no validation card")
-    return found
+    if about.get("validation"):
+        card = Validation.from_dict(about["validation"])
+        return [*found, f"verdict: {card.verdict}; {card.reasons[0]}"]
+    return [*found, "verdict: has no validation card"]
 
 
 def estimator_as_html(name: str, about: Mapping[str, Any]) -> str:
