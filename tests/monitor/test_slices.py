@@ -117,7 +117,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
         rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
         now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
-        p[route] = p_of_change(estimator.estimator.accuracy_of, side(estimator, now), side(estimator, then))
+        p[route] = p_of_change(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
     rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import NO_USE, RANKING, UNKNOWN, Validation
-from entropy_sentinel.monitor.change import adjusted, as_accuracy, p_of_change
+from entropy_sentinel.monitor.change import adjusted, p_of_change
 from entropy_sentinel.monitor.labelled import Labelled
 from entropy_sentinel.monitor.merging import Merged
 from entropy_sentinel.monitor.scoring import support_of
@@ -91,10 +91,14 @@ class Estimates:
         )
 
     def _accuracy(self, sums: Sums) -> np.ndarray:
-        means, accuracy_of = sums.mean(), self._estimator.accuracy_of
-        there = sums.counts[:, 1] > 0
-        found = [as_accuracy(accuracy_of, one) if ok else np.nan for one, ok in zip(means, there, strict=True)]
-        return np.array(found, dtype=float)
+        there, found = sums.counts[:, 1] > 0, np.full(len(sums), np.nan)
+        if there.any():
+            found[there] = self._accuracies_of(sums.rows(there).mean())
+        return found
+
+    def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        """(n,) the accuracies that mean values (n, k) stand for."""
+        return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
         """Why each slice is outside of what the estimator has seen, or null."""
@@ -132,7 +136,7 @@ class Estimates:
         p = np.full(len(frame), np.nan)
         for row in np.flatnonzero(compared & (there >= max(self._few, 2))):
             sides = [(one.counts[row, 1], one.values[row], one.products[row]) for one in (now, then)]
-            p[row] = p_of_change(self._estimator.accuracy_of, *sides)
+            p[row] = p_of_change(self._accuracies_of, *sides)
         windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):
