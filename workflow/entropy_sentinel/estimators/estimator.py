@@ -38,7 +38,10 @@ class Estimator(ABC):
         """
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        """The accuracies, (n_slices,) in [0, 1], from the means of responses' values, (n_slices,) or (n_slices, n_values)."""
+        """The accuracies, (n_slices,) in [0, 1], of slices from the means of their responses' values.
+
+        `means` is (n_slices,), or (n_slices, n_values).
+        """
         return means
 
     def accuracy_of(self, mean: np.ndarray) -> float:

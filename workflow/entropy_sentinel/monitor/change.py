@@ -26,7 +26,7 @@ from scipy.stats import false_discovery_control, norm
 
 from entropy_sentinel.monitor.sums import covariance
 
-# Lines on which a T that is not linear is followed: p is then known to some 4 % of itself (tests/monitor/test_change.py).
+# Lines on which a T that is not linear is followed: p is then known to some 4 % of itself.
 LINES = 256
 # How far a line is followed, in standard deviations, and how often the part that holds the place is halved; in what is
 # left, 0.05 long, T is taken for straight.
