@@ -46,7 +46,7 @@ class Labelled:
             labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
         found = [self._numbered(part.join(labels, on=key), window) for part in responses()]
         self._labelled = pl.concat(found) if found else pl.DataFrame()
-        slices = self._labelled["slice"].unique() if len(self._labelled) else []
+        slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
         every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in responses()]
         self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
         self.n_without = len(labels) - (self._labelled["number"].n_unique() if len(self._labelled) else 0)

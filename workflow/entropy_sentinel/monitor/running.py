@@ -127,7 +127,7 @@ def collect(
     with opened(state, saved, checksum, reading) as kept:
         collector = Collector(saved, reading, kept, True, False, strict)
         collector.add(sources(logs))
-    return Problems.total(one.problems for one in collector.read)
+        return collector.problems()
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _found(
     rules: AlertRules,
     labels: pl.DataFrame | None,
 ) -> Monitored:
-    problems = Problems.total(one.problems for one in collector.read)
+    problems = collector.problems()
     merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.reference, asked.max_slices)
     if merged is None:
         raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
