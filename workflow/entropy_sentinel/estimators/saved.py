@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.reproducible import reproducible
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import SIGNAL
@@ -59,6 +60,7 @@ class SavedEstimator:
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
     """Write an estimator in one step. `about` is JSON-serialisable and holds `signal`, the facts named in SIGNAL.
 
+    The same estimator with the same `about` is the same bytes, whoever fits it again and whenever.
     Of one that could not be fitted the file says why.
     """
     header = {"name": estimator.name, "versions": {package: version(package) for package in PACKAGES}, **about}
@@ -67,7 +69,7 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
     else:
         import skops.io  # here and below, for it brings torch where that is installed: seconds
 
-        payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
+        payload = reproducible(skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED))
     content = json.dumps(header).encode() + b"\n" + payload
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
