@@ -139,6 +139,20 @@ def test_windows_in_the_reference_and_before_it_have_no_change(estimator, featur
     assert found["change_q"].is_null().to_list() == [True, True, False, False]
 
 
+def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
+    there = r"the logs have responses from 2026-11-02 to 2026-11-05"
+    with pytest.raises(InputError, match=rf"reference: no response of 2026-10-12 to 2026-10-18 \(UTC\) .*; {there}"):
+        es.monitor(estimator, features, by=["route"], window="day", reference="2026-10-12..2026-10-18")
+    with pytest.raises(InputError, match="no response of up to 2026-10-18"):
+        es.monitor(estimator, features, reference="..2026-10-18")
+    # Responses of which none can be estimated are nothing to compare with.
+    early = pl.col("time") < BEGIN + timedelta(days=1)
+    none = features.with_columns(reason=pl.when(early).then(pl.lit("empty response")).otherwise("reason"))
+    with pytest.raises(InputError, match=r"no response of 2026-11-02 \(UTC\) is there with an estimate"):
+        es.monitor(estimator, none, reference="2026-11-02")
+    assert es.monitor(estimator, features, reference="..2026-11-03").slices["change"].null_count() == 0
+
+
 def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
     few = features.filter((pl.col("route") != "support") | (pl.col("time") < BEGIN + timedelta(days=2, hours=6)))
     found = es.monitor(estimator, few, by=["route"], reference="2026-11-02..2026-11-03", min_responses=60)
