@@ -163,7 +163,7 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
         f"the interval with labels is wider ({after:.2f}, without them {before:.2f})"
     )
     n = wide["n_labelled"]
-    assert f"it rests on {n} labels" in wide["read_because"]
+    assert f": {n} labels, worth {wide['labels_worth']:.0f} with the predictions" in wide["read_because"]
     # An interval is as wide as one over the root of the labels.
     more = int(np.ceil(n * (after / before) ** 2)) - n
     assert wide["read_because"].endswith(f"; some {more:,} labels more would make it as narrow")

@@ -128,9 +128,8 @@ def _said(row: Mapping[str, Any]) -> str | None:
         return None
     more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
     return (
-        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): it rests on {n} labels, which the "
-        f"predictions make worth {row['labels_worth']:.0f}, and on no assumption about the slice; the narrower one "
-        "holds if the slice is to the labelled domains as they are to each other"
+        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {n} labels, worth "
+        f"{row['labels_worth']:.0f} with the predictions, say less than the assumption that they need not make"
         + (f"; some {more:,} labels more would make it as narrow" if more else "")
     )
 

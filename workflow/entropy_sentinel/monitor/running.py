@@ -214,12 +214,25 @@ def _rows(
 
 def _no_reference(state: State, reference: times.Reference) -> str:
     """What to say of a reference without a response, and what there is."""
-    grains = pl.concat([part.keys.select("grain") for part in _parts(state, State.sums)])["grain"].drop_nulls()
+    grains = _grains(state)
     there = f"from {grains.min():%Y-%m-%d} to {grains.max():%Y-%m-%d}" if len(grains) else "without a time"
     return (
-        f"reference: no response of {times.shown(reference)} (UTC) is there with an estimate, so nothing can be "
-        f"compared with it; the logs have responses {there}"
+        f"reference: {times.shown(reference)} (UTC) has no response with an estimate, so nothing can be compared with "
+        f"it; the logs have responses {there}"
     )
+
+
+def _since(reference: times.Reference | None, state: State) -> list[str] | None:
+    """The reference as it is written down; one without a begin begins with the logs."""
+    if reference is None:
+        return None
+    start = _grains(state).min() if reference.start == times.EARLIEST else reference.start
+    return [start.isoformat(), reference.end.isoformat()]
+
+
+def _grains(state: State) -> pl.Series:
+    """When the smallest windows begin in which there are responses."""
+    return pl.concat([part.keys.select("grain").unique() for part in _parts(state, State.sums)])["grain"].drop_nulls()
 
 
 def _parts(state: State, what: Callable[[State, str], Iterator[Part]]) -> Iterator[Part]:
@@ -252,7 +265,7 @@ def _provenance(
         "overridden": dict(taken),
         "reading": reading.as_dict(),
         "window": asked.window,
-        "reference": None if asked.reference is None else [one.isoformat() for one in asked.reference],
+        "reference": _since(asked.reference, state),
         "level": asked.level,
         "min_responses": asked.min_responses,
         "pool_windows": asked.pool_windows,

@@ -91,21 +91,16 @@ def labels_of_a_part(found: Monitored) -> list[str]:
 
 
 def labels_and_estimates(found: Monitored) -> list[str]:
-    """What to know of the slices whose number with labels is the one to read."""
-    if LABELLED not in found.slices.columns:
+    """Which of the two numbers to read, and what to know of the slices whose number with labels it is."""
+    if LABELLED not in found.now.columns or not (found.now["read"] == LABELS).any():
         return []
-    rows = found.slices.filter(pl.col("read_because").is_not_null()).head(SHOWN)
-    lines = [
-        f"{slice_name(row[name] for name in found.by)}: {row['read_because']}" for row in rows.iter_rows(named=True)
+    rows = found.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
+    return [
+        f"read '{LABELS}' where it is there: it is right if the labels were drawn as their weights say, whatever the "
+        f"estimator does; '{ESTIMATED}' assumes that the slice is to the labelled domains as they are to each other. "
+        "The two rest on different assumptions, and their intervals are not combined",
+        *(f"{slice_name(row[name] for name in found.by)}: {row['read_because']}" for row in rows.iter_rows(named=True)),
     ]
-    if (found.slices["read"] == LABELS).any():
-        lines.insert(
-            0,
-            f"read '{LABELS}' where it is there: it is right if the labels were drawn as their weights say, whatever "
-            f"the estimator does; '{ESTIMATED}' assumes that the slice is like the labelled domains. The two rest on "
-            "different assumptions, and their intervals are not combined",
-        )
-    return lines
 
 
 def _pooled(found: Monitored) -> list[str]:
