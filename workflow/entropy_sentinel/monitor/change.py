@@ -31,6 +31,9 @@ LINES = 256
 # How far a line is followed, in standard deviations, and how often the part that holds the place is halved; in what is
 # left, 0.05 long, T is taken for straight.
 _REACH, _HALVINGS = 12.0, 9
+# A share of the draws themselves that is no sign of a change, however it came about: no lines are followed then, which
+# take ten times as long. Here it is the p to some 0.03.
+_PLAIN = 0.3
 # Differences of estimates that are rounding alone.
 _NOTHING = 1e-12
 
@@ -59,6 +62,8 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
     size = float(np.linalg.norm(slope))
     if size > _NOTHING and np.abs(found - z @ slope).max() <= 1e-9 * size:
         return float(2 * norm.sf(seen / size))
+    if (share := np.mean(np.abs(found) >= seen)) > _PLAIN:
+        return float(share)
     # Where T stands still around 0, as of an estimate that is cut off at 1, all values together lead out of there.
     along = slope if size > _NOTHING else root.sum(axis=0)
     along = along / np.linalg.norm(along)
