@@ -216,3 +216,10 @@ def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log
     assert "entropy_sentinel_change" not in read
     assert read["entropy_sentinel_usable_slices"][0].value == 0
     assert read["entropy_sentinel_last_run_timestamp_seconds"][0].value > BEGIN.timestamp()
+
+
+def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
+    rows = log.add(0, "a", 40, 0.2).rows.with_columns(time=pl.lit("yesterday"))
+    found = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
+    assert (found.newest, found.alerts, found.silent) == ([], [], True)
+    assert "entropy_sentinel_estimated_accuracy" not in metrics(found)

@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 
 Source = str | Path | pl.DataFrame
 
-
 # What is said of responses that stand in the sums of two parts.
 _IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
 

@@ -51,9 +51,9 @@ class Seen:
 class Others:
     """The responses of other files, and how many of one file are among them."""
 
-    def __init__(self, responses: Seen, ids: Seen) -> None:
-        """Begin a file; `responses` and `ids` are the numbers of those that count."""
-        self._responses, self._ids = responses, ids
+    def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
+        """Begin a file; `responses` and `ids` are the numbers of all that count, `replaced` those it takes over."""
+        self._responses, self._ids, self._replaced = responses, ids, replaced
         self._n, self._n_same, self._n_same_place = 0, 0, 0
         # Responses whose id another file has for something else.
         self.n_other = 0
@@ -65,11 +65,13 @@ class Others:
 
     def count(self, numbered: pl.DataFrame) -> pl.Series:
         """Which responses, with the columns NUMBERS, another file has; (n,), counted."""
-        same, placed = self._responses.has(numbered[RESPONSE].to_numpy()), numbered[PLACED].to_numpy()
+        response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
+        again = self._replaced.has(response)
+        same = self._responses.has(response) & ~again
         self._n += len(numbered)
         self._n_same += int(same.sum())
         self._n_same_place += int((same & placed).sum())
-        self.n_other += int((self._ids.has(numbered[ID].to_numpy()) & ~same & ~placed).sum())
+        self.n_other += int((self._ids.has(numbered[ID].to_numpy()) & ~same & ~again & ~placed).sum())
         return pl.Series(same)
 
     @property

@@ -44,10 +44,10 @@ def recent(merged: Merged, window: str, least: int, most_windows: int, reference
     n, place = pl.Series(merged.of_windows.counts[:, 1]), pl.int_range(pl.len())
     counts = merged.windows.with_columns(n=n, place=place).drop_nulls("window")
     span = f"{most_windows}{WINDOWS[window][1:]}"
-    newest = _newest(counts, span, least)
+    newest, reach = _newest(counts, span, least), (most_windows - 1) * WIDTHS[window]
     rows = _pooled(counts.head(0), least).with_columns(window=pl.lit(None, DTYPE))
     for end in reversed(newest):
-        begin = end - (most_windows - 1) * WIDTHS[window]
+        begin = end - reach
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
@@ -65,12 +65,14 @@ def recent(merged: Merged, window: str, least: int, most_windows: int, reference
         merged.of_windows.grouped(groups, len(rows)),
         newest,
         last,
-        _stale(counts, last, newest[-1] - (most_windows - 1) * WIDTHS[window] if newest else None, least),
+        _stale(counts.filter(pl.col("window") >= newest[-1] - reach) if newest else counts, last, least),
     )
 
 
 def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
     """The newest two windows; one that has few responses with all those before it is of a clock that is wrong."""
+    if counts.is_empty():
+        return []
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
     usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= least)["window"]
     last = usable.max() if len(usable) else whole["window"].max()
@@ -94,10 +96,10 @@ def _last_usable(counts: pl.DataFrame, span: str, least: int, n_slices: int) -> 
     return [known.get(number) for number in range(n_slices)]
 
 
-def _stale(counts: pl.DataFrame, last_usable: list[datetime | None], begin: datetime | None, least: int) -> np.ndarray:
-    """(n_slices,) which had enough responses in some window, and have fewer since `begin`."""
-    lately = counts.filter(pl.col("window") >= begin).group_by("slice").agg(pl.col("n").sum())
-    enough = set(lately.filter(pl.col("n") >= least)["slice"].to_list())
+def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int) -> np.ndarray:
+    """(n_slices,) which had enough responses in some window, and have fewer lately."""
+    counts = lately.group_by("slice").agg(pl.col("n").sum())
+    enough = set(counts.filter(pl.col("n") >= least)["slice"].to_list())
     return np.array([one is not None and number not in enough for number, one in enumerate(last_usable)], dtype=bool)
 
 

@@ -155,16 +155,12 @@ class State:
 
     def others(self, about: FileSums) -> Others:
         """The responses of all files but for what this one replaces."""
-        replaced = [key for key in about.replaces if key in self.files]
-        if replaced:
-            return Others(*self._seen(key for key in self.files if key not in replaced))
         if self._numbers is None:
-            self._numbers = self._seen(self.files)
-        return Others(*self._numbers)
-
-    def _seen(self, keys: Iterator[str] | dict[str, FileSums]) -> tuple[Seen, Seen]:
-        frames = [self.numbers(key) for key in keys]
-        return Seen([one[RESPONSE].to_numpy() for one in frames]), Seen([one[ID].to_numpy() for one in frames])
+            frames = [self.numbers(key) for key in self.files]
+            responses, ids = ([one[name].to_numpy() for one in frames] for name in (RESPONSE, ID))
+            self._numbers = Seen(responses), Seen(ids)
+        replaced = [self.numbers(key)[RESPONSE].to_numpy() for key in about.replaces if key in self.files]
+        return Others(*self._numbers, Seen(replaced))
 
     @contextmanager
     def writing(self, about: FileSums) -> Iterator[Writers]:
@@ -182,9 +178,7 @@ class State:
         self.files[about.key] = about
         for replaced in about.replaces:
             self.drop(replaced)
-        if about.replaces:
-            self._numbers = None
-        elif self._numbers is not None:
+        if self._numbers is not None:  # what was replaced is among what replaces it
             new = self.numbers(about.key)
             for seen, name in zip(self._numbers, (RESPONSE, ID), strict=True):
                 seen.add(new[name].to_numpy())
@@ -247,7 +241,6 @@ class State:
     def drop(self, key: str) -> None:
         """Forget a file."""
         self.files.pop(key, None)
-        self._numbers = None
         (self.folder / _FILES / f"{key}.json").unlink(missing_ok=True)
         for part in _PARTS:
             (self.folder / part / f"{key}.parquet").unlink(missing_ok=True)
