@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
@@ -42,7 +43,7 @@ def parts(found: Monitored) -> list[Part]:
             f"nothing can be said: no slice has {found.provenance['min_responses']} estimated responses"
             + (f" in the last {found.provenance['pool_windows']} {found.provenance['window']}s" if found.newest else "")
         )
-    return shown
+    return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
 def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
@@ -146,8 +147,9 @@ def reasons(found: Monitored) -> dict[str, str]:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """How a slice is called: its values, - for one that a response has not."""
-    return ", ".join("-" if value is None else str(value) for value in values)
+    """How a slice is called: its values, - for one that a response has not, and "-" for one that is so."""
+    shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
+    return ", ".join(shown)
 
 
 def _when(alert: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.spreadsheet import as_written
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
@@ -87,7 +88,7 @@ _CONVERTERS = {
 }
 
 
-def _csv(path: Path) -> tuple[dict[str, list[str]], str]:
+def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
     """The columns of a table with commas, semicolons or tabs, and how its numbers write the decimal point."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
@@ -104,7 +105,10 @@ def _csv(path: Path) -> tuple[dict[str, list[str]], str]:
                 )
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
-    return dict(zip(names, columns, strict=True)), "," if separator == ";" else "."
+    texts = [pl.Series(values, dtype=pl.String).to_frame("text") for values in columns]
+    written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
+    found = {name: one.select(written).to_series() for name, one in zip(names, texts, strict=True)}
+    return found, "," if separator == ";" else "."
 
 
 def _names(header: str, separator: str) -> set[str]:
