@@ -136,6 +136,10 @@ def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
         es.monitor(estimator, features, labels=some)
     found = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
     assert found["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())
+    every = features.select("item_id", label=pl.int_range(pl.len()) % 3 != 0)
+    assert es.monitor(estimator, features, labels=every).slices["labelled_accuracy"][0] == pytest.approx(
+        every["label"].mean()
+    )
     weighted = es.monitor(estimator, features, labels=asked).slices["labelled_accuracy"][0]
     wanted = (asked["label"].cast(float) * asked["weight"]).sum() / asked["weight"].sum()
     assert weighted == pytest.approx(wanted)

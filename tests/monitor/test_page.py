@@ -90,7 +90,7 @@ def test_without_matplotlib_the_error_names_the_extra(features: pl.DataFrame, mo
 
 def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
     labels = es.read_labels(es.example().labels)
-    assert "Estimated and labelled" in page(monitored(features, labels=labels, labels_at_random=True))
+    assert "Estimated and labelled" in page(monitored(features, labels=labels))
     second = features.filter(pl.col("time") > datetime(2026, 11, 9, tzinfo=UTC))
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
     text = page(monitored(features, labels=some))

@@ -44,14 +44,16 @@ class Labelled:
     def __init__(
         self, responses: Responses, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
     ) -> None:
-        """Put labels to responses; `at_random` says that all were as likely to be labelled, so no weight is needed."""
+        """Put labels to responses.
+
+        Labels need weights, but where `at_random` says that all responses were as likely to be labelled, and where all
+        responses of the slices that have labels do have one. Raises InputError for labels without.
+        """
         self._merged = merged
         key = [name for name in KEY if name in labels.columns]
         if labels.select(key).is_duplicated().any():
             raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
         labels = labels.filter(pl.col("label").is_not_null())
-        if not at_random:
-            _require_weights(labels)
         labels = labels.cast({name: FEATURE_FRAME.schema[name] for name in key})
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         if WEIGHT not in labels.columns:
@@ -61,6 +63,8 @@ class Labelled:
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
         every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in responses()]
         self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
+        if not at_random and len(self._labelled) < len(self._every):
+            _require_weights(self._labelled)
         self.n_without = len(labels) - (self._labelled["number"].n_unique() if len(self._labelled) else 0)
 
     def note(self, problems: Problems) -> None:
@@ -95,8 +99,7 @@ class Labelled:
 
 def _require_weights(labels: pl.DataFrame) -> None:
     """InputError where it is not known how many responses a label stands for."""
-    without = len(labels) if WEIGHT not in labels.columns else labels[WEIGHT].null_count()
-    if without:
+    if without := labels[WEIGHT].null_count():
         raise InputError(
             f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}', how many responses each stands for; the "
             "column that `sample` writes must stay, for it chooses some kinds of responses more often than others. "
