@@ -46,7 +46,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     `validation`, those of all models; lists `generations`, `benchmarks` and `labels`, whose provenance is shown; lists
     `tables` and `figures` of exhibits' .html files.
     `settings` has `label`, `groups`, `headline_group`, `default`, `expected_items`, the published counts by benchmark,
-    and links: `response_pages` by model and `other_reports` by what they tell.
+    and `pages`, links to those of other analyses (`config.study.pages`).
     """
     study = Study(
         estimates=read_estimates(files["estimates"]),
@@ -119,8 +119,7 @@ def render_report(
     benchmarks: Provenance,
     labels: Provenance,
     expected_items: Mapping[str, int | None],
-    response_pages: Mapping[str, str],
-    other_reports: Mapping[str, str],
+    pages: Mapping[str, Mapping[str, str]],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
@@ -128,7 +127,7 @@ def render_report(
 
     `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
-    `response_pages` are links to pages of single responses by model, `other_reports` by what they tell.
+    `pages` are links to those of other analyses, by what they tell and by model, or under "" where there is one.
     """
     found, trusts = study.headlines, study.trusts
     return render(
@@ -150,7 +149,7 @@ def render_report(
         unjudged=dict.fromkeys(one.benchmark for one in study.unjudged),
         gaps=gaps(study.domains),
         share=f"{SHARE:.0%}",
-        links={**other_reports, **({"single responses, token by token": "#responses"} if response_pages else {})},
+        pages=pages,
         group=study.group,
         headlines=found,
         verdicts={headline.model: verdict(headline) for headline in found},
@@ -162,7 +161,6 @@ def render_report(
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
-        response_pages=response_pages,
         counts=_counts(study.domains),
         open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],
