@@ -57,12 +57,34 @@ def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: 
 
 
 def test_a_window_has_its_own(estimator: Path, log: Path) -> None:
-    """`line` has a response an hour: the second day's are those from 24 to 47."""
+    """`line` has a response an hour: the second day's are those from 24 to 47, the third's those from 48."""
     found = alerted(estimator, log, window="day")
-    second = [one for one in found.behind if one.window == "2026-11-03T00:00:00+00:00"]
-    assert len(second) == 2
-    for one in second:
-        assert {24 <= int(shown.item_id.removeprefix("req-")) < 48 for shown in one.responses} == {True}
+    shop = {one.window[:10]: one.responses for one in found.behind if one.slice["route"] == "shop"}
+    numbers = {day: [int(one.item_id.removeprefix("req-")) for one in rows] for day, rows in shop.items()}
+    assert set(numbers) == {"2026-11-03", "2026-11-04"}
+    assert all(24 <= number < 48 for number in numbers["2026-11-03"])
+    assert all(48 <= number < 60 for number in numbers["2026-11-04"])
+
+
+def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -> None:
+    """The newest day has four of school's responses, those from 48 to 59: the day before is pooled with it."""
+    found = alerted(estimator, log, window="day")
+    (school,) = (one for one in found.behind if (one.slice["route"], one.window[:10]) == ("school", "2026-11-04"))
+    (alert,) = (one for one in found.alerts if school.is_of(one))
+    assert (alert["window_from"][:10], alert["n_estimated"]) == ("2026-11-03", 12)
+    p = {}
+    for number in range(24, 60, 3):
+        rows = es.read_features([line(number)])
+        p[f"req-{number:04d}"] = es.load(estimator).estimator.p_correct(rows)[0]
+    assert [shown.item_id for shown in school.responses] == sorted(p, key=p.get)[:3]
+
+
+def test_a_stale_slice_has_none(estimator: Path, tmp_path: Path) -> None:
+    records = [line(n, route="old") for n in range(10)] + [line(n, route="new") for n in range(500, 510)]
+    found = alerted(estimator, log_file(tmp_path / "a.jsonl", records), window="day", alert_on=["stale"])
+    assert ("old", "stale") in {(one["slice"]["route"], one["kind"]) for one in found.alerts}
+    assert {one.slice["route"] for one in found.behind} == {"new"}
+    assert "None of its responses" not in page(found)
 
 
 def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, log: Path, tmp_path: Path) -> None:

@@ -150,10 +150,11 @@ def test_a_table_in_csv_is_read_like_lines(tmp_path: Path, delimiter: str) -> No
 
 
 def test_a_long_trace_fits_into_a_cell(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
     long = line(0) | {name: line(0)[name][:1] * 2000 for name in ("token_logprobs", "top_logprobs")}
     assert len(json.dumps(long["top_logprobs"])) > 131_072  # the limit of the module csv
     assert es.read_logs(table(tmp_path / "a.csv", [long]))["n_tokens"].to_list() == [2000]
-    assert csv.field_size_limit() == 131_072
+    assert csv.field_size_limit() == limit
 
 
 def test_bad_rows_of_csv_are_named_and_the_rest_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

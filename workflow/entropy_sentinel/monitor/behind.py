@@ -15,7 +15,7 @@ import polars as pl
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.inputs import BY, holds_features, opened_log
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.settings import STALE, Reading
 from entropy_sentinel.monitor.state import State
 from entropy_sentinel.monitor.times import starts
 from entropy_sentinel.report.token_texts import TokenTexts
@@ -64,7 +64,7 @@ class Behind:
 
     def is_of(self, alert: Mapping[str, Any]) -> bool:
         """Whether these are the responses behind an alert."""
-        return (alert["slice"], alert.get("window")) == (self.slice, self.window)
+        return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
 
 
 def behind(
@@ -74,7 +74,9 @@ def behind(
 
     Of MOST_SLICES at most. A log that is not where it was, or holds features alone, is said in `note`.
     """
-    wanted = list({repr((one["slice"], one.get("window"))): one for one in alerts}.values())[:MOST_SLICES]
+    # Of a slice that is stale there is nothing new.
+    about = [one for one in alerts if one["kind"] != STALE]
+    wanted = list({repr((one["slice"], one.get("window"))): one for one in about}.values())[:MOST_SLICES]
     chosen = [_chosen(one, window, state, reading, most) for one in wanted]
     found, missing = _read_all(chosen, state, reading)
     made = []
@@ -88,7 +90,9 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
     """The least certain responses of an alert's slice: `key` of the file, what they are called there, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
     if alert.get("window") is not None:
-        same.append(starts(pl.col("grain"), window) == datetime.fromisoformat(alert["window"]))
+        # Windows with too few responses are pooled with those before.
+        first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
+        same.append(starts(pl.col("grain"), window).is_between(first, last))
     found = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
     for key in state.files:
         for frame in state.responses(key):

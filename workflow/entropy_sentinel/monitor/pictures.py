@@ -114,10 +114,9 @@ def name_of(found: Monitored, row: Mapping[str, Any]) -> str:
 def _labelled_rows(found: Monitored) -> tuple[pl.DataFrame, str]:
     """Slices whose labels stand for them, or else those of the newest window, and what they are of."""
     sets = {"": found.slices}
-    if found.windows is not None and found.newest:
+    if found.newest:
         newest = found.newest[-1]
-        of = f" in the {found.provenance['window']} from {newest:%Y-%m-%d}"
-        sets[of] = found.windows.filter(pl.col("window") == newest)
+        sets[f" in the {found.provenance['window']} from {newest:%Y-%m-%d}"] = found.now
     for of, rows in sets.items():
         if LABELLED in rows.columns and rows[LABELLED].count():
             return rows.drop_nulls([LABELLED, "estimated_accuracy"]), of
