@@ -10,8 +10,8 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
-from entropy_sentinel.frames.errors import CutOffError, DamagedFileError, InputError
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
 from entropy_sentinel.monitor.problems import Problems
@@ -50,15 +50,14 @@ class Inputs:
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
 
-        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError
-        or DamagedFileError.
+        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
         self._last = None
         try:
             for batch in self._features(source):
                 if len(batch):
                     yield self._prepared(batch)
-        except (CutOffError, DamagedFileError) as error:
+        except CutOffError as error:
             if self._problems.strict:
                 raise
             self._problems.add("files that cannot be read to their end", [str(error)])
@@ -67,9 +66,9 @@ class Inputs:
         if isinstance(source, pl.DataFrame):
             yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
         elif _holds_features(source):
-            signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
-            FEATURE_FRAME.scan(source)
-            with readable(source):
+            with given(source):
+                signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
+                FEATURE_FRAME.scan(source)
                 batches = read_batches(source, rows=FEATURES_AT_A_TIME)
                 yield from _placed((batch.with_columns(**signal) for batch in batches), source)
         else:
@@ -199,16 +198,16 @@ def columns_of(path: str) -> Sequence[str]:
 def _holds_features(path: str) -> bool:
     if Path(path).suffix != ".parquet":
         return False
-    with readable(path):
+    with given(path):
         own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-    return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
+        return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
 
 
 def _wanted(path: str, reading: Reading) -> list[str]:
     """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
     names = [*reading.by, *([reading.time] if reading.time else [])]
     if Path(path).suffix == ".parquet":
-        with readable(path):
+        with given(path):
             there = pl.read_parquet_schema(path)
         names = [name for name in names if name in there or name.split(".")[0] in there]
     return names

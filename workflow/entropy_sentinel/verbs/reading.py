@@ -11,10 +11,11 @@ import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.missing_mass import missing_mass
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
+from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.records import SUFFIXES as LOG_SUFFIXES
 from entropy_sentinel.sources.logs.summary import Summary
@@ -64,6 +65,7 @@ def open_logs(
     model: str | None = None,
     strict: bool = False,
     places: bool = False,
+    max_record_mb: float = LONGEST_MB,
 ) -> Logs:
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
@@ -73,13 +75,13 @@ def open_logs(
     are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
     many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
     first record that cannot be read is an InputError; else such records are counted. With `places` a column says the
-    file and line of each response.
+    file and line of each response. A record of more than `max_record_mb` megabytes is one that cannot be read.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
-    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
+    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb)
     return Logs(files(paths, LOG_SUFFIXES), options)
 
 
@@ -113,7 +115,7 @@ def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataF
     made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
-    frames = [_with_signal(FEATURE_FRAME.scan(path), read_provenance(path)) for path in made]
+    frames = [_made(path) for path in made]
     if len(made) < len(found):
         logs = open_logs([path for path in found if path not in made], **options)
         frames.append(features_of(logs, texts=texts))
@@ -189,15 +191,21 @@ def _labels_of(path: Path) -> pl.DataFrame:
     return found.select(*kept, label)
 
 
-def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:
-    return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
+def _made(path: Path) -> pl.DataFrame:
+    """A file of stage `features`, with the columns of its signal."""
+    with given(path):
+        rows, origin = FEATURE_FRAME.scan(path), read_provenance(path)
+        return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
 
 
 def _stage(path: str | Path) -> str | None:
     """The stage of this pipeline that has written a file; None for one from outside."""
-    if Path(path).suffix != ".parquet" or PROVENANCE_KEY not in pl.read_parquet_metadata(path):
+    if Path(path).suffix != ".parquet":
         return None
-    stage = read_provenance(path)["stage"]
+    with given(path):
+        if PROVENANCE_KEY not in pl.read_parquet_metadata(path):
+            return None
+        stage = read_provenance(path)["stage"]
     if stage not in (GENERATIONS.stage, FEATURE_FRAME.stage):
         raise InputError(f"{path}: must hold features or generations, holds {stage}")
     return stage

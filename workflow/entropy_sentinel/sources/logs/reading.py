@@ -1,7 +1,7 @@
 """Logs as frames of bounded size: files, folders' files and standard input, in any format of the catalogue."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,10 +15,10 @@ from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
-from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
+from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recognise
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.numbers import Numbers
-from entropy_sentinel.sources.logs.records import LONGEST_MB, STANDARD_INPUT, BadRecord, Found, records
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import Responses, gathered, to_frame
@@ -30,7 +30,7 @@ ASSUMED_MODE = "raw_logprobs"
 PLACE = "place_in_log"
 # Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
 # that is called so already `log_log_NAME`.
-_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, "label"}
+_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, PLACE, "label"}
 
 
 @dataclass(frozen=True)
@@ -104,44 +104,41 @@ class Logs:
         origin = read_provenance(path)
         signal, start = {name: pl.lit(origin.get(name)) for name in SIGNAL}, 0
         for batch in read_traces(path):
-            frame = _cut(batch.with_columns(**signal, **self._places(path, start)), self._options.top_k)
+            frame = _cut(
+                batch.with_columns(**signal, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
+            )
             start += len(batch)
             self._count(frame, f"{origin.get('logprobs_mode')}, as the file says")
             self.summary.formats["traces of this pipeline"] += len(frame)
             yield frame
 
     def _flat(self, path: str) -> Iterator[pl.DataFrame]:
-        start, wanted = 0, self._options.columns
-        if wanted is not None and self._options.places:
-            wanted = [*wanted, PLACE]
+        start = 0
         for batch in read_batches(path):
             problems = dict(flat_table.bad_rows(batch))
             for row, problem in problems.items():
                 self._bad(BadRecord(f"{path}: row {start + row}", problem))
             good = np.setdiff1d(np.arange(len(batch)), list(problems))
-            placed = batch.with_columns(**self._places(path, start))
-            build = partial(self._flat_frame, placed, wanted, _name(path))
             if len(good) or not len(batch):
-                yield from frames(good, build, partial(self._bad_row, path, start))
+                yield from frames(
+                    good, partial(self._flat_frame, batch, path, start), partial(self._bad_row, path, start)
+                )
             start += len(batch)
 
-    def _flat_frame(
-        self, batch: pl.DataFrame, wanted: Sequence[str] | None, file: str, rows: np.ndarray
-    ) -> pl.DataFrame:
-        """Some `rows` of a batch as a frame."""
-        chosen = batch if len(rows) == len(batch) else batch[rows]
-        frame = self._frame(flat_table.responses(chosen, wanted), file)
+    def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
+        """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], self._options.columns)
+        found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
+        frame = self._frame(found, _name(path))
         self.summary.formats["table"] += len(frame)
         return frame
 
     def _bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
         self._bad(BadRecord(f"{path}: row {start + row[0]}", said(error)))
 
-    def _places(self, path: str, start: int) -> dict[str, pl.Expr]:
-        """The column PLACE of rows from `start`, where it is asked for."""
-        if not self._options.places:
-            return {}
-        return {PLACE: pl.format("{}: row {}", pl.lit(path), start + pl.int_range(pl.len()))}
+    def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
+        """The column PLACE of `rows` of a file, where it is asked for."""
+        return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
     def _records(self, path: str) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""

@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import CutOffError
+from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 
 STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
 
-# The longest record that is read unless the user says otherwise. A token with 20 alternatives is some 6 kB of JSON as
-# OpenAI's servers write it, so this is a response of 40,000 tokens; as objects in memory it takes ten times as much.
-LONGEST_MB = 256
 _MB = 1_000_000
 _BLOCK = 1 << 20
 _WHITE = b" \t\r\n"

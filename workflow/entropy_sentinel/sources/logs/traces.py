@@ -193,7 +193,7 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
     names = dict.fromkeys(name for one in replies for name in one.columns)
     slices = [_column(f"column.{storable(name)}", [one.columns.get(name) for one in replies]) for name in names]
     if place is not None:
-        slices.append(pl.Series(f"column.{place}", [one.place for one in replies], dtype=pl.String))
+        slices.append(pl.Series(place, [one.place for one in replies], dtype=pl.String))
     none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
     traces = [one.trace or none for one in replies]
     return Responses(
