@@ -21,13 +21,10 @@ from entropy_sentinel.sources.logs.records import SUFFIXES as LOG_SUFFIXES
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.verbs.frames import KEY, WEIGHT
 
 log = logging.getLogger(__name__)
 
-# What identifies a response; labels may have less of it.
-KEY = ("model", "benchmark", "item_id", "sample")
-# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
-WEIGHT = "weight"
 _TEXT = dict.fromkeys(("model", "benchmark", "item_id"), pl.String)  # 007 is no number
 _READERS = {".csv": partial(pl.read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
 
