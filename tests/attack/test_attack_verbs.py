@@ -140,10 +140,10 @@ ODD_FEATURES: dict[str, Callable[[pl.DataFrame], Any]] = {
 }
 # What is wrong with these is said by name, whichever verb is asked.
 NAMED = {
-    "without item_id": "no column 'item_id'",
-    "without model": "no column 'model'",
-    "without reason": "no column 'reason'",
-    "without max": "no column 'max'",
+    "without item_id": "column 'item_id' is missing",
+    "without model": "column 'model' is missing",
+    "without reason": "column 'reason' is missing",
+    "without max": "column 'max' is missing",
     "max null": "'max' must be a finite number, is None",
     "NaN": r"row 0 \(item 'averages-00000'\): 'max' must be a finite number, is nan",
     "one NaN": r"row 5 \(item 'averages-00005'\): 'max' must be a finite number, is nan",

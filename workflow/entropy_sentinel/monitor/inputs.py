@@ -16,13 +16,14 @@ from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
+from entropy_sentinel.monitor.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
 from entropy_sentinel.sources.logs.reading import PLACE
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import KEY, open_logs
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
+IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
 # Columns of a frame, before the name of the log's own column.
 BY = "by."
 # A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
@@ -169,7 +170,8 @@ class Inputs:
         for kind, which in {
             "responses without a time": pl.col("raw").is_null(),
             "responses whose time cannot be read": pl.col("raw").is_not_null() & pl.col("time").is_null(),
-            "responses whose time is before 2000 or after 2099": pl.col("time").is_not_null() & ~pl.col("good"),
+            f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}": pl.col("time").is_not_null()
+            & ~pl.col("good"),
         }.items():
             if places := times.filter(which)["place"].to_list():
                 self._problems.add(kind, places)

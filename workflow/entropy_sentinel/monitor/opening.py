@@ -34,7 +34,7 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
 def sources(logs: Logs) -> Iterator[Source]:
     """Frames, states and files, each path once."""
     if is_table(logs):
-        yield features_table(logs, "logs")
+        yield features_table(logs)
         return
     seen = set()
     for one in named(logs):

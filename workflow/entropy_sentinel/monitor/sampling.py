@@ -161,7 +161,7 @@ def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
 def _rows(logs: Paths | pl.DataFrame, by: Sequence[str], options: dict[str, Any]) -> pl.DataFrame:
     """Features with the columns of the slices by their names, and `question` and `response`."""
     if is_table(logs):
-        rows = features_table(logs, "logs")
+        rows = features_table(logs)
     else:
         rows = read_features(
             logs, texts=True, columns=[*(one for one in by if one not in _OWN_COLUMNS), QUESTION], **options

@@ -9,8 +9,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.settings import WINDOWS
 
 DTYPE = pl.Datetime("us", "UTC")
-# Other times are those of a clock that was never set, or of a number that is no time.
-EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+# Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
+# language model was in use then.
+EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 
 
@@ -60,6 +61,9 @@ def reference(text: str, grain: str = "day") -> Reference:
     except ValueError:
         raise ConfigError(f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, was '{text}'") from None
     start, end = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (start, end))
+    if not all(EARLIEST <= one < LATEST for one in (start, end)):
+        years = f"{EARLIEST.year} to {LATEST.year - 1}"
+        raise ConfigError(f"reference: must be of the years {years}, as the times of a log, was '{text}'")
     if len((last or first).strip()) <= len("2026-11-01"):
         end += timedelta(days=1)
     if end <= start:

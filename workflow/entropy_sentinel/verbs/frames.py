@@ -14,7 +14,7 @@ KEY = ("model", "benchmark", "item_id", "sample")
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
 # What verbs ask of features; more (benchmark, sample, the signal) where a verb or a user's slices name it.
-_OF_FEATURES = ("item_id", "model", *FEATURES, "reason")
+_OF_FEATURES = (*FEATURES, "item_id", "model", "reason")
 _OF_LABELS = ("item_id", "label")
 
 
@@ -44,7 +44,7 @@ def features_table(given: Any, name: str = "features") -> pl.DataFrame:
     no finite numbers, though it has no `reason` why.
     """
     frame = table(given, name)
-    require(frame, _OF_FEATURES, name)
+    _require(frame, _OF_FEATURES, name)
     dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
     frame = _cast(frame, dtypes, name)
     for feature in FEATURES:
@@ -65,7 +65,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     Raises InputError for any other.
     """
     frame = table(given, name)
-    require(frame, _OF_LABELS, name)
+    _require(frame, _OF_LABELS, name)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
@@ -87,19 +87,23 @@ def columns_by(by: Any) -> list[str]:
     return names
 
 
-def require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
-    """Raise InputError for the first of `columns` that is not there."""
-    if missing := [column for column in columns if column not in frame.columns]:
-        there = ", ".join(frame.columns)
-        raise InputError(f"{name}: there is no column '{missing[0]}'; columns there: {there[:1000] or 'none'}")
-
-
 def require_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     """Raise InputError for the first of `columns` that is not there, or has more than one value per row."""
-    require(frame, columns, name)
-    if several := [column for column in columns if frame[column].dtype.is_nested()]:
-        dtype = frame[several[0]].dtype
-        raise InputError(f"{name}: column '{several[0]}' must have one value per response, is {dtype}"[:300])
+    for column in columns:
+        if column not in frame.columns:
+            raise InputError(f"{name}: there is no column '{column}'; {_there(frame)}")
+        if (dtype := frame[column].dtype).is_nested():
+            raise InputError(f"{name}: column '{column}' must have one value per response, is {dtype}"[:300])
+
+
+def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    for column in columns:
+        if column not in frame.columns:
+            raise InputError(f"{name}: column '{column}' is missing; {_there(frame)}")
+
+
+def _there(frame: pl.DataFrame) -> str:
+    return f"columns there: {', '.join(frame.columns)[:1000] or 'none'}"
 
 
 def _cast(frame: pl.DataFrame, dtypes: dict[str, Any], name: str) -> pl.DataFrame:
