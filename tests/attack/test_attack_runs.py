@@ -242,7 +242,7 @@ def test_folder_that_cannot_be_written(project: Project) -> None:
         assert "features" in output
 
 
-@pytest.mark.parametrize("folder", [f"{RESULTS}/features/{MODEL}", f"logs/imported/features/{MODEL}", "logs"])
+@pytest.mark.parametrize("folder", [f"{RESULTS}/features/{MODEL}", "logs"])
 def test_file_in_the_place_of_a_folder(project: Project, folder: str) -> None:
     place = project.folder / folder
     with whole_again(project) as fault:
@@ -255,8 +255,7 @@ def test_file_in_the_place_of_a_folder(project: Project, folder: str) -> None:
         place.unlink()
 
 
-@pytest.mark.parametrize("name", [STAGES["features"], STAGES["labels"]])
-@pytest.mark.parametrize("damage", ["cut", "text"])
+@pytest.mark.parametrize(("name", "damage"), [(STAGES["features"], "cut"), (STAGES["labels"], "text")])
 def test_damaged_file(project: Project, name: str, damage: str) -> None:
     """It is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
     with whole_again(project) as fault:
