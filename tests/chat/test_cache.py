@@ -59,9 +59,15 @@ def test_a_reply_that_version_0_1_paid_for_is_found(tmp_path: Path, monkeypatch:
     with fake_api(lambda *_: ok(completion("paid again"))) as api:
         server = {"model": "hosted_vllm/tiny", "base_url": api.base_url}
         limits = {"concurrency": 4, "timeout_s": 20, "retries": 3}
-        engine = LitellmEngine(SETTINGS | {"api": server | limits})
-        ((position, response),) = engine.answer([user("What is 6 x 7?")], [42])
-    assert not api.requests
+        for _ in range(2):
+            engine = LitellmEngine(SETTINGS | {"api": server | limits})
+            ((position, response),) = engine.answer([user("What is 6 x 7?")], [42])
+        assert not api.requests
+        with fake_api(lambda *_: ok(completion("of another"))) as other:
+            another = LitellmEngine(SETTINGS | {"api": server | limits | {"base_url": other.base_url}})
+            ((_, of_another),) = another.answer([user("What is 6 x 7?")], [42])
+        # It did not say which server gave it: it is now of the first that asked for it.
+        assert (len(other.requests), of_another.text) == (1, "of another")
     assert (position, response.text, response.prompt_tokens) == (0, "paid for", 9)
     assert response.top_logprobs.tolist() == np.float32(reply["top_logprobs"]).tolist()
     assert engine.provenance["engine_version"].endswith(", tiny-2024")
@@ -71,6 +77,7 @@ def test_a_reply_that_version_0_1_paid_for_is_found(tmp_path: Path, monkeypatch:
     "content",
     [
         pytest.param(b"", id="empty"),
+        pytest.param(bytes(5000), id="room-that-a-killed-process-had-reserved"),
         pytest.param(b"\x1f\x8b half a file", id="half"),
         pytest.param(gzip.compress(b"[1]"), id="a-list"),
         pytest.param(gzip.compress(b"{}"), id="no-request"),
@@ -81,8 +88,11 @@ def test_a_file_that_cannot_be_read_is_no_reply(
 ) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path))
     cache = ReplyCache()
-    cache.put({"q": 1}, {"a": 2})
+    cache.claim({"q": 1}, 100).keep({"a": 2})
     assert cache.get({"q": 1}) == {"a": 2}
     assert cache.get({"q": 2}) is None
     next((tmp_path / "replies").rglob("*.gz")).write_bytes(content)
     assert cache.get({"q": 1}) is None
+    # It is no claim either: whoever asks next may ask, and what is kept then takes its place.
+    cache.claim({"q": 1}, 100).keep({"a": 3})
+    assert cache.get({"q": 1}) == {"a": 3}

@@ -13,7 +13,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.ledger import Ledger, OverBudget, Sums, Terms
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -59,23 +59,24 @@ def test_calls_cost_what_they_took_and_at_most_what_was_reserved_where_no_reply_
     """500 in and 20 out: 0.0005 + 0.0002; 1,000 in and 100 out: 0.001 + 0.001."""
     ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
     first, second, third = (ledger.reserve("m/a", 1000, 100) for _ in range(3))
-    assert ledger.spent_usd == pytest.approx(0.006)
+    assert ledger.sums() == Sums(0, pytest.approx(0.006), 0)
     ledger.settle(first, 500, 20)
     ledger.release(second)
     ledger.count_cached("m/c", 7)
     ledger.count_cached("m/c", 2)
-    assert ledger.spent_usd == pytest.approx(0.0027)
+    assert ledger.sums() == Sums(pytest.approx(0.0007), pytest.approx(0.002), 0)
     again = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
-    nothing = {"calls": 0, "unanswered_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "usd": 0}
+    nothing = {"calls": 0, "unanswered_calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+    nothing |= {"usd": 0, "unanswered_usd": 0}
     assert again.accounts() == [
         {"account": "m/a", "calls": 1, "unanswered_calls": 1, "prompt_tokens": 500, "completion_tokens": 20}
-        | {"usd": pytest.approx(0.0027), "cached_calls": 0},
+        | {"usd": pytest.approx(0.0007), "unanswered_usd": pytest.approx(0.002), "cached_calls": 0},
         {"account": "m/c", **nothing, "cached_calls": 9},
     ]
     assert third is not None
     # A server that counts no tokens: what was reserved is what it took.
     again.settle(third, 0, 0)
-    assert (again.accounts()[0]["calls"], again.spent_usd) == (2, pytest.approx(0.0027))
+    assert (again.accounts()[0]["calls"], again.sums()) == (2, Sums(pytest.approx(0.0027), 0, 0))
 
 
 def test_a_budget_has_room_for_as_many_calls_as_it_pays_for_however_many_ask(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_process_that_is_killed_leaves_what_it_reserved(tmp_path: Path) -> Non
     path = tmp_path / "l.sqlite"
     assert subprocess.run([sys.executable, "-c", code, path], env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
     ledger = Ledger(path, Terms(**PRICES))
-    assert ledger.spent_usd == pytest.approx(0.006)
+    assert ledger.sums() == Sums(0, pytest.approx(0.006), 0)
     assert ledger.reserve("m/a", 1000, 100) is not None
 
 
@@ -129,7 +130,9 @@ def test_a_client_keeps_to_its_pace(tmp_path: Path) -> None:
     assert all(at - start >= 0.1 * number for number, at in enumerate(api.times))
 
 
-def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp_path: Path) -> None:
+def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A reply of 11 tokens in and 100 out costs 0.001011; 1,000 out and 150 bytes in may cost 0.0102 at most."""
     with fake_api(lambda *_: ok(completion("yes", [], 100), 0.01)) as api:
         first = client(api, tmp_path, **PRICES, budget_usd=0.02)
@@ -138,7 +141,7 @@ def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp
             ask(first, 40)
         # So many until what is left is smaller than what one more may cost.
         assert len(api.requests) == 10
-        assert first.ledger.spent_usd == pytest.approx(10 * 0.001011)
+        assert first.ledger.sums() == Sums(pytest.approx(10 * 0.001011), 0, 0)
         # Of the 40, ten are on disk.
         second = client(api, tmp_path, **PRICES, budget_usd=1.0)
         assert len(ask(second, 40)) == len(api.requests) == 40
@@ -146,6 +149,7 @@ def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(tmp
         (account,) = second.ledger.accounts()
         assert (account["calls"], account["cached_calls"]) == (40, 10)
         assert account["usd"] == pytest.approx(40 * 0.001011)
+        assert "max_tokens" not in caplog.text
         # What is on disk is given without any budget.
         assert len(ask(client(api, tmp_path, **PRICES, budget_usd=0.0), 40)) == 40
 
@@ -167,7 +171,9 @@ def test_a_failed_call_costs_nothing_where_the_server_says_that_it_failed(
         asked = client(api, tmp_path, **PRICES, retries=0)
         with pytest.raises(EntropySentinelError):
             ask(asked, 1)
-    assert usd <= asked.ledger.spent_usd < usd + 0.0003 * bool(usd) + 1e-12
+    sums = asked.ledger.sums()
+    assert sums.spent == 0
+    assert usd <= sums.unanswered < usd + 0.0003 * bool(usd) + 1e-12
 
 
 @pytest.mark.slow
@@ -185,9 +191,10 @@ def test_two_processes_with_one_ledger_keep_to_one_budget(tmp_path: Path) -> Non
         ]
         for process in processes:
             assert "of budget_usd 0.03, 0.0" in process.communicate(timeout=60)[1]
-    spent = Ledger(tmp_path / "l.sqlite", Terms()).spent_usd
-    assert len(api.requests) * 0.001011 == pytest.approx(spent)
-    assert 0.015 < spent <= 0.03
+    sums = Ledger(tmp_path / "l.sqlite", Terms()).sums()
+    assert sums == Sums(pytest.approx(len(api.requests) * 0.001011), 0, 0)
+    # Less than one more request is left: nobody stops for what another has reserved and does not need.
+    assert 0.03 - 0.0104 < sums.spent <= 0.03
 
 
 def test_a_ledger_is_quick_enough_for_a_server(tmp_path: Path) -> None:
@@ -200,3 +207,67 @@ def test_a_ledger_is_quick_enough_for_a_server(tmp_path: Path) -> None:
     assert (time.monotonic() - start) / 300 < 0.02
     with sqlite3.connect(tmp_path / "l.sqlite") as file:
         assert file.execute("SELECT count(*) FROM calls").fetchone() == (100,)
+
+
+def test_a_reply_longer_than_max_tokens_counts_and_all_that_follow_are_reckoned_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """5,000 tokens out for 1,000: 0.050011 dollars a call. Each is then reckoned at 0.0501 to 0.0503: 3 of 0.2.
+
+    Had each been reckoned at 0.0102 alone, nineteen would have been sent at once, of 0.95 dollars.
+    """
+    with fake_api(lambda *_: ok(completion("yes", [], 5000), 0.05)) as api:
+        asked = client(api, tmp_path, **PRICES, budget_usd=0.2, concurrency=16)
+        told = r"of budget_usd 0.2, 0.1500 are spent, and .* up to 0.050\d; replies cost up to 0.0399 more than max_tok"
+        with pytest.raises(EntropySentinelError, match=told):
+            ask(asked, 40)
+    assert len(api.requests) == 3
+    assert asked.ledger.sums().spent == pytest.approx(3 * 0.050011)
+    assert caplog.text.count("took 5000 tokens for a reply, more than its max_tokens allow") == 1
+    # Another process knows.
+    assert Ledger(tmp_path / "l.sqlite", Terms()).sums().excess == pytest.approx(0.0399, abs=0.0002)
+
+
+def test_what_is_reserved_is_waited_for_as_long_as_its_process_lives(tmp_path: Path) -> None:
+    """Calls of 0.002 at most and a budget of 0.003: a second one waits for the first, and for nobody who is dead."""
+    path = tmp_path / "l.sqlite"
+    first, second = (Ledger(path, Terms(**PRICES, budget_usd=0.003)) for _ in range(2))
+    call = first.reserve("m/a", 1000, 100)
+    assert second.reserve("m/a", 1000, 100) is None
+    first.settle(call, 10, 10)
+    taken = second.reserve("m/a", 1000, 100)
+    assert first.reserve("m/a", 1000, 100) is None
+    # Of a request whose reply was given up nothing comes back.
+    second.give_up(taken)
+    with pytest.raises(OverBudget):
+        first.reserve("m/a", 1000, 100)
+    code = (
+        "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms\n"
+        "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0)); ledger.reserve('m/a', 1000, 100)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    other = tmp_path / "o.sqlite"
+    assert subprocess.run([sys.executable, "-c", code, other], env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
+    assert len(list(tmp_path.glob("o.sqlite.*"))) == 1
+    with pytest.raises(OverBudget):
+        Ledger(other, Terms(**PRICES, budget_usd=0.003)).reserve("m/a", 1000, 100)
+    assert not list(tmp_path.glob("o.sqlite.*"))
+    assert Ledger(other, Terms()).sums() == Sums(0, pytest.approx(0.002), 0)
+
+
+def test_a_ledger_of_an_earlier_version_is_read_on(tmp_path: Path) -> None:
+    """Its table of calls has no owner; what was never answered there is waited for by nobody."""
+    with sqlite3.connect(tmp_path / "l.sqlite") as file:
+        file.execute(
+            "CREATE TABLE calls (id INTEGER PRIMARY KEY, account TEXT NOT NULL, answered INTEGER NOT NULL, "
+            "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, usd REAL NOT NULL)"
+        )
+        file.execute("INSERT INTO calls VALUES (1, 'm/a', 1, 10, 10, 0.5), (2, 'm/a', 0, 10, 10, 0.25)")
+    file.close()
+    ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.76))
+    assert ledger.sums() == Sums(0.5, 0.25, 0)
+    assert ledger.reserve("m/a", 1000, 100) == 3
+    assert ledger.reserve("m/a", 10_000, 100) is None
+    ledger.settle(3, 1000, 100)
+    with pytest.raises(OverBudget):
+        ledger.reserve("m/a", 10_000, 100)

@@ -3,9 +3,12 @@
 import base64
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +18,13 @@ import yaml
 from rich.console import Console
 
 from entropy_sentinel.commands.auditing import terminal
-from entropy_sentinel.commands.auditing.answers import add_answers, read_answers, write_answers
+from entropy_sentinel.commands.auditing.answers import (
+    add_answers,
+    read_answers,
+    replaced_file,
+    save_answers,
+    write_answers,
+)
 from entropy_sentinel.commands.auditing.page import write_page
 from entropy_sentinel.commands.auditing.report import audit, parts
 from entropy_sentinel.commands.auditing.sample import Sample, allocate, draw, material, read_sample
@@ -30,6 +39,13 @@ from entropy_sentinel.statistics.agreement import wilson
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '</script><script>alert("x")</script> <b>& "quoted" \x1b[31m ${place}'
+
+CAUTION = "a judgement in it is quoted"
+
+
+def cautions(shown: pl.DataFrame) -> dict[str, str | None]:
+    """Those of the study below: of one response."""
+    return {one: CAUTION if one == "a-00003" else None for one in shown["item_id"]}
 
 
 def test_allocation() -> None:
@@ -110,6 +126,7 @@ def study_of(folder: Path) -> None:
             "label": labels,
             "reason": reasons,
             "answer": [None] * len(ids),
+            "caution": [CAUTION if one == "a-00003" else None for one in ids],
         }
         LABELS.write(LABELS.frame(columns), paths["labels"], {})
 
@@ -144,6 +161,17 @@ def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, cap
     assert "was drawn with --size 8, not 9; draw again with --new" in capsys.readouterr().err
     run("-c", "study.yaml", "--judge", "llm", "--html", "page.html", code=1)
     assert "--judge: must be one of run.judges (math-verify), was 'llm'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "page", ["config.yaml", "study.yaml", "audits/audited/math-verify/sample.parquet", "results/audited/page.html"]
+)
+def test_the_page_is_none_of_the_files_that_are_read(page: str, study: Path, capsys: pytest.CaptureFixture) -> None:
+    run("-c", "study.yaml", "--html", "page.html", "--size", "8")
+    before = {one: one.read_bytes() for one in study.rglob("*") if one.is_file()}
+    run("-c", "study.yaml", "--html", page, code=1)
+    assert f"--html: {page} " in capsys.readouterr().err
+    assert {one: one.read_bytes() for one in study.rglob("*") if one.is_file()} == before
 
 
 class Keys:
@@ -187,6 +215,9 @@ def test_labelling_in_the_terminal(study: Path) -> None:
     assert "3 of 5, 2 answered" in screen
     labels, _ = label(shown, "ic", path)
     assert labels == ["correct", "correct", "unsure", "incorrect", "correct"]
+    _, everything = drawn(study, "--size", "12", "--new")
+    _, screen = label(everything, "c" * 12, study / "all.csv")
+    assert screen.count(f"This response speaks to the judge: {CAUTION}.") == 1
     assert "Response (cut off)" in label(shown, "", study / "new.csv")[1] or not shown["cut_off"][0]
 
 
@@ -221,6 +252,9 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
     assert all("verdict" not in row for row in data["rows"])
     assert data["answers"] == [None] * 6
     assert [row["cut_off"] for row in data["rows"]] == [one == "a-00000" for one in shown["item_id"]]
+    assert [row["caution"] for row in data["rows"]] == [
+        CAUTION * (one == "a-00003") or None for one in shown["item_id"]
+    ]
     assert not re.search(r"""(src|href)=["']?http|@import|url\(""", html)
     key = tuple(data["rows"][0][name] for name in ("model", "benchmark", "item_id", "sample"))
     write_page(sample, shown, {key: "unsure"}, study / "page.html")
@@ -240,6 +274,10 @@ addEventListener("load", () => {
   load(saved);
   const result = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent,
                   text: at("response").textContent,
+                  cautions: data.rows.map((row, number) => {
+                    place = number; show();
+                    return at("caution").hidden ? null : at("caution").textContent;
+                  }),
                   alerts: document.querySelectorAll("#question script, #response script, #response b").length};
   document.title = "done";
   document.body.innerHTML = "<pre id='result'></pre>";
@@ -252,7 +290,7 @@ addEventListener("load", () => {
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium to run the page")
 def test_the_page_in_a_browser(study: Path) -> None:
-    _, shown = drawn(study, "--size", "6")
+    _, shown = drawn(study, "--size", "12")
     html = (study / "page.html").read_text()
     (study / "played.html").write_text(html.replace("</body>", f"{PLAY}</body>"))
     command = [
@@ -269,7 +307,9 @@ def test_the_page_in_a_browser(study: Path) -> None:
     result = json.loads(base64.b64decode(found[1]))
     assert result["kept"][:4] == ["correct", "incorrect", "correct", None]
     assert result["again"] == result["saved"]
-    assert result["where"] == "4 of 6, 3 answered"
+    assert result["where"] == "4 of 12, 3 answered"
+    told = [one and f"This response speaks to the judge: {one}." for one in cautions(shown).values()]
+    assert result["cautions"] == told
     assert result["text"] == shown["response"][3]
     assert result["alerts"] == 0
     # The command reads what the page saves.
@@ -320,11 +360,84 @@ def test_answers_are_taken_over(tmp_path: Path) -> None:
     one, two = rows.select("model", "benchmark", "item_id", "sample").rows()[:2]
     write_answers({one: "correct", two: "unsure"}, tmp_path / "kept.csv")
     write_answers({two: "incorrect", ("z", "a", "a-1", 0): "correct"}, tmp_path / "given.csv")
-    assert add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv") == (1, 1)
+    assert add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv") == (1, 1, 1)
     assert read_answers(tmp_path / "kept.csv") == {one: "correct", two: "incorrect"}
+    row = ",".join(map(str, two))
+    replaced = (tmp_path / "kept.replaced.csv").read_text()
+    assert replaced == f"{HEAD.strip()},replaced_by\n{row},unsure,incorrect\n"
+    # The same again says nothing new; a third opinion does.
+    assert add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv") == (1, 1, 0)
+    write_answers({two: "correct"}, tmp_path / "given.csv")
+    assert add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv") == (1, 0, 1)
+    assert (tmp_path / "kept.replaced.csv").read_text() == f"{replaced}{row},incorrect,correct\n"
     write_answers({("z", "a", "a-1", 0): "correct"}, tmp_path / "given.csv")
     with pytest.raises(InputError, match="none of its 1 answers is on a response of this sample"):
         add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv")
+
+
+# Saves its answers one by one, as the terminal does, or all at once, as `--answers` does.
+SAVER = """
+import sys
+from pathlib import Path
+from entropy_sentinel.commands.auditing.answers import save_answers
+_, path, name, how = sys.argv
+mine = {("m", "a", f"{name}-{number}", 0): "correct" for number in range(60)}
+print("ready", flush=True)
+sys.stdin.readline()
+for part in [{response: label} for response, label in mine.items()] if how == "each" else [mine]:
+    save_answers(part, Path(path))
+"""
+
+
+@pytest.mark.parametrize("how", ["each", "all"])
+def test_of_two_who_save_at_once_no_answer_is_lost(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "audits" / "answers.csv"
+    savers = [
+        subprocess.Popen(
+            [sys.executable, "-c", SAVER, str(path), name, how],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "xy"
+    ]
+    for saver in savers:
+        assert saver.stdout.readline() == "ready\n"
+    for saver in savers:
+        saver.stdin.write("\n")
+        saver.stdin.flush()
+    for saver in savers:
+        saver.communicate(timeout=60)
+        assert saver.returncode == 0
+    assert read_answers(path) == {("m", "a", f"{name}-{i}", 0): "correct" for name in "xy" for i in range(60)}
+    assert not replaced_file(path).exists()
+
+
+def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: Path) -> None:
+    _, shown = drawn(study, "--size", "5")
+    path, order = study / "answers.csv", shown.select("model", "benchmark", "item_id", "sample").rows()
+
+    def meanwhile() -> Iterator[str]:
+        """Another terminal answers the second response while it is shown here, and the third before it is."""
+        yield "c"
+        save_answers({order[1]: "incorrect", order[2]: "unsure"}, path)
+        yield "c"
+        yield from "i"
+
+    console = Console(record=True, width=200, file=io.StringIO(), color_system=None)
+    keys = meanwhile()
+    found = terminal.label_in_terminal(shown, {}, path, lambda: next(keys, "q"), console)
+    assert [found.get(response) for response in order] == ["correct", "correct", "unsure", "incorrect", None]
+    assert read_answers(path) == found
+    assert f"somebody has answered 'incorrect' meanwhile; kept in {replaced_file(path)}" in console.export_text()
+    # A change of one's own mind is no such thing.
+    keys = iter("bi")
+    found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
+    assert found[order[3]] == "incorrect"
+    keys = iter("bc")
+    found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
+    assert (found[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
 
 
 def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:

@@ -60,6 +60,22 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
 
 
+def test_nothing_is_said_of_what_the_users_own_files_do_not_ask_for(over: Any) -> None:
+    raw = over(FOUR).model_dump(mode="json", exclude={"run": {"analyses"}, "analyses": True})
+    raw["run"] |= {"groups": ["extremes", "intermediate"], "sizes": [{"size": 1}, {"size": 4}]}
+    told = {
+        "groups": "run.groups: extremes left out, since not in run.benchmarks: olympiadbench",
+        "sizes": "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
+    }
+    assert load_config(raw, "my.yaml", FOUR).left_out == []
+    for key, line in told.items():
+        own = FOUR | {"run": FOUR["run"] | {key: raw["run"][key]}}
+        found = load_config(raw, "my.yaml", own).left_out
+        assert line in found
+        assert all(one.startswith(f"run.{key}:") for one in found)
+    assert set(told.values()) < set(load_config(raw, "my.yaml").left_out)
+
+
 def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:
     config = over(FOUR)
     again = load_config(config.model_dump(mode="json"))
@@ -220,11 +236,13 @@ def plan(folder: Path, differences: dict[str, Any], *below: str) -> str:
 
 
 @pytest.mark.slow
-def test_four_benchmarks_are_planned_with_each_line_once(tmp_path: Path) -> None:
-    output = plan(tmp_path, FOUR)
+def test_four_benchmarks_are_planned_with_a_line_once_for_what_they_name(tmp_path: Path) -> None:
+    named = FOUR | {"analyses": {"accuracy": {"auroc_models": ["gpt-oss-20b"]}}}
+    output = plan(tmp_path, named)
     counts = job_counts(output)
     assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14)
-    assert output.count("run.groups: extremes left out") == 1
+    assert output.count("analyses.accuracy.auroc_models: left out, since not run: gpt-oss-20b") == 1
+    assert output.count("left out") == 1, "the groups, sizes and names of the paper's study"
 
 
 @pytest.mark.slow

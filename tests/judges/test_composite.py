@@ -96,6 +96,19 @@ def test_majority_is_more_than_half_of_all_members() -> None:
     }
 
 
+def test_what_spoke_to_a_judge_is_said_of_the_label_that_it_gave() -> None:
+    """Of the first member's verdict where it has one; of any member's where all are counted."""
+
+    def warned(about: pl.DataFrame) -> pl.DataFrame:
+        return Says("cn")(about).with_columns(caution=pl.lit("a judgement in it is quoted"))
+
+    by_first, _ = first_of({"llm": warned, "b": Says("ci")}, responses(2))
+    assert by_first["caution"].to_list() == ["a judgement in it is quoted", None]
+    by_all, _ = majority({"a": Says("cn"), "b": Says("cn"), "llm": warned}, responses(2))
+    assert by_all["caution"].to_list() == ["a judgement in it is quoted"] * 2
+    assert by_all["label"].to_list() == [True, None]
+
+
 def test_two_members_tie_where_they_differ() -> None:
     frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
     assert frame.select("label", "reason").rows() == [

@@ -106,7 +106,8 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
     answered = total["calls"] * (11 * 1 + 9 * 10) / 1e6
     # 4,096 tokens out, and as many in as the request has bytes: a few hundred.
     most = total["unanswered_calls"] * 4096 * 10 / 1e6
-    assert most <= total["usd"] - answered <= most * 1.03
+    assert total["usd"] == pytest.approx(answered)
+    assert most <= total["unanswered_usd"] <= most * 1.03
     for path in tmp_path.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
@@ -139,3 +140,30 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
         project.run(file)
         assert len(api.requests) == 2 * ITEMS
         assert json.dumps(api.requests[-1]["messages"]).count("Judge well.") == 1
+
+
+def test_judges_that_ask_the_same_server_at_once_pay_for_each_question_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two judges are made of a third, which the run has too: three jobs per benchmark ask its questions."""
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    project = Project(tmp_path / "project", ["demo/config.yaml", "judged.yaml"])
+    write_traces(project.folder / "given")
+    with fake_api(verdict) as api:
+        raw = study(api)
+        raw["judges"] |= {
+            "cascade": {"kind": "first_of", "judges": ["llm", "math-verify"]},
+            "vote": {"kind": "majority", "judges": ["llm", "math-verify", "exact"]},
+            "exact": {"kind": "exact"},
+        }
+        raw["run"]["judges"] = ["llm", "cascade", "vote"]
+        (project.folder / "judged.yaml").write_text(yaml.safe_dump(raw))
+        files = [
+            f"results/judged/labels/{judge}/theirs/{benchmark}.parquet"
+            for judge in raw["run"]["judges"]
+            for benchmark in BENCHMARKS
+        ]
+        project.run("--cores", "6", *files)
+        assert len(api.requests) == len({asked(body) for body in api.requests}) == ITEMS * len(BENCHMARKS)
+    by_llm, by_cascade = (pl.read_parquet(project.folder / files[place])["label"].to_list() for place in (0, 2))
+    assert by_llm == by_cascade

@@ -23,6 +23,8 @@ class Studied:
     judges: list[str]
     # Benchmarks with references: what has a true accuracy.
     labelled: list[str]
+    # Benchmarks that every judge of run.judges labels: those without a judge of their own.
+    compared: list[str]
     # Named training groups; where none is run, the first training group's id.
     groups: list[str]
     # Estimators that are kept, with P(correct) of every response where they give one.

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import logging
 import os
 import zlib
 from collections.abc import Mapping
@@ -10,8 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.chat.claim import Claim
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.files import whole_file
+
+log = logging.getLogger(__name__)
 
 # Part of every key: raised when what is kept of a reply changes.
 LAYOUT = 1
@@ -23,62 +27,109 @@ class ReplyCache:
     `replies` holds what can be used again, gzipped JSON. `unusable` holds replies that were paid for and could not be
     used, as plain JSON for a person to read; they are never an answer. Both lie in $ENTROPY_SENTINEL_CACHE, or in
     `.cache/entropy_sentinel` of the working directory. Prompts may be private: files are the user's alone.
+
+    A request's `base_url` is the address of its server, None for the provider's own.
     """
 
     def __init__(self) -> None:
         root = Path(os.environ.get("ENTROPY_SENTINEL_CACHE") or Path(".cache", "entropy_sentinel"))
         self.folder, self.unusable = root / "replies", root / "unusable"
+        self._said = False
 
     def get(self, request: Mapping[str, Any]) -> Any:
         """The reply to a request, None where there is none. A file of another shape or request counts as none."""
-        try:
-            kept = json.loads(gzip.decompress(self._path(request).read_bytes()))
-            return kept["reply"] if kept["request"] == json.loads(json.dumps(request)) else None
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError):
+        kept = _read(self._path(request))
+        if kept is None and request.get("base_url"):
+            kept = self._taken_over(request)
+        request = json.loads(json.dumps(request))
+        if kept is None or kept["request"] not in (request, _without_address(request)):
             return None
+        return kept["reply"]
 
-    def put(self, request: Mapping[str, Any], reply: Any) -> None:
-        """Keep a reply. Its file appears whole or not at all, on network file systems too.
+    def claim(self, request: Mapping[str, Any], room: int) -> Claim | None:
+        """The right to ask for a reply, for this caller alone, with `room` bytes of the disk for what will be kept.
 
-        Raises EntropySentinelError where it cannot be written.
+        None where another process or thread has it, or has kept the reply just now: look again. Raises
+        EntropySentinelError where no reply could be kept.
         """
-        content = gzip.compress(json.dumps({"request": request, "reply": reply}).encode(), mtime=0)
-        self._write(self._path(request), content)
+        path = self._path(request)
+        try:
+            for folder in dict.fromkeys((self.folder, path.parent)):
+                _private_folder(folder)
+            claim = Claim(path, request)
+            try:
+                if claim.taken and self.get(request) is None:
+                    claim.reserve(room)
+                    return claim
+            except BaseException:
+                claim.end()
+                raise
+            claim.leave()
+            return None
+        except OSError as error:
+            raise self._unwritable(path, error) from None
 
     def put_aside(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
         """Keep a reply that cannot be used, with the reason, for a person to read; gives its file."""
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
-        path = self.unusable / f"{self._name(request)}.json"
-        self._write(path, content.encode())
-        return path
-
-    def check_writable(self) -> None:
-        """Raise EntropySentinelError where no reply could be kept; asked before anything is paid for."""
-        probe = self.folder / f".probe-{os.getpid()}"
-        self._write(probe, b"")
-        probe.unlink(missing_ok=True)
-
-    def _write(self, path: Path, content: bytes) -> None:
+        path = self.unusable / f"{_name(request)}.json"
         try:
-            for folder in dict.fromkeys((self.folder, path.parent)):
-                _private_folder(folder)
+            _private_folder(self.unusable)
             with whole_file(path) as partial:
                 partial.touch(mode=0o600)
-                partial.write_bytes(content)
+                partial.write_text(content)
         except OSError as error:
-            raise EntropySentinelError(
-                f"{self.folder.parent}: replies of paid servers are kept here, and {path.name} cannot be written: "
-                f"{error.strerror or error}; make room or set ENTROPY_SENTINEL_CACHE to a folder that can be written"
-            ) from None
+            raise self._unwritable(path, error) from None
+        return path
+
+    def _taken_over(self, request: Mapping[str, Any]) -> Any:
+        """What an earlier version kept of a request, which did not say which server gave it.
+
+        It becomes that of the first address that asks for it, and of no other.
+        """
+        path = self._path(_without_address(request))
+        kept = _read(path)
+        if kept is None or "addressed" in kept:
+            return None
+        if not self._said:
+            log.warning(
+                "%s: replies that earlier versions kept do not say which server gave them: those that are asked for "
+                "now are taken to be of %s; a 'revision' in the config asks again",
+                *(self.folder, request["base_url"]),
+            )
+            self._said = True
+        with suppress(OSError):  # a cache that can only be read
+            _private_folder(self._path(request).parent)
+            os.replace(path, self._path(request))
+        return kept
 
     def _path(self, request: Mapping[str, Any]) -> Path:
-        name = self._name(request)
+        name = _name(request)
         return self.folder / name[:2] / f"{name}.json.gz"
 
-    @staticmethod
-    def _name(request: Mapping[str, Any]) -> str:
-        content = json.dumps([LAYOUT, request], sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
+    def _unwritable(self, path: Path, error: OSError) -> EntropySentinelError:
+        return EntropySentinelError(
+            f"{self.folder.parent}: replies of paid servers are kept here, and {path.name} cannot be written: "
+            f"{error.strerror or error}; make room or set ENTROPY_SENTINEL_CACHE to a folder that can be written"
+        )
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """What is kept in a file; None where it holds no reply."""
+    try:
+        kept = json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, zlib.error, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and {"request", "reply"} <= kept.keys() else None
+
+
+def _without_address(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {**request, "base_url": None}
+
+
+def _name(request: Mapping[str, Any]) -> str:
+    content = json.dumps([LAYOUT, request], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _private_folder(folder: Path) -> None:

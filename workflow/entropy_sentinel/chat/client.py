@@ -1,5 +1,7 @@
 """The client of chat models behind APIs, for engines and judges: many requests at a time, each reply kept."""
 
+import json
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -8,18 +10,29 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.from_thread import start_blocking_portal
 
 from entropy_sentinel.chat.cache import ReplyCache
+from entropy_sentinel.chat.claim import Claim
 from entropy_sentinel.chat.errors import UnusableReply, said
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.loop import shared_loop
 from entropy_sentinel.chat.reply import Refusal, Reply
-from entropy_sentinel.chat.sending import Sender, Stopped
+from entropy_sentinel.chat.sending import Sender, Sent, Stopped, sleep
+from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import storable
 from entropy_sentinel.frames.errors import EntropySentinelError
 
+log = logging.getLogger(__name__)
+
 # So many prompts too long, and not one answered: the limit on tokens is what is wrong, not the prompts.
 FIRST_REFUSALS = 10
+# How often a request that another process is asking is looked for in the cache.
+_LOOK_AGAIN_S = 0.2
+# The outcome of such a request: it is taken up again after the others.
+_LATER = object()
+# What may be kept of a reply at most, in bytes: what does not depend on its length, a token's text as it is and escaped
+# in the server's JSON, and a token with its 20 log-probabilities.
+_ROOM, _ROOM_PER_TOKEN, _ROOM_PER_LOGPROBS = 4096, 16, 512
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,7 @@ class ChatClient:
         timeout_s: float,
         retries: int,
         identity: Mapping[str, Any],
+        own_server: bool = False,
         ledger: str | None = None,
         **terms: float | None,
     ) -> None:
@@ -57,14 +71,18 @@ class ChatClient:
 
         `name` is what errors begin with, the key in the config. `base_url` None is the provider's own address.
         `timeout_s` is for one whole reply, `retries` for what failed by chance. `identity` belongs to every request
-        as the cache knows it, beside what is sent: the version of the model, and what the caller keeps of a reply.
+        as the cache knows it, beside what is sent and the server's address: the version of the model, and what the
+        caller keeps of a reply. `own_server`: this job has started the server, and `identity` says what it runs; its
+        address, another one each time, then says nothing.
         `ledger` is the file of the ledger, None for one of this process alone; `terms` are those of `Terms`.
         """
         self.name, self.model, self.concurrency = name, model, concurrency
         self.counts: Counter[str] = Counter()
-        self._identity, self._cache, self.ledger = identity, ReplyCache(), Ledger(ledger, Terms(**terms))
+        # Two servers may each have a model of this name.
+        self._identity = {"base_url": None if own_server else address_of(model, base_url), **identity}
+        self._cache, self.ledger = ReplyCache(), Ledger(ledger, Terms(**terms))
         self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger)
-        self._server_is_known, self._cache_is_known, self._too_long = False, False, 0
+        self._server_is_known, self._is_waiting, self._too_long = False, False, 0
 
     def ask(
         self,
@@ -77,6 +95,7 @@ class ChatClient:
 
         A request has the arguments of `litellm.completion` but model and base_url. `keep` makes JSON content of a
         reply, which the cache holds, and raises UnusableReply where it cannot, or the error that ends everything.
+        A request that another process or thread with the same cache is asking is waited for, not asked.
         Nothing but one request at a time is sent until a reply `shows_enough` of the server. After a failure no more
         is sent, what is under way is still given, and then the error is raised: EntropySentinelError for a request
         that failed for good, a reply of no use, a cache that cannot be written, or a budget without room for the next
@@ -85,7 +104,7 @@ class ChatClient:
         waiting, running = deque(enumerate(requests)), dict[Future, int]()
         failure: BaseException | None = None
         cached_before = self.counts["cached"]
-        with start_blocking_portal() as portal:
+        with shared_loop(self._sender.close) as portal:
             stop = portal.call(anyio.Event)
             turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
@@ -97,7 +116,10 @@ class ChatClient:
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         position = running.pop(future)
                         outcome, error = future.result()
-                        if outcome is not None:
+                        if outcome is _LATER:
+                            if failure is None:
+                                waiting.append((position, requests[position]))
+                        elif outcome is not None:
                             yield position, outcome
                         if error is not None and failure is None:
                             failure = error
@@ -106,7 +128,6 @@ class ChatClient:
             finally:
                 portal.call(stop.set)
                 wait(running)
-                portal.call(self._sender.close)
                 self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure
@@ -114,28 +135,42 @@ class ChatClient:
     async def _outcome(
         self, position: int, request: Mapping[str, Any], turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """What became of a request, and the error that ends the round; both where a paid reply could not be stored."""
-        async with turn.places:
-            if turn.stop.is_set():
-                return None, None
-            try:
-                return await self._kept(position, request, turn)
-            except Stopped:
-                return None, None
-            except Exception as error:
-                return None, error
+        """What became of a request, and the error that ends the round; both where something failed after its reply."""
+        try:
+            async with turn.places:
+                if turn.stop.is_set():
+                    return None, None
+                outcome = await self._kept(position, request, turn)
+            if outcome[0] is _LATER:
+                await sleep(_LOOK_AGAIN_S, turn.stop)
+            return outcome
+        except Stopped:
+            return None, None
+        except Exception as error:
+            return None, error
 
     async def _kept(self, position: int, request: Mapping[str, Any], turn: _Round) -> tuple[Any, BaseException | None]:
-        """One reply as it is kept, from the cache or the server."""
-        # A reply is the same wherever the model is served.
-        identity = {"model": self.model, "base_url": None, **request, **self._identity}
+        """One reply as it is kept, from the cache or the server; `_LATER` where another process is asking."""
+        identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
             self.counts["cached"] += 1
             return storable(kept), None
-        if not self._cache_is_known:
-            await anyio.to_thread.run_sync(self._cache.check_writable)
-            self._cache_is_known = True
+        claim = await anyio.to_thread.run_sync(self._cache.claim, identity, _room(request))
+        if claim is None:
+            if not self._is_waiting:
+                log.info("%s: another process is asking request %d (from 0) and maybe others", self.name, position)
+                self._is_waiting = True
+            return _LATER, None
+        try:
+            return await self._asked(position, request, identity, claim, turn)
+        finally:
+            await anyio.to_thread.run_sync(claim.end)
+
+    async def _asked(
+        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: Claim, turn: _Round
+    ) -> tuple[Any, BaseException | None]:
+        """The server's reply to a claimed request, as it is kept."""
         try:
             sent = await self._sender.send(position, request, turn.account, turn.stop)
         except UnusableReply as error:
@@ -143,12 +178,22 @@ class ChatClient:
         if isinstance(sent, Refusal):
             return sent, self._too_many_refusals(sent)
         try:
-            return await anyio.to_thread.run_sync(self._store, position, identity, sent.reply, turn)
-        finally:
+            outcome = await anyio.to_thread.run_sync(self._store, position, identity, claim, sent.reply, turn)
+        except Exception:
             await self._sender.settle(sent)
+            raise
+        return outcome[0], await self._settled(sent) or outcome[1]
+
+    async def _settled(self, sent: Sent) -> EntropySentinelError | None:
+        """Write down what a request has taken; the error where that fails, which takes no reply away."""
+        try:
+            await self._sender.settle(sent)
+        except EntropySentinelError as error:
+            return error
+        return None
 
     def _store(
-        self, position: int, identity: Mapping[str, Any], reply: Reply, turn: _Round
+        self, position: int, identity: Mapping[str, Any], claim: Claim, reply: Reply, turn: _Round
     ) -> tuple[Any, BaseException | None]:
         """Keep what the caller needs of a reply; runs in a thread, since a long trace takes a while."""
         raw = reply.raw or str(reply.parsed)
@@ -162,7 +207,7 @@ class ChatClient:
         self.counts["answered"] += 1
         self._server_is_known = self._server_is_known or turn.shows_enough(kept)
         try:
-            self._cache.put(identity, kept)
+            claim.keep(kept)
         except EntropySentinelError as error:
             return kept, error
         return kept, None
@@ -186,3 +231,9 @@ class ChatClient:
             f"{self.name}: {self._sender.address} refused {FIRST_REFUSALS} requests as too long and answered none: "
             f"{refusal.reason}; ask for fewer tokens, or serve the model with a longer context"
         )
+
+
+def _room(request: Mapping[str, Any]) -> int:
+    """Bytes that what is kept of a reply takes at most, before it is packed; a server may send longer ones."""
+    per_token = _ROOM_PER_LOGPROBS if request.get("logprobs") else _ROOM_PER_TOKEN
+    return _ROOM + len(json.dumps(request)) + per_token * (request.get("max_tokens") or 0)

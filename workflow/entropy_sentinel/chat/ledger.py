@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.chat.owner import Owner
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 # A call is written down before it is sent, at what it may cost at most. One whose reply never came, since the process
-# was killed or the connection cut, stays there at that price: the provider may well charge for it.
+# was killed or the connection cut, stays there at that price: the provider may well charge for it. While it is under
+# way it has an `owner`, whose file is locked as long as its process lives.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls (
     id INTEGER PRIMARY KEY,
@@ -20,10 +22,12 @@ CREATE TABLE IF NOT EXISTS calls (
     answered INTEGER NOT NULL,
     prompt_tokens INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
-    usd REAL NOT NULL
+    usd REAL NOT NULL,
+    owner TEXT
 );
 CREATE TABLE IF NOT EXISTS cached (account TEXT PRIMARY KEY, calls INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS pace (what TEXT PRIMARY KEY, free_at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS excess (id INTEGER PRIMARY KEY CHECK (id = 0), usd REAL NOT NULL);
 """
 # Processes wait so long for each other's turn, seconds; each turn takes milliseconds.
 _TURN_S = 60.0
@@ -45,13 +49,29 @@ class Terms:
         return (prompt_tokens * prices[0] + completion_tokens * prices[1]) / 1e6
 
 
+class OverBudget(Exception):
+    """The budget has no room for a call, and none under way can leave any."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Dollars: `spent` on calls that were answered; `unanswered`, at most, on those under way or without a reply.
+
+    `excess` is by how much a call has passed what it was to cost at most.
+    """
+
+    spent: float
+    unanswered: float
+    excess: float
+
+
 class Ledger:
     """The calls to one server, and its pace. Raises EntropySentinelError where its file cannot be used."""
 
     def __init__(self, path: str | Path | None, terms: Terms) -> None:
         """Open the ledger at `path`, for this process alone where it is None; makes the file where there is none."""
         self.path, self.terms = path, terms
-        self._lock = threading.Lock()
+        self._lock, self._owner = threading.Lock(), Owner(path)
         try:
             if path is not None:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -64,35 +84,64 @@ class Ledger:
             self._file.executescript(_TABLES)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
+        with self._turn() as file:
+            if "owner" not in [column for _, column, *_ in file.execute("PRAGMA table_info(calls)")]:
+                file.execute("ALTER TABLE calls ADD COLUMN owner TEXT")  # made by an earlier version
 
     def reserve(self, account: str, prompt_tokens: int, completion_tokens: int) -> int | None:
-        """Write down a call at what it may take at most; its number, or None where the budget has no room for it."""
-        usd = self.terms.usd(prompt_tokens, completion_tokens)
+        """Write down a call at what it may take at most; its number, or None where it must wait for those under way.
+
+        Where calls have passed what they were to cost at most, it counts as much more. Raises OverBudget.
+        """
         with self._turn() as file:
-            (spent,) = file.execute("SELECT coalesce(sum(usd), 0) FROM calls").fetchone()
-            if self.terms.budget_usd is not None and spent + usd > self.terms.budget_usd:
+            usd = self.terms.usd(prompt_tokens, completion_tokens) + _excess(file)
+            (counted,) = file.execute("SELECT coalesce(sum(usd), 0) FROM calls").fetchone()
+            if self.terms.budget_usd is not None and counted + usd > self.terms.budget_usd:
+                if not self._under_way(file):
+                    raise OverBudget
                 return None
-            row = (account, 0, prompt_tokens, completion_tokens, usd)
+            row = (account, 0, prompt_tokens, completion_tokens, usd, self._owner.name)
             return file.execute(
-                "INSERT INTO calls (account, answered, prompt_tokens, completion_tokens, usd) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO calls (account, answered, prompt_tokens, completion_tokens, usd, owner)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 row,
             ).lastrowid
 
-    def settle(self, call: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """Write down what an answered call has taken; where the server does not say, what was reserved stays."""
+    def settle(self, call: int, prompt_tokens: int, completion_tokens: int) -> float:
+        """Write down what an answered call has taken; where the server does not say, what was reserved stays.
+
+        Gives the dollars by which it has passed what its tokens were to cost at most.
+        """
         usd = self.terms.usd(prompt_tokens, completion_tokens)
         with self._turn() as file:
+            [most] = file.execute("SELECT prompt_tokens, completion_tokens FROM calls WHERE id = ?", (call,))
+            excess = max(0.0, usd - self.terms.usd(*most))
+            if excess > _excess(file):
+                file.execute("INSERT OR REPLACE INTO excess VALUES (0, ?)", (excess,))
             if prompt_tokens or completion_tokens:
                 file.execute(
                     "UPDATE calls SET prompt_tokens = ?, completion_tokens = ?, usd = ? WHERE id = ?",
                     (prompt_tokens, completion_tokens, usd, call),
                 )
-            file.execute("UPDATE calls SET answered = 1 WHERE id = ?", (call,))
+            file.execute("UPDATE calls SET answered = 1, owner = NULL WHERE id = ?", (call,))
+        return excess
+
+    def give_up(self, call: int) -> None:
+        """Wait no longer for the reply of a call, which may be charged: it stays at its most."""
+        with self._turn() as file:
+            file.execute("UPDATE calls SET owner = NULL WHERE id = ?", (call,))
 
     def release(self, call: int) -> None:
         """Strike out a call that costs nothing, since the server has refused it or was not there."""
         with self._turn() as file:
             file.execute("DELETE FROM calls WHERE id = ?", (call,))
+
+    def _under_way(self, file: sqlite3.Connection) -> bool:
+        """Whether any call is under way; those of dead processes are not, and will be answered by nobody."""
+        owners = [owner for (owner,) in file.execute("SELECT DISTINCT owner FROM calls WHERE owner IS NOT NULL")]
+        dead = [owner for owner in owners if not self._owner.lives(owner)]
+        file.executemany("UPDATE calls SET owner = NULL WHERE owner = ?", [(owner,) for owner in dead])
+        return len(dead) < len(owners)
 
     def count_cached(self, account: str, calls: int) -> None:
         """Count replies that were on disk already."""
@@ -128,25 +177,28 @@ class Ledger:
                     (tokens * 60 / self.terms.tokens_per_minute,),
                 )
 
-    @property
-    def spent_usd(self) -> float:
-        """Dollars of all calls, those without a reply at their most."""
+    def sums(self) -> Sums:
+        """Dollars of all calls."""
         with self._turn() as file:
-            return file.execute("SELECT coalesce(sum(usd), 0) FROM calls").fetchone()[0]
+            sums = file.execute(
+                "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
+            ).fetchone()
+            return Sums(*sums, _excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
         """Per account, in order: calls, unanswered_calls, cached_calls, prompt_tokens, completion_tokens, usd.
 
-        Dollars are those of calls without a reply as well, at their most; tokens are not.
+        These dollars and tokens are those of calls that were answered; `unanswered_usd` is what the others, those under
+        way among them, may cost at most.
         """
         with self._turn() as file:
             rows = file.execute(
                 "SELECT account, sum(answered), sum(1 - answered), sum(answered * prompt_tokens), "
-                "sum(answered * completion_tokens), sum(usd)"
+                "sum(answered * completion_tokens), sum(answered * usd), sum((1 - answered) * usd)"
                 " FROM calls GROUP BY account"
             ).fetchall()
             cached: Mapping[str, int] = dict(file.execute("SELECT account, calls FROM cached").fetchall())
-        names = ("calls", "unanswered_calls", "prompt_tokens", "completion_tokens", "usd")
+        names = ("calls", "unanswered_calls", "prompt_tokens", "completion_tokens", "usd", "unanswered_usd")
         found = {account: dict(zip(names, values, strict=True)) for account, *values in rows}
         nothing = dict.fromkeys(names, 0)
         return [
@@ -166,7 +218,7 @@ class Ledger:
                     self._file.execute("ROLLBACK")
                     raise
                 self._file.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (OSError, sqlite3.Error) as error:
                 raise self._unusable(error) from None
 
     def _unusable(self, error: Exception) -> EntropySentinelError:
@@ -174,3 +226,7 @@ class Ledger:
             f"{self.path}: what is spent is written down here, and it cannot be used: {error}; make room, or delete it "
             "where it is damaged: what is spent then counts from nothing, and no reply is lost"
         )
+
+
+def _excess(file: sqlite3.Connection) -> float:
+    return (file.execute("SELECT usd FROM excess").fetchone() or (0.0,))[0]

@@ -25,7 +25,7 @@ from entropy_sentinel.chat.errors import (
     retry_after_s,
     said,
 )
-from entropy_sentinel.chat.ledger import Ledger
+from entropy_sentinel.chat.ledger import Ledger, OverBudget
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -62,7 +62,7 @@ class Sender:
         self.name, self.model, self.base_url = name, model, base_url
         self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
         self.address = f"{model} at {base_url}" if base_url else model
-        self._open_calls, self._not_before, self._reply_lengths = 0, 0.0, Counter[str]()
+        self._not_before, self._reply_lengths, self._excess_is_told = 0.0, Counter[str](), False
         # Without it the import fetches a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
         import litellm
@@ -84,7 +84,7 @@ class Sender:
             retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
             stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(stop),
             wait=self._pause,
-            sleep=lambda seconds: _sleep(seconds, stop),
+            sleep=lambda seconds: sleep(seconds, stop),
             before_sleep=lambda state: log.warning(
                 "request %d to %s: %s; again in %.0f s",
                 *(position, self.address, brief(state.outcome.exception()), state.next_action.sleep),
@@ -113,13 +113,19 @@ class Sender:
     async def settle(self, sent: Sent) -> None:
         """Write down what a request has taken. Only once its reply is kept: after a kill it counts at its most."""
         used = sent.reply.prompt_tokens, sent.reply.completion_tokens
-        await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
+        excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
         await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)
         self._reply_lengths.update(replies=1, tokens=used[1])
-        self._open_calls -= 1
+        if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_told:
+            self._excess_is_told = True
+            log.warning(
+                "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request is now reckoned at "
+                "%.4f USD more, so that budget_usd is kept",
+                *(self.name, self.address, used[1], excess),
+            )
 
     async def close(self) -> None:
-        """Close LiteLLM's connections, which belong to the event loop of one round."""
+        """Close LiteLLM's connections, which belong to one event loop, all of them."""
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
@@ -132,9 +138,8 @@ class Sender:
         try:
             return Sent(await self._send_once(request, raw), call, likely)
         except BaseException as error:
-            self._open_calls -= 1
-            if costs_nothing(error):
-                await anyio.to_thread.run_sync(self.ledger.release, call)
+            ended = self.ledger.release if costs_nothing(error) else self.ledger.give_up
+            await anyio.to_thread.run_sync(ended, call)
             raise
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
@@ -149,18 +154,18 @@ class Sender:
     async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
         """The number of the call in the ledger; waits while calls under way may leave the budget room for it."""
         most = prompt_tokens, _longest_reply(request)
-        while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
-            if stop.is_set():
-                raise Stopped
-            if not self._open_calls:
-                raise self._over_budget(self.ledger.terms.usd(*most))
-            await _sleep(_LOOK_AGAIN_S, stop)
-        self._open_calls += 1
+        try:
+            while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
+                if stop.is_set():
+                    raise Stopped
+                await sleep(_LOOK_AGAIN_S, stop)
+        except OverBudget:
+            raise self._over_budget(self.ledger.terms.usd(*most)) from None
         return call
 
     async def _wait(self, seconds: float, stop: anyio.Event) -> None:
         if seconds > 0:
-            await _sleep(seconds, stop)
+            await sleep(seconds, stop)
             if stop.is_set():
                 raise Stopped
 
@@ -199,10 +204,17 @@ class Sender:
         return max(growing(state), asked)
 
     def _over_budget(self, usd: float) -> EntropySentinelError:
-        budget = self.ledger.terms.budget_usd
+        """The error of a budget without room for a request of at most `usd`."""
+        sums = self.ledger.sums()
+        reserved = passed = ""
+        if sums.unanswered:
+            reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered"
+        if sums.excess:
+            passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
         return EntropySentinelError(
-            f"{self.name}: of budget_usd {budget:g}, {self.ledger.spent_usd:.4f} are spent, and the next request may "
-            f"cost up to {usd:.4f}; raise budget_usd and start again: what was answered is kept, and costs nothing"
+            f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
+            f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and start again: what "
+            "was answered is kept, and costs nothing"
         )
 
 
@@ -210,7 +222,7 @@ def _longest_reply(request: Mapping[str, Any]) -> int:
     return request.get("max_tokens") or 0
 
 
-async def _sleep(seconds: float, stop: anyio.Event) -> None:
+async def sleep(seconds: float, stop: anyio.Event) -> None:
     """Sleep, and wake at `stop`."""
     with anyio.move_on_after(seconds):
         await stop.wait()

@@ -3,6 +3,7 @@
 import json
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 from entropy_sentinel.frames.errors import ConfigError
 
@@ -12,7 +13,21 @@ SERVERS = "ENTROPY_SENTINEL_SERVERS"
 def announce_address(key: str, base_url: str) -> None:
     """Say where a server is that this job has started itself, by its key in the config."""
     servers = json.loads(os.environ.get(SERVERS, "{}"))
-    os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | {"base_url": base_url}})
+    own = {"base_url": base_url, "own_server": True}
+    os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | own})
+
+
+def address_of(model: str, base_url: str | None) -> str | None:
+    """Where requests to a model go, without user, password and query; None for the provider's own address.
+
+    Where the config names no address, LiteLLM takes that of `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
+    """
+    provider = model.split("/")[0].upper()
+    given = base_url or os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
+    if not given:
+        return None
+    parts = urlsplit(given)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
 
 
 def announced_server(key: str) -> dict[str, Any]:

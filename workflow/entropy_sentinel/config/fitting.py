@@ -35,6 +35,7 @@ def fitted(config: Config) -> Config:
         benchmarks=config.run.benchmarks,
         judges=config.run.judges,
         labelled=config.labelled,
+        compared=[name for name in config.run.benchmarks if config.benchmarks[name].judge is None],
         groups=groups or [first_group(config)],
         kept=config.estimation.keep,
         known={

@@ -59,12 +59,20 @@ class Config(Settings):
 
         Those with references, or all where every judge that is run brings labels made elsewhere.
         """
-        brought = all(self._brings_labels(name) for name in self.run.judges)
-        return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_brought(name)]
 
-    def _brings_labels(self, name: str) -> bool:
-        """Whether a judge needs no reference: its labels were made elsewhere, or those of all that it is made of."""
-        return all(self.judges[one].kind == "file" for one in asked(name, self.judges))
+    def _are_brought(self, benchmark: str) -> bool:
+        """Whether labels need no reference: all judges take over those made elsewhere."""
+        asked = (one for judge in self.run.judges for one in self.asked(judge, benchmark))
+        return all(self.judges[one].kind == "file" for one in asked)
+
+    def judge_of(self, judge: str, benchmark: str | None) -> str:
+        """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
+        return (self.benchmarks[benchmark].judge if benchmark else None) or judge
+
+    def asked(self, judge: str, benchmark: str) -> list[str]:
+        """The judges that are asked about a benchmark where `judge` is run, each of those that it is made of."""
+        return asked(self.judge_of(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
@@ -104,6 +112,14 @@ class Config(Settings):
         if model.kind == "id" and model.revision is None:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
+    def _starts_no_server(self, key: str, names: list[str]) -> None:
+        for name in names:
+            if getattr(self.judges[name], "served", None):
+                raise ValueError(
+                    f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
+                    "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
+                )
+
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
@@ -114,12 +130,11 @@ class Config(Settings):
                 raise ValueError(
                     f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
                 )
-            for member in asked(name, self.judges):
-                if member != name and getattr(self.judges[member], "served", None):
-                    raise ValueError(
-                        f"judges.{name}.judges: '{member}' has 'served', and only its own jobs start its server; start "
-                        "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
-                    )
+            self._starts_no_server(f"judges.{name}.judges", [one for one in asked(name, self.judges) if one != name])
+        for name, benchmark in self.benchmarks.items():
+            if benchmark.judge is not None:
+                check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
+                self._starts_no_server(f"benchmarks.{name}.judge", asked(benchmark.judge, self.judges))
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

@@ -21,7 +21,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import AnyJudge, Llm, asked, members
+from entropy_sentinel.judges.settings import AnyJudge, Llm, members
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
@@ -83,12 +83,14 @@ def shown_groups(config: Config) -> dict[str, Group]:
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     """What the rows of a benchmark depend on."""
+    settings = config.benchmarks[benchmark]
+    unset = {key for key in settings.LATER if not getattr(settings, key)}
     return {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
+        **settings.model_dump(exclude=settings.BESIDE | unset),
     }
 
 
@@ -182,20 +184,25 @@ def gpus(config: Config, model: str) -> int:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
-    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    settings = [config.judges[name] for name in config.asked(judge, benchmark)]
     return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
-    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+    """What the labels of a judge depend on, or of the benchmark's own judge in its place.
 
-    Of one made of others, under `members`, also what theirs depend on.
+    With the benchmark's tolerance where the judge compares numbers by it; of a judge made of others, under `members`,
+    also what theirs depend on.
     """
+    return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
+
+
+def _settings_of(config: Config, judge: str, benchmark: str | None) -> dict[str, Any]:
     settings = config.judges[judge]
     job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
     if settings.kind == "llm":
         return job | {"kind": "llm", **_llm_settings(config, settings)}
-    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
     job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
     return job | {"members": parts} if parts else job
 
@@ -226,6 +233,8 @@ def _server(config: Config, model: str) -> dict[str, Any]:
 
 def served_judges(config: Config) -> list[str]:
     """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    if len(own_judges(config)) == len(config.run.benchmarks):
+        return []
     judges = {name: config.judges[name] for name in config.run.judges}
     return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
 
@@ -267,10 +276,16 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
     """
     asking: dict[str, list[str]] = {}
     for run in config.run.judges:
-        for name in asked(run, config.judges):
+        for name in dict.fromkeys(one for benchmark in config.run.benchmarks for one in config.asked(run, benchmark)):
             if config.judges[name].kind == "llm":
                 asking.setdefault(name, []).append(run)
     return asking
+
+
+def own_judges(config: Config) -> dict[str, str]:
+    """The benchmarks that are run with a judge of their own, and its name: no other judge labels them."""
+    own = {name: config.benchmarks[name].judge for name in config.run.benchmarks}
+    return {name: judge for name, judge in own.items() if judge is not None}
 
 
 def ledger(config: Config, server: str) -> str:

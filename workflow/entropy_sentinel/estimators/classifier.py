@@ -85,6 +85,10 @@ class ProbabilityEstimator(Estimator):
         return self.hyperparameters
 
 
+# What a file of one of the 48 configurations holds beside its classifier.
+SAVED = (ProbabilityEstimator, Scaling, Calibrated, IsotonicRegression)
+
+
 def fit_configuration(
     name: str, rows: TrainingRows, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> ProbabilityEstimator:

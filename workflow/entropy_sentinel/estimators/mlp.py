@@ -6,6 +6,7 @@ Training is that of scikit-learn's MLPClassifier, and so are the draws: the same
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from imblearn.over_sampling import RandomOverSampler
 from scipy.special import expit
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.estimator import CannotFit
 from entropy_sentinel.estimators.networks import logits, train_epoch
@@ -33,11 +35,16 @@ class Network:
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """P(incorrect) and P(correct), (n_rows, 2); ValueError where units and parameters are not of one network."""
-        n_parameters = ((self.units[:-1] + 1) * self.units[1:]).sum()
-        if self.units.min() < 1 or self.units[0] != x.shape[1] or len(self.parameters) != n_parameters:
+        units = self.units.tolist()  # whole numbers without end: what is forged does not become small again
+        n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(units))
+        fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
+        if not fits or len(self.parameters) != n_parameters:
             raise ValueError("network: its parameters or the features are not as many as its layers ask for")
         p = expit(logits(np.ascontiguousarray(x.T), self.units, self.parameters))
         return np.column_stack([1 - p, p])
+
+
+SAVED = (*CONFIGURATION, Network)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:

@@ -32,5 +32,12 @@ LABELS = Contract(
             nullable=True,
             added=True,
         ),
+        Column(
+            "caution",
+            pl.String,
+            "what in the response spoke to the judge itself, and what was done about it; null where nothing did",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

@@ -3,7 +3,6 @@
 A job can outlive the Snakemake that started it, and Slurm can start one again while its old node is out of reach.
 """
 
-import errno
 import fcntl
 import json
 import logging
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.locks import LOCKED, NO_LOCKS, is_at
 from entropy_sentinel.jobs.logs import show
 
 log = logging.getLogger(__name__)
@@ -26,9 +26,6 @@ POLL_S, SIGN_S = 1.0, 15.0
 # Without a sign for so long, an owner on another machine is dead. Longer than a network file system caches, and than
 # an engine keeps Python busy.
 SILENT_S = 120.0
-# What `lockf` says of a file system that knows no locks; and of a file that is locked.
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-_LOCKED = (errno.EACCES, errno.EAGAIN)
 
 
 class Ownership:
@@ -84,15 +81,15 @@ class Ownership:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            if error.errno not in _LOCKED + _NO_LOCKS:
+            if error.errno not in LOCKED + NO_LOCKS:
                 raise
-            if error.errno in _LOCKED:
+            if error.errno in LOCKED:
                 os.close(descriptor)
                 return True
             self._lock = descriptor
             return False
         self._lock = descriptor
-        if not _is_at(descriptor, self.folder / _LOCK):  # its owner has cleared the folder away
+        if not is_at(descriptor, self.folder / _LOCK):  # its owner has cleared the folder away
             self._unlock()
         return True
 
@@ -155,10 +152,3 @@ def _machine() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return os.uname().nodename
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False

@@ -67,11 +67,13 @@ def _elected(votes: Mapping[str, Verdict]) -> Verdict:
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
             voters = {name: vote for name, vote in votes.items() if vote["label"] is label}
-            return {"label": label, "reason": None, "answer": _answer(voters), "decided_by": ", ".join(voters)}
+            decided = {"label": label, "reason": None, "answer": _answer(voters), "decided_by": ", ".join(voters)}
+            return decided | {"caution": _caution(votes)}
     if labels.count(None) == len(votes):
         return _null(votes)
     counted = ", ".join(f"{labels.count(label)} {word}" for label, word in _WORDS.items())
-    return {"label": None, "reason": f"no majority: {counted}", "answer": None, "decided_by": None}
+    reason = f"no majority: {counted}"
+    return {"label": None, "reason": reason, "answer": None, "decided_by": None, "caution": _caution(votes)}
 
 
 _WORDS = {True: "correct", False: "incorrect", None: "null"}
@@ -82,16 +84,20 @@ def _null(said: Mapping[str, Verdict]) -> Verdict:
     reasons = {verdict["reason"] for verdict in said.values()}
     named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in said.items())
     reason = reasons.pop() if len(reasons) == 1 else named
-    return {"label": None, "reason": reason, "answer": _answer(said), "decided_by": None}
+    return {"label": None, "reason": reason, "answer": _answer(said), "decided_by": None, "caution": _caution(said)}
 
 
 def _answer(said: Mapping[str, Verdict]) -> str | None:
     return next((verdict["answer"] for verdict in said.values() if verdict["answer"] is not None), None)
 
 
+def _caution(said: Mapping[str, Verdict]) -> str | None:
+    return next((verdict["caution"] for verdict in said.values() if verdict["caution"] is not None), None)
+
+
 def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
     keys = responses.select("item_id", "sample").to_dict(as_series=False)
-    said = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by")}
+    said = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by", "caution")}
     return LABELS.frame(keys | said)
 
 

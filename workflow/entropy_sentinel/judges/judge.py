@@ -27,6 +27,8 @@ class Verdict:
     reason: str | None = None
     # What was said and replied where no label could be read: {"messages": ..., "reply": ...}.
     exchange: Mapping[str, Any] | None = None
+    # What in the response spoke to the judge, and what was done about it.
+    caution: str | None = None
 
 
 class Judge(Protocol):

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +18,7 @@ from entropy_sentinel.chat.text import masked
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.settings import account
+from entropy_sentinel.judges.showing import Shown, headings_of, quoted, without_special_tokens
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +29,7 @@ _LOG_EVERY = 200
 
 # One object with the one key, as JSON or as the paper's prompt spells it, in a code fence or not.
 _REPLY = re.compile(r'\s*(```\w*\s*)?\{\s*"success"\s*:\s*([Tt]rue|[Ff]alse)\s*\}\s*(?(1)```\s*)')
-# <|end|>, <|eot_id|>, DeepSeek's wide form, and the ends of Llama's, Gemma's and Mistral's texts; `<|x|>` is none.
-_SPECIAL = re.compile(r"<\|[A-Za-z]\w+\|>|<｜[^｜<>\n]{2,40}｜>|</s>|<eos>|<end_of_turn>")
+_THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNORECASE)
 
 
 class Judgement(BaseModel):
@@ -45,6 +46,7 @@ class LlmJudge:
     def __init__(self, settings: Mapping[str, Any], server: Mapping[str, Any]) -> None:
         """Prepare for a judge of `config.study.judge_settings` at its `server`; sends nothing yet."""
         self._asked, self._names = settings["llm"], set[str]()
+        self._headings = headings_of(self._asked["messages"])
         self._client = ChatClient(
             f"judges.{settings['judge']}",
             self._asked["model"],
@@ -65,9 +67,10 @@ class LlmJudge:
         shown = [self._shown(case) for case in cases]
         verdicts = [Verdict(None, reason="empty response")] * len(cases)
         positions: dict[str, list[int]] = {}
-        for position, (case, text) in enumerate(zip(cases, shown, strict=True)):
-            if text:
-                positions.setdefault(json.dumps(self._request(case, text)), []).append(position)
+        for position, (case, response) in enumerate(zip(cases, shown, strict=True)):
+            if response.text:
+                request = self._request(case, quoted(response, self._headings).text)
+                positions.setdefault(json.dumps(request), []).append(position)
         requests = [json.loads(request) for request in positions]
         same = list(positions.values())
         whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
@@ -80,10 +83,10 @@ class LlmJudge:
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
         return verdicts
 
-    def _shown(self, case: Case) -> str:
+    def _shown(self, case: Case) -> Shown:
         """What is shown of a response: the whole of it or its final answer, without special tokens."""
-        text = _SPECIAL.sub("", case.response).strip()
-        return final_answer(text) if self._asked["shown"] == "answer" else text
+        whole = without_special_tokens(case.response)
+        return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
 
     def _request(self, case: Case, shown: str) -> dict[str, Any]:
         messages = filled(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
@@ -95,16 +98,18 @@ class LlmJudge:
             request["response_format"] = {"type": "json_schema", "json_schema": schema}
         return request
 
-    def _verdict(self, request: Mapping[str, Any], shown: str, reply: Mapping[str, Any] | Refusal) -> Verdict:
-        answer = shown if self._asked["shown"] == "answer" else None
+    def _verdict(self, request: Mapping[str, Any], shown: Shown, reply: Mapping[str, Any] | Refusal) -> Verdict:
+        answer = shown.text if self._asked["shown"] == "answer" else None
+        caution = quoted(shown, self._headings).caution
         if isinstance(reply, Refusal):
             reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
         else:
             self._names |= {reply["model"]} - {""}
-            if found := _REPLY.fullmatch(reply["text"]):
-                return Verdict(found[2] in ("true", "True"), answer)
-            reason, raw = _unreadable(reply), reply["raw"] or reply["text"]
-        return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw})
+            said = _said(reply)
+            if found := _REPLY.fullmatch(said):
+                return Verdict(found[2] in ("true", "True"), answer, caution=caution)
+            reason, raw = _unreadable(reply, said), reply["raw"] or said
+        return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 
 
 def make(settings: Mapping[str, Any]) -> LlmJudge:
@@ -130,9 +135,23 @@ def _keep(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _unreadable(reply: Mapping[str, Any]) -> str:
+def _said(reply: Mapping[str, Any]) -> str:
+    """All that the model said in place of its answer, also `<think>...</think>`, which LiteLLM takes out of the text.
+
+    What a server keeps apart itself, as `reasoning_content`, is none of it.
+    """
+    try:
+        content = json.loads(reply["raw"])["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError):
+        return reply["text"]
+    return content if isinstance(content, str) else reply["text"]
+
+
+def _unreadable(reply: Mapping[str, Any], said: str) -> str:
     """Why a reply is no judgement, in one short line."""
     if reply["finish_reason"] == "length":
         return "the judge's reply is cut off at its max_tokens"
-    text = " ".join(reply["text"].split())
+    text = " ".join(said.split())
+    if _THINKING.match(text):
+        return "the judge's reply has its thinking in it: start its server with a reasoning parser"
     return f"the judge's reply is no judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"

@@ -20,6 +20,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.drawing import Drawn, counts_of, draw, width_alone
+from entropy_sentinel.monitor.settings import check_names_of_columns
 from entropy_sentinel.sources.logs.question import QUESTION
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
 from entropy_sentinel.verbs.estimation import overridden, saved_estimator
@@ -97,6 +98,7 @@ def sample(
         if type(value) is not int or value < least:
             raise InputError(f"{name}: must be a whole number of {least} or more, was {value!r}"[:200])
     by = list(dict.fromkeys(columns_by(by)))
+    check_names_of_columns("by", by)
     rows = _rows(logs, by, options)
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():

@@ -10,15 +10,16 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.label import LABELS
 
-_COUNTS = ("calls", "unanswered_calls", "cached_calls", "prompt_tokens", "completion_tokens", "usd")
+_COUNTS = ("calls", "unanswered_calls", "cached_calls", "prompt_tokens", "completion_tokens", "usd", "unanswered_usd")
 
 
 def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
     """A line for each file of `labels`, and their total, as CSV.
 
     responses, and how many of them have no label; of the study's ledger: calls that the server answered,
-    unanswered_calls (killed or cut off), cached_calls, prompt_tokens, completion_tokens, and usd, with what unanswered
-    calls may cost at most. Calls for labels that were made again since are among them: they are paid for.
+    unanswered_calls (killed or cut off), cached_calls, prompt_tokens, completion_tokens, usd of those answered, and
+    unanswered_usd, what the others may cost at most. Calls for labels that were made again since are among them: they
+    are paid for.
     """
     spent = _by_domain(Ledger(ledger, Terms()))
     rows = []
@@ -29,7 +30,7 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
         nothing = dict.fromkeys(_COUNTS, 0)
         domain = whose["model"], whose["benchmark"]
         rows.append({"model": domain[0], "benchmark": domain[1], **counts, **spent.get(domain, nothing)})
-    frame = pl.DataFrame(rows).cast({"usd": pl.Float64})
+    frame = pl.DataFrame(rows).cast({"usd": pl.Float64, "unanswered_usd": pl.Float64})
     names = {"model": pl.lit("total"), "benchmark": pl.lit("")}
     total = frame.select(**names, **{name: pl.col(name).sum() for name in frame.columns[2:]})
     with whole_file(Path(output)) as partial:

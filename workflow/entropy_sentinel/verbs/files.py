@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, SUFFIXES
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -35,9 +35,12 @@ def named(paths: Any) -> list[str | Path]:
         raise InputError(
             f"files: must be paths, folders or patterns, one or a list of them; was {type(wrong[0]).__name__}"
         )
-    if not given:
-        raise InputError("files: there must be one at least")
     return given
+
+
+def log_files(paths: Paths) -> list[Path]:
+    """The files of logs, traces or features that paths name, as `files` finds them."""
+    return files(paths, SUFFIXES)
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:

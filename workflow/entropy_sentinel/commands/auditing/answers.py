@@ -2,12 +2,14 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from entropy_sentinel.commands.auditing.sample import KEY, Sample, folder_of
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.locks import locked
 
 COLUMNS = (*KEY, "label")
 LABELS = ("correct", "incorrect", "unsure")
@@ -52,22 +54,56 @@ def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
 
 def write_answers(answers: Answers, path: Path) -> None:
     """Write all answers in one step."""
+    _write([COLUMNS, *((*response, label) for response, label in answers.items())], path)
+
+
+def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
+    """Add `new` to the answers in `path`, which others may be saving to at the same time.
+
+    Gives all answers, and those that were replaced by others. The latter count no longer and are kept in
+    `replaced_file`, but for answers of `known`, which are the caller's own and changed with intent.
+    """
+    with locked(path.with_name(f".{path.name}.lock")):
+        kept = read_answers(path) if path.exists() else {}
+        replaced = {
+            response: kept[response]
+            for response, label in new.items()
+            if kept.get(response, label) != label and (known or {}).get(response) != kept[response]
+        }
+        if replaced:
+            _keep_replaced(replaced, new, replaced_file(path))
+        write_answers(kept | new, path)
+    return kept | new, replaced
+
+
+def replaced_file(path: Path) -> Path:
+    """Where answers are kept that others have replaced: those of people who do not agree."""
+    return path.with_name(f"{path.stem}.replaced.csv")
+
+
+def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") if path.exists() else nullcontext(()) as lines:
+        before = list(csv.reader(lines))[1:]
+    rows = [(*response, label, new[response]) for response, label in replaced.items()]
+    _write([(*COLUMNS, "replaced_by"), *before, *rows], path)
+
+
+def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows((*response, label) for response, label in answers.items())
+    csv.writer(text, lineterminator="\n").writerows(rows)
     with whole_file(path) as partial:
         partial.write_text(text.getvalue(), encoding="utf-8")
 
 
-def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int]:
-    """Take the answers in `given` over into `kept`; those on responses of the sample, and how many others there are.
+def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:
+    """Take the answers in `given` over into `kept`.
 
+    Gives how many are on responses of the sample, how many are on others, and how many replace another answer.
     InputError where none is on a response of the sample.
     """
     new, known = read_answers(given), set(sample.rows.select(KEY).rows())
     used = {response: label for response, label in new.items() if response in known}
     if not used:
         raise InputError(f"{given}: none of its {len(new)} answers is on a response of this sample")
-    write_answers((read_answers(kept) if kept.exists() else {}) | used, kept)
-    return len(used), len(new) - len(used)
+    _, replaced = save_answers(used, kept)
+    return len(used), len(new) - len(used), len(replaced)

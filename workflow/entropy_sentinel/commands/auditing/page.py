@@ -11,12 +11,12 @@ from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.pages import render
 
 TEMPLATE = Path(__file__).with_name("audit.html.j2")
-_SHOWN = (*KEY, "question", "reference", "response")
+_SHOWN = (*KEY, "question", "reference", "response", "cut_off", "caution")
 
 
 def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path) -> None:
     """Write the page for `shown`, the sample's material; it begins with `answers`. It holds no verdict of the judge."""
-    rows = [{name: row[name] for name in _SHOWN} | {"cut_off": row["cut_off"]} for row in shown.iter_rows(named=True)]
+    rows = [{name: row[name] for name in _SHOWN} for row in shown.iter_rows(named=True)]
     given = [answers.get(tuple(row[name] for name in KEY)) for row in rows]
     identity = hashlib.sha256(repr(shown.select(*KEY, "response_hash").rows()).encode()).hexdigest()[:16]
     content = render(

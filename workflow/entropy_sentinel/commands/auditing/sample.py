@@ -132,14 +132,21 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
 
 
+def _cautions(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
+    path = Layout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)
+    return LABELS.read(path, ["item_id", "sample", "caution"])
+
+
 def material(config: Config, sample: Sample) -> pl.DataFrame:
-    """The sample with what a person is shown, and without the judge's verdicts.
+    """The sample with what a person is shown, also a label's `caution`, and without the judge's verdicts.
 
     Raises InputError where a response is another than when the sample was drawn.
     """
     pairs = sample.rows.select("model", "benchmark").unique(maintain_order=True).rows()
     texts = pl.concat(
-        material_of(config, model, benchmark).with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark))
+        material_of(config, model, benchmark)
+        .join(_cautions(config, sample.about["judge"], model, benchmark), on=KEY[2:], how="left", maintain_order="left")
+        .with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark))
         for model, benchmark in pairs
     )
     shown = sample.rows.drop("verdict").join(texts, on=KEY, how="left", maintain_order="left")

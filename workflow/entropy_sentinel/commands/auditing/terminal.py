@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from entropy_sentinel.commands.auditing.answers import Answers, Response, write_answers
+from entropy_sentinel.commands.auditing.answers import Answers, Response, replaced_file, save_answers
 from entropy_sentinel.commands.auditing.sample import KEY
+from entropy_sentinel.frames.printable import printable
 
 ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
 _KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
@@ -21,6 +22,7 @@ def label_in_terminal(
 ) -> Answers:
     """Show what has no answer yet, one after the other; returns all answers, which stand in `path` as well.
 
+    Answers that others save there meanwhile are taken over.
     `key` waits for a key. It ends with the last answer, with `q`, and where there are no more keys.
     """
     rows = shown.rows(named=True)
@@ -36,8 +38,11 @@ def label_in_terminal(
         if pressed == "b":
             place = max(place - 1, 0)
         elif pressed in ANSWERS:
-            answers = answers | {responses[place]: ANSWERS[pressed]}
-            write_answers(answers, path)
+            answers, replaced = save_answers({responses[place]: ANSWERS[pressed]}, path, answers)
+            for other in replaced.values():
+                console.print(
+                    f"somebody has answered '{other}' meanwhile; kept in {replaced_file(path)}", highlight=False
+                )
             place = _next(responses, answers, place + 1)
         else:
             console.print(f"unknown key; {_KEYS}", highlight=False)
@@ -62,11 +67,8 @@ def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
     reference = "none" if row["reference"] is None else row["reference"]
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(printable(text)), title=title, title_align="left"))
+    if row["caution"]:
+        console.print(f"This response speaks to the judge: {row['caution']}.", highlight=False)
     if answer is not None:
         console.print(f"your answer so far: {answer}", highlight=False)
     console.print(_KEYS, highlight=False)
-
-
-def printable(text: str) -> str:
-    """A text without what would move the cursor or colour the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

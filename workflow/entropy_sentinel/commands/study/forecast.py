@@ -13,7 +13,6 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
-from entropy_sentinel.judges.settings import asked
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -84,8 +83,8 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for judge in config.run.judges
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
-        and any(config.judges[name].kind != "file" for name in asked(judge, config.judges))
-        and not _has_prices(config, judge)
+        and any(config.judges[name].kind != "file" for name in config.asked(judge, benchmark))
+        and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
     )
 

@@ -48,11 +48,16 @@ def judging(
         accounts = _accounts(config, judge)
         for model in config.run.models:
             totals = {benchmark: one.total or 0 for (of, benchmark), one in counts.items() if of == model}
-            judged = {benchmark: n for benchmark, n in totals.items() if config.benchmarks[benchmark].reference}
+            judged = {benchmark: n for benchmark, n in totals.items() if _is_asked(config, judge, asking, benchmark)}
             of = partial(_left, config, files, accounts, judge, asking, model)
             left = sum(of(benchmark, n) for benchmark, n in judged.items())
             found.append(_costs(config, accounts, judge, model, sum(judged.values()), left, rates[model][0]))
     return found
+
+
+def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
+    """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
+    return bool(config.benchmarks[benchmark].reference) and any(judge in config.asked(one, benchmark) for one in asking)
 
 
 def _left(
@@ -125,8 +130,10 @@ def shown(config: Config, found: list[Judging]) -> list[Part]:
     for judge in paid_judges(config):
         budget = config.judges[judge].budget_usd
         if budget is not None:
-            spent = sum(one["usd"] for one in _accounts(config, judge).values())
-            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent.")
+            accounts = _accounts(config, judge).values()
+            spent, unanswered = (sum(one[name] for one in accounts) for name in ("usd", "unanswered_usd"))
+            reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
+            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
         elif any(one.usd is None for one in found if one.judge == judge):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts
