@@ -19,7 +19,7 @@ from attack_cases import LONGEST_MESSAGE, time_limit
 from mutations import mutated, mutated_bytes
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 
 pytestmark = pytest.mark.slow
 
@@ -134,26 +134,26 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
 
 
 HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "a list": (lambda _: [], "the header must be a JSON object"),
-    "without a name": (lambda header: header.pop("name"), "the header: 'name'"),
-    "without versions": (lambda header: header.pop("versions"), "the header: 'versions'"),
-    "without a signal": (lambda header: header.pop("signal"), "the header: 'signal'"),
-    "a signal of text": (lambda header: header.update(signal="raw"), "the header: 'signal'"),
-    "a model of numbers": (lambda header: header.update(model=7), "the header: 'model'"),
-    "no validation card": (lambda header: header.update(validation=7), "the header: 'validation'"),
-    "a support of nothing": (lambda header: header.update(support={}), "the header: 'support'"),
+    "a list": (lambda header: [header], "the header must be a JSON object, is list"),
+    "without a name": (lambda header: header | {"name": None}, "the header: 'name' must be text"),
+    "without versions": (lambda header: header | {"versions": None}, "the header: 'versions' must be texts by name"),
+    "without a signal": (lambda header: header | {"signal": None}, "the header: 'signal' must be facts"),
+    "a signal of text": (lambda header: header | {"signal": "raw"}, "the header: 'signal' must be facts"),
+    "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' must be text, was '7'"),
+    "no validation card": (lambda header: header | {"validation": 7}, "the header: 'validation' cannot be read"),
+    "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' cannot be read"),
+    "a support of one edge": (
+        lambda header: header | {"support": header["support"] | {"edges": [1.0]}},
+        "the header: 'support' must have 13 edges, smallest first",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
     change, said = HEADERS[name]
-    content = files["log-3d"]
-    header, payload = parts(content)
-    read = json.loads(header)
-    result = change(read)
-    made = [] if name == "a list" else read
-    del result
-    (tmp_path / "mine.estimator").write_bytes(signed(content, json.dumps(made).encode(), payload))
-    with pytest.raises(EntropySentinelError, match=f"mine.estimator: .*{said}"):
+    header, payload = parts(files["log-3d"])
+    changed = json.dumps(change(json.loads(header))).encode()
+    (tmp_path / "mine.estimator").write_bytes(signed(files["log-3d"], changed, payload))
+    with pytest.raises(InputError, match=f"mine.estimator: {said}.*; it is not loaded: fit it again"):
         es.load(tmp_path / "mine.estimator")

@@ -76,9 +76,8 @@ def _validation(card: Any) -> None:
     for domain in found["domains"]:
         shares = [one for one in (domain["estimated"], domain["true"]) if one is not None]
         if domain["n"] < 1 or not all(0 <= one <= 1 for one in shares):
-            raise _Wrong(
-                f"must have domains of one response or more, and shares from 0 to 1; {domain['domain']!r} has not"
-            )
+            named = f"domain {domain['domain']!r} has not"
+            raise _Wrong(f"must have domains of one response or more, and shares from 0 to 1; {named}")
 
 
 def _numbers(value: Any) -> Iterator[float]:
