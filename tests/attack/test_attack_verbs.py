@@ -142,6 +142,7 @@ ODD_FEATURES: dict[str, Callable[[pl.DataFrame], Any]] = {
 NAMED = {
     "without item_id": "column 'item_id' is missing",
     "without model": "column 'model' is missing",
+    "without benchmark": "column 'benchmark' is missing",
     "without reason": "column 'reason' is missing",
     "without max": "column 'max' is missing",
     "max null": "'max' must be a finite number, is None",

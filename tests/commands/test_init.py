@@ -15,6 +15,7 @@ from entropy_sentinel.commands.starting.rows import look_at, name_of
 from entropy_sentinel.config.config import load_config, read_config
 
 ROOT = Path(__file__).parents[2]
+LOG = ROOT / "demo/logs/week-1.jsonl.gz"
 
 
 @pytest.fixture
@@ -115,6 +116,11 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
             "one.jsonl: has no column 'b'; columns there: qu",
         ),
         (["one.jsonl", "one.jsonl"], "a study needs files of rows and a --model, or a --log"),
+        (
+            ["--log", str(LOG), "--by", "model", "--labels", "labels.csv"],
+            "needs two domains at least, one of them with references or labels to learn from; there are 1, 0 with such",
+        ),
+        (["--log", str(LOG), "--by", "topic", "--labels", "labels.csv"], "has no column 'topic' to tell domains apart"),
         (["--log", "log.jsonl"], "--log goes with --by COLUMN and --labels FILE, and without ROWS and --model"),
         (["empty.jsonl", "one.jsonl", "-m", "weights"], "empty.jsonl: must have rows, has none"),
     ],
@@ -126,6 +132,7 @@ def test_what_is_no_study_says_so_and_leaves_nothing(
     lines("open.jsonl", [{"question": "1 + 1?"}])
     lines("odd.jsonl", [{"x": "1 + 1?"}])
     lines("empty.jsonl", [])
+    Path("labels.csv").write_text("item_id,label\nanother,true\n")
     (here / "traces").mkdir()
     before = sorted(here.rglob("*"))
     assert run("init", "mine.yaml", *arguments) == 1

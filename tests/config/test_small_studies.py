@@ -162,7 +162,10 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
 @pytest.mark.parametrize(
     ("differences", "expected"),
     [
-        ({"run": {"groups": [], "sizes": []}}, "run: nothing to train on: name a group of `groups` in run.groups, or"),
+        (
+            {"run": {"groups": [], "sizes": []}},
+            "run: nothing to train on, which run.analyses needs (accuracy): name a ",
+        ),
         (
             {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
             "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
@@ -255,6 +258,13 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     study = {"study": "long", "run": run, "benchmarks": benchmarks, "estimation": {"groups_per_job": 1}}
     counts = job_counts(plan(tmp_path, study, "demo/config.yaml"))
     assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
+
+
+@pytest.mark.slow
+def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> None:
+    run = {"models": ["tiny-1m"], "benchmarks": ["averages"], "groups": [], "sizes": [], "analyses": ["responses"]}
+    counts = job_counts(plan(tmp_path, {"study": "one", "run": run | {"judges": ["math-verify"]}}, "demo/config.yaml"))
+    assert counts == dict.fromkeys(["benchmark", "generation", "label", "feature", "observation", "responses_page"], 1)
 
 
 OTHER = '''

@@ -156,8 +156,13 @@ def test_intervals_are_those_of_the_validation_card(estimator, features) -> None
     same = card.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
     assert found["lower"].to_list() == same.lower.tolist()
     assert found["upper"].to_list() == same.upper.tolist()
-    assert found["basis"].to_list() == [same.basis] * 3 == ["conformal"] * 3
-    assert set(es.monitor(estimator, features, level=0.95).slices["basis"]) == {"prior"}  # 4 domains: up to 0.8
+    assert found["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
+    beside = card.residuals.conformal(found["estimated_accuracy"], found["n_estimated"], 0.8)
+    assert found["conformal_lower"].to_list() == beside.lower.tolist()
+    assert found["conformal_upper"].to_list() == beside.upper.tolist()
+    higher = es.monitor(estimator, features, level=0.95).slices  # 4 domains: conformal up to 0.8
+    assert set(higher["conformal_lower"]) == set(higher["conformal_upper"]) == {None}
+    assert set(higher["basis"]) == {"predictive"}
 
 
 def test_the_rank_is_by_expected_errors(estimator, features) -> None:
@@ -217,7 +222,15 @@ def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) ->
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
     assert found.provenance["overridden"] == {"of model 'other'": shops}
     for flags in found.slices["flags"]:
-        assert flags[-4:].to_list() == ["training accuracy", "not validated", "support unknown", "overridden"]
+        assert flags[-4:].to_list() == ["training accuracy", "too few domains to say", "support unknown", "overridden"]
+
+
+def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:
+    bare = fitted("atc-mtp")
+    bare.about["validation"] = None
+    found = es.monitor(bare, features, by=["route"])
+    assert list(found.provenance["general_flags"]) == ["no validation card"]
+    assert set(found.slices["basis"]) == {"prior"}
 
 
 def test_slices_outside_the_support_are_flagged(features) -> None:

@@ -76,8 +76,7 @@ def small_report(**changes: object) -> str:
         "benchmarks": [],
         "labels": [],
         "expected_items": {},
-        "response_pages": {},
-        "other_reports": {},
+        "pages": {},
         "tables": [],
         "figures": [],
     }
@@ -204,16 +203,16 @@ def test_the_page_begins_with_a_verdict_and_its_numbers():
     assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(trusts=[six]))
 
 
-@pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "not validated"])
+@pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "too few domains to say"])
 def test_every_verdict_has_its_look(verdict):
     html = small_report(trusts=[trust(verdict=verdict)])
     assert f'<b class="verdict {verdict.replace(" ", "-")}">{verdict}</b>' in html
-    assert verdict == "not validated" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
+    assert verdict == "too few domains to say" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
 
 
 def test_where_nothing_could_be_left_out_the_page_says_so():
     text = text_of(small_report(trusts=[trust(left_out=[], caution="only 3 rows are correct")]))
-    assert "a not validated - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
+    assert "a too few domains to say - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
     assert "a : caution, only 3 rows are correct." in text
 
 
@@ -222,8 +221,9 @@ def test_domains_without_labels_stand_at_the_top_with_an_interval():
     assert html.index('id="unlabelled"') < html.index('id="methods"') < html.index('id="summary"')
     assert "a puzzles 0.61 0.51 to 0.71 100 usable" in text_of(html)
     assert "a riddles (all training rows are correct) - - 100 usable" in text_of(html)
-    assert "Too few domains have labels for a guarantee" in html
-    assert "conformal" not in html
+    assert "The interval is predictive" in html
+    assert "The interval is an assumption" not in html
+    assert "with 90% confidence the AEE on new domains is at most 0.10" in text_of(html)
     assert 'id="unlabelled"' not in small_report()
 
 
@@ -245,11 +245,10 @@ def test_what_failed_is_told_and_where_nothing_did_too():
 
 
 def test_other_reports_are_linked():
-    html = small_report(other_reports={"how far the judges agree": "../agreement/report.html"})
+    html = small_report(pages={"how far the judges agree": {"": "../agreement/report.html"}})
     assert '<a href="../agreement/report.html">how far the judges agree</a>.' in html
-    both = small_report(other_reports={"x": "rejection/report.html"}, response_pages={"a": "responses/a.html"})
-    assert '<a href="rejection/report.html">x</a>, <a href="#responses">single responses, token by token</a>.' in both
-    assert '<a href="responses/a.html">a</a>' in both
+    both = small_report(pages={"x": {"": "x.html"}, "responses": {"a": "a.html", "b": "b.html"}})
+    assert '<a href="x.html">x</a>; responses (<a href="a.html">a</a>, <a href="b.html">b</a>).' in both
     assert "More about these models" not in small_report()
 
 

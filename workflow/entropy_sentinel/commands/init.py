@@ -1,5 +1,8 @@
 """`entropy-sentinel init`."""
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,18 +69,32 @@ def command(
     _check_new(study)
     if log and (by is None or not labels or rows or model):
         raise ConfigError("--log goes with --by COLUMN and --labels FILE, and without ROWS and --model")
+    if log:
+        _check_new(study.with_suffix(""))
     if not log and not (rows and model):
         raise ConfigError("a study needs files of rows and a --model, or a --log")
-    start = _of_log(study, log, by, labels) if log else _of_rows(study, rows, model, question, reference)
-    study.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(study) as partial:
-        partial.write_text(text_of(start, str(study)), encoding="utf-8")
-        load_config(read_config([BASE, partial]), str(study))
+    with _nothing_left(study.with_suffix("") if log else None):
+        start = _of_log(study, log, by, labels) if log else _of_rows(study, rows, model, question, reference)
+        study.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(study) as partial:
+            partial.write_text(text_of(start, str(study)), encoding="utf-8")
+            load_config(read_config([BASE, partial]), str(study))
     for name, one in start.benchmarks.items():
         said = [f"question '{one.question}'", f"reference '{one.reference}'" if one.reference else None]
         said += [f"options '{one.options}'" if one.options else None, None if name in start.labelled else "no labels"]
         typer.echo(f"{name}: {one.path}, {', '.join(filter(None, said))}")
     typer.echo(f"{study}: look it over, then: snakemake --dry-run --quiet rules --configfile {study}")
+
+
+@contextmanager
+def _nothing_left(folder: Path | None) -> Iterator[None]:
+    """Delete the new folder where the block fails: what is written without a config would be in the way of the next."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _check_new(path: Path) -> None:
@@ -102,7 +119,6 @@ def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":
     from entropy_sentinel.config.plain import read_yaml
 
     folder, base = study.with_suffix(""), read_yaml(BASE)
-    _check_new(folder)
     model, rows, labelled = split_log(log, by, labels, folder, base)
     lines = source_lines(str(folder / "traces"))
     return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

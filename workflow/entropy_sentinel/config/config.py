@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
+from entropy_sentinel.frames.sections import merged
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -21,17 +23,7 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
     Not checked: see `load_config`. Raises ConfigError for a file that is absent, too large or no YAML mapping.
     """
-    merged: dict[str, Any] = {}
-    for path in paths:
-        merged = _merge(merged, read_yaml(path))
-    return merged
-
-
-def _merge(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below) if isinstance(below, Mapping) else {}
-    for key, value in above.items():
-        merged[key] = _merge(merged.get(key), value) if isinstance(value, Mapping) else value
-    return merged
+    return reduce(merged, map(read_yaml, paths), {})
 
 
 def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:

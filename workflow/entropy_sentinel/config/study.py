@@ -6,11 +6,13 @@ A job carries its stage's settings as one dict, so that Snakemake reruns it when
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.analyses.settings import Reads
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
@@ -60,24 +62,40 @@ def group_files(config: Config) -> dict[str, str]:
 def groups_of_judge(config: Config, judge: str) -> list[str]:
     """The files' names of the training groups that are estimated under a judge's labels.
 
-    All where the judge has a report of accuracies; else those that the comparison of judges shows.
+    All where an analysis of the judge's labels reads all; else those that one shows, if any does.
     """
-    if judge in (config.analyses.accuracy.judges or config.run.judges):
+    read = {section.READS for section in config.shown.values() if section.is_of(judge)}
+    if Reads.ALL in read:
         return list(group_files(config))
-    compared = "agreement" in config.run.analyses
-    return [group_file(group.group_id) for group in shown_groups(config).values()] if compared else []
+    return [group_file(group.group_id) for group in shown_groups(config).values()] if Reads.SHOWN in read else []
 
 
-def first_group(config: Config) -> str:
-    """The id of the first training group: of the first named one, or the first of the first size."""
-    return next(iter(training_groups(config)))
+def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
+    """The pages of the other analyses of a judge's labels, as links from the page of the analysis `but`.
+
+    By what they tell; below it by model, or under "" where there is one page.
+    """
+    own = Path(getattr(config.analyses, but).PAGE).parent
+    return {
+        section.TELLS: {
+            model: os.path.relpath(section.PAGE, own).format(judge=judge, model=model)
+            for model in (config.run.models if "{model}" in section.PAGE else [""])
+        }
+        for name, section in config.shown.items()
+        if name != but and section.PAGE and section.is_of(judge)
+    }
+
+
+def first_group(config: Config) -> str | None:
+    """The id of the first training group: of the first named one, or the first of the first size; None without any."""
+    return next(iter(training_groups(config)), None)
 
 
 def shown_groups(config: Config) -> dict[str, Group]:
-    """The named training groups; where none is run, the first training group under its id."""
-    if config.run.groups:
-        return {name: config.groups[name] for name in config.run.groups}
+    """The named training groups; where none is run, the first training group under its id, or nothing."""
     group = first_group(config)
+    if config.run.groups or group is None:
+        return {name: config.groups[name] for name in config.run.groups}
     return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
 
 
@@ -110,15 +128,15 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
             "engine": "source",
             "source": source_file(config, model, benchmark),
             "logprobs_mode": settings.source_logprobs_mode,
-            "samples": shared.samples,
-            "sampling": shared.sampling.model_dump() | settings.sampling,
+            "samples": config.samples_of(model),
+            "sampling": _sampling(config, model),
         }
     return {
         **job,
         **_origin(settings),
-        **_prompt(config),
-        "samples": shared.samples,
-        "sampling": shared.sampling.model_dump() | settings.sampling,
+        **_prompt(config, model),
+        "samples": config.samples_of(model),
+        "sampling": _sampling(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
         "engine_args": shared.engine_args | settings.engine_args,
@@ -129,11 +147,19 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
     }
 
 
-def _prompt(config: Config) -> dict[str, Any]:
-    """What models are asked with; a prompt of the config's own goes to the jobs as its text."""
-    name = config.generation.prompt
+def _sampling(config: Config, model: str) -> dict[str, Any]:
+    """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
+    asked = config.generation.sampling.model_dump() | config.models[model].sampling
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _prompt(config: Config, model: str) -> dict[str, Any]:
+    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+    name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings = {"prompt": name, "prompt_version": prompt.version}
+    if variables:
+        settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
     return settings if name in PROMPTS else settings | {"messages": prompt.chat}
 
 

@@ -98,7 +98,6 @@ def fit_configuration(
     features, chosen = FEATURE_SETS[configuration.features], grid[0]
     x = rows.scaled(features)
     if configuration.isotonic or len(grid) > 1:
-        rows.require_folds()
         search = replace(configuration, isotonic=False).name
         chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
     if configuration.isotonic:

@@ -49,8 +49,6 @@ SAVED = (*CONFIGURATION, Network)
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family; raises CannotFit also where early stopping has too few rows."""
-    rows.require_both_classes()
-    rows.require_folds()
     _require_early_stopping(rows)
     grid = [{"hidden_layer_sizes": layers} for layers in rows.settings["hidden_layers"]]
     return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings["seed"]))
@@ -58,10 +56,10 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 def _require_early_stopping(rows: TrainingRows) -> None:
     """Raise CannotFit where a fold has too few rows to keep some of each class for early stopping."""
-    n_folds, n_rows, rarest = rows.folds.n_splits, len(rows), int(min(rows.y.sum(), (~rows.y).sum()))
-    n_fold_rows, rarest_in_fold = n_rows - -(-n_rows // n_folds), rarest - -(-rarest // n_folds)
-    if n_fold_rows * _EARLY_STOPPING_SHARE <= 1 or rarest_in_fold < 2:
-        raise CannotFit(f"{n_rows} training rows are too few for the MLP's early stopping")
+    of_folds = [rows.y[train] for train, _ in rows.splits]
+    rarest = min(min(y.sum(), (~y).sum()) for y in of_folds)
+    if min(map(len, of_folds)) * _EARLY_STOPPING_SHARE <= 1 or rarest < 2:
+        raise CannotFit(f"{len(rows)} training rows are too few for the MLP's early stopping")
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:

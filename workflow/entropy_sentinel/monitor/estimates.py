@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import NO_USE, RANKING, UNKNOWN, Validation
+from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.monitor.change import adjusted, as_accuracy, p_of_change
 from entropy_sentinel.monitor.labelled import Labelled
 from entropy_sentinel.monitor.merging import Merged
@@ -20,6 +21,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 FEW, OUTSIDE, CUT_OFF, EXCLUDED, POOLED = "few responses", "outside support", "cut off", "excluded", "pooled"
 # Flags of all slices, which the estimator or the user has brought.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
+NO_CARD = "no validation card"
 # Above this share of responses that are cut off, or without an estimate, the rest does not stand for the slice.
 LARGEST_SHARE = 0.1
 
@@ -65,6 +67,7 @@ class Estimates:
         counts = dict(zip(("n_responses", "n_estimated", "n_cut_off"), sums.counts.T, strict=True))
         n, accuracy = counts["n_estimated"], self._accuracy(sums)
         made = self._residuals.intervals(accuracy, n, self._level)
+        conformal = self._residuals.conformal(accuracy, n, self._level)
         frame = pl.DataFrame(
             {
                 "n_responses": counts["n_responses"],
@@ -76,6 +79,8 @@ class Estimates:
                 "upper": made.upper,
                 "level": np.full(len(n), self._level),
                 "basis": [made.basis] * len(n),
+                "conformal_lower": conformal.lower,
+                "conformal_upper": conformal.upper,
                 "expected_errors": n * (1 - accuracy),
                 "expected_errors_lower": n * (1 - made.upper),
                 "expected_errors_upper": n * (1 - made.lower),
@@ -148,8 +153,8 @@ def _general(about: Mapping[str, Any], card: Validation | None, taken: Mapping[s
     if about.get("caution"):
         found[CAUTION] = about["caution"]
     if card is None:
-        found[UNKNOWN] = "the estimator's file has no validation card"
-    elif card.verdict in (NO_USE, RANKING, UNKNOWN):
+        found[NO_CARD] = "the estimator's file does not say how far it is off on new domains: fit it again"
+    elif card.verdict != USABLE:
         found[card.verdict] = "; ".join(card.reasons)
     if not about.get("support"):
         found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"

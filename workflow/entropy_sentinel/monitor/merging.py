@@ -24,6 +24,7 @@ ALL, EVERYTHING = "slice", "all"
 # Names that the table has for its own columns (monitor/estimates.py).
 TAKEN = frozenset(
     ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
+    + ("conformal_lower", "conformal_upper")
     + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "true_accuracy", "n_labelled")
     + ("improved_accuracy", "improved_lower", "improved_upper")
     + ("expected_errors", "expected_errors_lower", "expected_errors_upper")

@@ -10,17 +10,11 @@ from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.terminal import SHOWN, cells, headings, labels_of_a_part, reasons, slice_name
 from entropy_sentinel.report.pages import render
-from entropy_sentinel.statistics.intervals import CONFORMAL
+from entropy_sentinel.statistics.intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
 # Rows of a table that a page has: with a million slices it must stay one that a browser opens.
 MOST_ROWS = 10 * SHOWN
-_BASIS = {
-    True: "at least this share of slices that are to the labelled domains as these are to each other have their true "
-    "accuracy in it (conformal, from leaving out one labelled domain at a time).",
-    False: "an expectation, no guarantee: there are too few labelled domains for one at this level. It rests on the "
-    "errors on these and on published ones (prior).",
-}
 
 
 def write_page(found: Monitored, path: str | Path) -> None:
@@ -59,7 +53,7 @@ def page(found: Monitored) -> str:
         ],
         figures=figures,
         tables=list(_tables(found)),
-        interval=_BASIS[found.slices["basis"].to_list()[:1] == [CONFORMAL]],
+        interval=" ".join(NOTES[basis] for basis in found.slices["basis"].unique(maintain_order=True)),
         flags=reasons(found),
         facts=_facts(found),
         problems=[*labels_of_a_part(found), *found.problems.lines()],

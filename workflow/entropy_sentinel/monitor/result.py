@@ -16,9 +16,10 @@ class Monitored:
     `slices` has a row per slice over the whole time, `windows` one per slice and window, null where none are asked for;
     both are by rank, the most expected errors first. Columns: those of the slices (text, null where a response has no
     value), `window` (its begin, UTC; null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`,
-    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, `expected_errors` with
-    its limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices),
-    `rank`, `flags` and their `reasons`; with labels also `n_labelled`, `true_accuracy` of these, by their weights, and
+    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, beside them
+    `conformal_lower` and `conformal_upper` (null where the level needs more domains), `expected_errors` with its
+    limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices), `rank`,
+    `flags` and their `reasons`; with labels also `n_labelled`, `true_accuracy` of these, by their weights, and
     `improved_accuracy` from labels and predictions together, with its limits.
 
     `newest` are the windows that alerts are about. `problems` are those of the files read now, `provenance` is

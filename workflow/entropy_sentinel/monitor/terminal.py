@@ -10,7 +10,7 @@ from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.statistics.intervals import PRIOR
+from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 # Rows of a table that are shown; files have all. And domains that are named.
 SHOWN, NAMED = 20, 4
@@ -69,7 +69,7 @@ def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
 def _bases(found: Monitored) -> list[str]:
     if PRIOR not in found.slices["basis"].to_list():
         return []
-    return [f"{PRIOR}: too few labelled domains for a guarantee at this level; intervals rest on published errors too"]
+    return [NOTES[PRIOR]]
 
 
 def labels_of_a_part(found: Monitored) -> list[str]:

@@ -8,13 +8,14 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.frames.response import RESPONSE
 
 # What identifies a response; labels may have less of it.
-KEY = ("model", "benchmark", "item_id", "sample")
+KEY = RESPONSE
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
-# What verbs ask of features; more (benchmark, sample, the signal) where a verb or a user's slices name it.
-_OF_FEATURES = (*FEATURES, "item_id", "model", "reason")
+# What verbs ask of features; more (sample, the signal) where a verb or a user's slices name it.
+_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 _OF_LABELS = ("item_id", "label")
 
 

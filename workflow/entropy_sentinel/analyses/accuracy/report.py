@@ -22,6 +22,7 @@ from entropy_sentinel.analyses.accuracy.unjudged import Unjudged, unjudged
 from entropy_sentinel.analyses.headings import SCOPES, Groups, TrainingGroup, training_group
 from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.estimators.verdict import CONFIDENCE, USABLE_ERROR
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
@@ -30,7 +31,7 @@ from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
-from entropy_sentinel.statistics.intervals import CONFORMAL, PRIOR
+from entropy_sentinel.statistics.intervals import NOTES
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 # The figure that stands at the top.
@@ -46,7 +47,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     `validation`, those of all models; lists `generations`, `benchmarks` and `labels`, whose provenance is shown; lists
     `tables` and `figures` of exhibits' .html files.
     `settings` has `label`, `groups`, `headline_group`, `default`, `expected_items`, the published counts by benchmark,
-    and links: `response_pages` by model and `other_reports` by what they tell.
+    and `pages`, links to those of other analyses (`config.study.pages`).
     """
     study = Study(
         estimates=read_estimates(files["estimates"]),
@@ -119,8 +120,7 @@ def render_report(
     benchmarks: Provenance,
     labels: Provenance,
     expected_items: Mapping[str, int | None],
-    response_pages: Mapping[str, str],
-    other_reports: Mapping[str, str],
+    pages: Mapping[str, Mapping[str, str]],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
@@ -128,7 +128,7 @@ def render_report(
 
     `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
-    `response_pages` are links to pages of single responses by model, `other_reports` by what they tell.
+    `pages` are links to those of other analyses, by what they tell and by model, or under "" where there is one.
     """
     found, trusts = study.headlines, study.trusts
     return render(
@@ -137,6 +137,8 @@ def render_report(
         label=label,
         trusts=trusts,
         level=f"{LEVEL:.0%}",
+        confidence=f"{CONFIDENCE:.0%}",
+        usable=f"{USABLE_ERROR:.2f}",
         unlabelled=any(trust.unlabelled for trust in trusts),
         interval=interval,
         bases=interval_notes(trusts),
@@ -150,7 +152,7 @@ def render_report(
         unjudged=dict.fromkeys(one.benchmark for one in study.unjudged),
         gaps=gaps(study.domains),
         share=f"{SHARE:.0%}",
-        links={**other_reports, **({"single responses, token by token": "#responses"} if response_pages else {})},
+        pages=pages,
         group=study.group,
         headlines=found,
         verdicts={headline.model: verdict(headline) for headline in found},
@@ -162,7 +164,6 @@ def render_report(
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
-        response_pages=response_pages,
         counts=_counts(study.domains),
         open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],
@@ -173,13 +174,7 @@ def render_report(
 def interval_notes(trusts: Sequence[Trust]) -> list[str]:
     """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
     bases = {one.basis for trust in trusts for one in trust.unlabelled}
-    texts = {
-        CONFORMAL: "The interval is conformal: as wide as the errors on the left-out domains say, and valid if the "
-        "domain is to these as they are to each other.",
-        PRIOR: "Too few domains have labels for a guarantee: the interval takes errors to be spread as in the paper's "
-        "published results, and learns from those known here (prior).",
-    }
-    return [text for basis, text in texts.items() if basis in bases]
+    return [text for basis, text in NOTES.items() if basis in bases]
 
 
 def verdict(headline: Headline) -> str:

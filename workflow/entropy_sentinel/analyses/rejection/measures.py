@@ -16,6 +16,7 @@ from entropy_sentinel.analyses.rejection.catalogue import (
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
 from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.statistics.rejection import interval, kept, measures, resamples, threshold
 
 # By assessor and wanted accuracy; None where none reaches it.
@@ -23,7 +24,7 @@ Thresholds = Mapping[tuple[str, float], float | None]
 
 # Why there is no measure of a domain that nobody has labelled, among others.
 NO_RESPONSE = "no response with a label and features"
-_COLUMNS = ["model", "benchmark", "item_id", "sample", "split", "label", "feature_reason"]
+_COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
 def write_measures(
