@@ -117,7 +117,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
         rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
         now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
-        p[route] = p_of_change(estimator.estimator.accuracy_of, side(estimator, now), side(estimator, then))
+        p[route] = p_of_change(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
     rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)
@@ -137,6 +137,22 @@ def test_windows_in_the_reference_and_before_it_have_no_change(estimator, featur
     found = es.monitor(estimator, features, window="day", reference="2026-11-03").windows
     assert found["change"].is_null().to_list() == [True, True, False, False]
     assert found["change_q"].is_null().to_list() == [True, True, False, False]
+
+
+def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
+    there = r"the logs have responses from 2026-11-02 to 2026-11-05"
+    with pytest.raises(InputError, match=rf"reference: 2026-10-12 to 2026-10-18 \(UTC\) has no response .*; {there}"):
+        es.monitor(estimator, features, by=["route"], window="day", reference="2026-10-12..2026-10-18")
+    with pytest.raises(InputError, match=r"reference: up to 2026-10-18 \(UTC\) has no"):
+        es.monitor(estimator, features, reference="..2026-10-18")
+    # Responses of which none can be estimated are nothing to compare with.
+    early = pl.col("time") < BEGIN + timedelta(days=1)
+    none = features.with_columns(reason=pl.when(early).then(pl.lit("empty response")).otherwise("reason"))
+    with pytest.raises(InputError, match=r"reference: 2026-11-02 \(UTC\) has no response with an estimate"):
+        es.monitor(estimator, none, reference="2026-11-02")
+    open_end = es.monitor(estimator, features, reference="..2026-11-03")
+    assert open_end.slices["change"].null_count() == 0
+    assert open_end.provenance["reference"] == ["2026-11-02T00:00:00+00:00", "2026-11-04T00:00:00+00:00"]
 
 
 def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:

@@ -41,8 +41,8 @@ class Recommended(Estimator):
     def values(self, features: pl.DataFrame) -> np.ndarray:
         return self.method.values(features)
 
-    def accuracy_of(self, mean: np.ndarray) -> float:
-        return self.method.accuracy_of(mean)
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        return self.method.accuracies_of(means)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         p = self.method.p_correct(features)

@@ -23,7 +23,9 @@ LEVELS = (0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Domain:
-    """A labelled domain: how many responses, what was estimated without it, and what is true.
+    """A labelled domain: how many items, what was estimated without it, and what is true.
+
+    Several answers to one item may all be right or wrong together: they count as one label.
 
     `estimated` is null, with the `reason`, where the estimator cannot be fitted on the others or the domain has too few
     labels to count.
@@ -143,7 +145,7 @@ def validate(rows: TrainingRows, name: str) -> Validation:
 
 def _left_out(rows: TrainingRows, name: str, domain: str) -> Domain:
     here = rows.domains == domain
-    true, n = float(rows.y[here].mean()), int(here.sum())
+    true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
     if n < FEWEST_LABELS:
         return _too_few(str(domain), n, true)
     fitted = rows.part(~here).fit(name)

@@ -17,7 +17,7 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain of `n` responses with features, estimated by what was fitted on other domains.
+    """A domain of `n` items with responses that have features, estimated by what was fitted on other domains.
 
     `true` is null where nobody has labelled. `estimated`, and `lower` and `upper`, the ends of its interval, are null
     where there is no estimate, with the `reason`. `basis` is what the interval rests on: statistics/intervals.py.

@@ -81,12 +81,13 @@ def _unlabelled(
         "benchmark", maintain_order=True
     ):
         featured = rows.filter(pl.col("feature_reason").is_null())
+        n = featured["item_id"].n_unique()
         estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
             reason = "no row of the domain has features" if featured.is_empty() else estimator.reason
-            yield Domain(name, len(featured), None, None, None, None, None, reason)
+            yield Domain(name, n, None, None, None, None, None, reason)
         else:
-            yield _with_intervals(residuals, name, len(featured), estimated, None)
+            yield _with_intervals(residuals, name, n, estimated, None)
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
