@@ -61,7 +61,8 @@ def test_few_letters(command: str, terminal: str, folder: Path) -> None:
         command_line(command, folder), env=environment(**TERMINALS[terminal]), capture_output=True, timeout=60
     )
     assert b"Traceback" not in done.stderr, done.stderr[-2000:]
-    assert done.returncode == (1 if command == "an error" else 0), done.stderr
+    # Twelve responses are too few for the monitor to say anything: 5.
+    assert done.returncode == {"an error": 1, "monitor": 5}.get(command, 0), done.stderr
     if command in ("monitor", "sample"):
         # The letters that are there stand as they are, the others as Python writes them.
         letters = "latin-1" if terminal == "Latin-1" else "ascii"
