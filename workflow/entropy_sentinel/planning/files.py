@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.commands.study.records import is_as_recorded
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
+from entropy_sentinel.planning.records import is_as_recorded
 
 # What each stage is made from, in the order of the stages.
 STAGES: dict[str, tuple[str, ...]] = {
