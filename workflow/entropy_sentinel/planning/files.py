@@ -101,11 +101,12 @@ def study_files(config: Config) -> StudyFiles:
         "group_id": list(group_files(config).values()),
         "name": list(kept_estimators(config)),
     }
+    estimated = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
     stages = {
         stage: {
             path: [one for name in made.made_from for one, _ in _expand(declared[name].file, axes | _fixed(values))]
             for path, values in _expand(made.file, axes)
-            if _is_made(config, stage, values)
+            if _is_made(config, estimated, stage, values)
         }
         for stage, made in declared.items()
     }
@@ -132,10 +133,10 @@ def _declared(config: Config) -> dict[str, Made]:
     }
 
 
-def _is_made(config: Config, stage: str, values: Mapping[str, str]) -> bool:
-    """Whether anything is made from a file: an analysis may leave out judges, which then have few estimates."""
+def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
+    """Whether a file is wanted: an analysis may leave out judges, of whose groups few are then `estimated`."""
     if stage == "estimates":
-        return values["group"] in groups_of_judge(config, values["judge"])
+        return values["group"] in estimated[values["judge"]]
     owners = [section for section in config.shown.values() if stage in section.STAGES]
     return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
 
