@@ -27,7 +27,8 @@ _VERBS = {
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.sampling",
 }
-_ROOMS = ("features", "monitor")  # called like a verb
+# Rooms that are called like a verb, with the function that is meant.
+_ROOMS = {"features": "features.compute.compute_features", "monitor": "monitor.running.monitor"}
 __all__ = [*_VERBS, *_ROOMS]
 
 

@@ -1,0 +1,169 @@
+"""`reference/config.md`: every key of the configuration, from the classes that check it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from entropy_sentinel.config.sections import Config
+from made.markdown import code, paragraphs, plain, table
+
+HEAD = """# Every key of the configuration
+
+Made from the classes that check a config file. `config.yaml` is the paper's study; another study is a file with what
+differs from it. A section's keys stand in a table; *NAME* stands for a name of your choice. Unknown keys are refused,
+and what a key must be is checked, before anything runs.
+
+"""
+Schema = Mapping[str, Any]
+
+
+def page() -> str:
+    """The page as Markdown."""
+    schema = Config.model_json_schema()
+    return HEAD + "\n".join(_section("", schema, schema["$defs"]))
+
+
+def keys() -> dict[str, Schema]:
+    """Every key by its dotted name, `models.NAME.id`, with its JSON schema."""
+    schema = Config.model_json_schema()
+    return dict(_keys("", schema, schema["$defs"]))
+
+
+def _keys(prefix: str, section: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
+    for name, key in section.get("properties", {}).items():
+        yield prefix + name, key
+        for below, inner in _inside(prefix + name, key, definitions):
+            for kind in _kinds(inner, definitions):
+                yield from _keys(f"{below}.", kind, definitions)
+
+
+def _inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
+    """The section that a key holds, with its dotted name: the key's own, or one for each name of a mapping."""
+    for one in [key, *key.get("anyOf", [])]:
+        if _is_section(one, definitions):
+            yield name, one
+        elif values := _values(one):
+            yield from _inside(f"{name}.NAME", values, definitions)
+        elif one.get("type") == "array" and _is_section(one["items"], definitions):
+            yield f"{name}[]", one["items"]
+
+
+def _values(key: Schema) -> Schema | None:
+    """What a mapping holds by name; None for what is no mapping of ours."""
+    values = [*key.get("patternProperties", {}).values(), key.get("additionalProperties")]
+    return next((one for one in values if isinstance(one, Mapping)), None)
+
+
+def _is_section(key: Schema, definitions: Schema) -> bool:
+    """Whether a key holds a section of ours, or one of several kinds; not, where it is any JSON."""
+    return "oneOf" in key or ("$ref" in key and "properties" in _kinds(key, definitions)[0])
+
+
+def _kinds(section: Schema, definitions: Schema) -> list[Schema]:
+    """The classes of a section: one, or one for each kind."""
+    refs = section.get("oneOf", [section])
+    return [definitions[one["$ref"].removeprefix("#/$defs/")] for one in refs]
+
+
+def _kind_name(kind: Schema) -> str:
+    """What says that a section is of this kind: its `kind`, or else the key that it must have."""
+    return kind["properties"].get("kind", {}).get("const") or kind["required"][0]
+
+
+def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
+    """Heading, meaning and table of a section, then of those inside it."""
+    kinds = [section] if "properties" in section else _kinds(section, definitions)
+    if name:
+        yield f"{'#' * _level(name)} {plain(name)} {{#{_anchor(name)}}}\n"
+    for kind in kinds if name else []:
+        said = paragraphs(kind.get("description"))
+        yield f"**{code(_kind_name(kind))}**: {said}\n" if len(kinds) > 1 else f"{said}\n"
+    merged: dict[str, Schema] = {}
+    for kind in kinds:
+        merged |= {key: value for key, value in kind["properties"].items() if key not in merged}
+    yield table(
+        ["key", "meaning", "type", "default", *(["of"] if len(kinds) > 1 else [])],
+        (_row(name, key, value, kinds, definitions) for key, value in merged.items()),
+    )
+    for key, value in merged.items():
+        for below, inner in _inside(f"{name}.{key}".lstrip("."), value, definitions):
+            yield from _section(below, inner, definitions)
+
+
+def _level(name: str) -> int:
+    """The level of a section's heading: `models.NAME` stands where `models` would."""
+    return min(2 + name.replace(".NAME", "").count("."), 4)
+
+
+def _anchor(name: str) -> str:
+    return name.replace("[]", "-each")
+
+
+def _row(section: str, key: str, schema: Schema, kinds: list[Schema], definitions: Schema) -> list[str]:
+    name = f"{section}.{key}".lstrip(".")
+    inner = next(_inside(name, schema, definitions), None)
+    kind = kind_of(schema, definitions)
+    if inner is not None:
+        kind += f": [{plain(inner[0])}](#{_anchor(inner[0])})"
+    of = [one for one in kinds if key in one["properties"]]
+    meaning = plain(_meaning(schema, definitions))
+    cells = [f'<a id="key-{name}"></a>{code(key)}', meaning, kind, _default(key, schema, of)]
+    if len(kinds) > 1:
+        cells.append("all" if len(of) == len(kinds) else ", ".join(code(_kind_name(one)) for one in of))
+    return cells
+
+
+def _meaning(schema: Schema, definitions: Schema) -> str:
+    """A key's description; of a section without one, what its class says first."""
+    if "description" in schema or "$ref" not in schema:
+        return schema.get("description", "")
+    return _kinds(schema, definitions)[0].get("description", "").split("\n\n")[0]
+
+
+def _default(key: str, schema: Schema, of: list[Schema]) -> str:
+    if any(key in kind.get("required", []) for kind in of):
+        return "required"
+    if "default" not in schema or schema.get("const"):
+        return ""
+    if isinstance(schema["default"], dict) and schema["default"]:
+        return "as below"
+    return code(yaml.safe_dump(schema["default"], default_flow_style=True, width=10_000).removesuffix("...\n").strip())
+
+
+def kind_of(schema: Schema, definitions: Schema) -> str:
+    """What a value must be, in words."""
+    if "anyOf" in schema:
+        return " or ".join(kind_of(one, definitions) for one in schema["anyOf"]) + _range(schema)
+    if "const" in schema:
+        return code(schema["const"])
+    if "enum" in schema:
+        return ", ".join(code(one) for one in schema["enum"])
+    if _is_section(schema, definitions):
+        return "section"
+    return _simple(schema, definitions)
+
+
+def _simple(schema: Schema, definitions: Schema) -> str:
+    kind = schema.get("type")
+    if kind == "array":
+        return f"list of {_plural(kind_of(schema['items'], definitions))}"
+    if kind == "object":
+        values = _values(schema)
+        return "a section by name" if values and _is_section(values, definitions) else "keys and values"
+    if kind in ("integer", "number"):
+        return ("whole number" if kind == "integer" else "number") + _range(schema)
+    return {"string": "text", "boolean": "true or false", "null": "null", None: "anything"}[kind]
+
+
+def _plural(kind: str) -> str:
+    return re.sub(r"^(text|section|list|number|whole number)\b", r"\1s", kind)
+
+
+def _range(schema: Schema) -> str:
+    """The limits of a number: ` ≥ 1, ≤ 100`."""
+    signs = {"minimum": "≥", "exclusiveMinimum": "&gt;", "maximum": "≤", "exclusiveMaximum": "&lt;"}
+    found = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
+    # Counts have a limit that only says that they must fit a column.
+    return (" " + ", ".join(one for one in found if one != f"≤ {2**31 - 1:,}")).rstrip()
