@@ -22,7 +22,7 @@ PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Packages of the extras, and what comes with them.
 BLOCKED = ("vllm", "torch", "litellm", "tenacity", "datasets", "huggingface_hub", "snakemake", "matplotlib", "seaborn")
-BLOCKED += ("adjustText", "pandas", "jinja2", "math_verify", "transformers", "tabulate")
+BLOCKED += ("pandas", "jinja2", "math_verify", "transformers", "tabulate")
 
 NOTEBOOK = """
 import entropy_sentinel as es

@@ -38,7 +38,9 @@ if elsewhere and elsewhere.origin and Path(elsewhere.origin).parent.resolve() !=
     )
 
 try:
-    CONFIG = load_config(config, " + ".join(map(str, workflow.configfiles)))
+    # What --configfile and --config say; nothing is told of what the paper's study asks for beside it.
+    own = workflow.config_settings.overwrite_config
+    CONFIG = load_config(config, " + ".join(map(str, workflow.configfiles)), own or None)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 

@@ -1,5 +1,7 @@
 """What may be written of what a server says."""
 
+from pathlib import Path
+
 import pytest
 
 from entropy_sentinel.chat.errors import brief, said
@@ -26,6 +28,17 @@ def test_half_a_surrogate_pair_is_replaced_wherever_it_stands() -> None:
 def test_answers_lose_keys_and_no_numbers() -> None:
     assert storable(f"{KEY} and 1000000, bearer of sk-is") == "*** and 1000000, bearer of sk-is"
     assert masked(f"{KEY} and 1000000, Bearer abc") == "*** and ***, Bearer ***"
+
+
+def test_paths_are_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """PWD is a folder and no password."""
+    monkeypatch.setenv("PWD", str(tmp_path))
+    monkeypatch.setenv("DB_PWD", "correct horse")
+    assert masked(f"{tmp_path}/config.yaml: correct horse, {KEY}") == f"{tmp_path}/config.yaml: ***, ***"
+
+
+def test_keys_of_providers_are_masked_wherever_they_come_from() -> None:
+    assert masked("x hf_abcdefghijklmnopqrstuvwxyz, gsk_0a1b2c3d4e5f") == "x ***, ***"
 
 
 def test_errors_are_the_servers_own_words() -> None:

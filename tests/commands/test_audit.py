@@ -163,6 +163,17 @@ def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, cap
     assert "--judge: must be one of run.judges (math-verify), was 'llm'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "page", ["config.yaml", "study.yaml", "audits/audited/math-verify/sample.parquet", "results/audited/page.html"]
+)
+def test_the_page_is_none_of_the_files_that_are_read(page: str, study: Path, capsys: pytest.CaptureFixture) -> None:
+    run("-c", "study.yaml", "--html", "page.html", "--size", "8")
+    before = {one: one.read_bytes() for one in study.rglob("*") if one.is_file()}
+    run("-c", "study.yaml", "--html", page, code=1)
+    assert f"--html: {page} " in capsys.readouterr().err
+    assert {one: one.read_bytes() for one in study.rglob("*") if one.is_file()} == before
+
+
 class Keys:
     """Keys pressed one after the other; then there are no more."""
 

@@ -13,6 +13,7 @@ import yaml
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.secrets import secret_keys
 
 ROOT = Path(__file__).parents[2]
 PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -136,3 +137,42 @@ def check_harmless(config: Any, bad: str) -> None:
     json.dumps(again, allow_nan=False, ensure_ascii=False).encode()
     loaded = load_config(again)
     assert (loaded.model_dump(), loaded.left_out) == (config.model_dump(), []), bad
+
+
+PLANTED = "sk-planted-0a1b2c3d4e5f6a7b"
+FREE = [
+    ("generation", "engine_args"),
+    ("generation", "environment"),
+    ("models", "phi-3.5-mini", "engine_args"),
+    ("models", "phi-3.5-mini", "chat_template_kwargs"),
+]
+NAMES = ["tokens", "api_keys", "credentials", "passwd", "pwd", "secrets", "auth", "bearer", "cookie", "authorization"]
+
+
+@pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
+def test_a_provider_s_key_is_refused_in_every_place(path: tuple[Any, ...]) -> None:
+    """By the place, before anything else is said of it; the key itself is shown nowhere."""
+    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    for value in (PLANTED, f"Bearer {PLANTED}", [PLANTED], {"x": {"y": PLANTED}}):
+        with pytest.raises(ConfigError, match="^my.yaml: ") as refused:
+            load_config(replaced(path, value), "my.yaml")
+        assert f"my.yaml: {shown}" in str(refused.value)
+        assert "looks like a secret" in str(refused.value)
+        assert "planted" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", FREE, ids=lambda path: ".".join(path))
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_named_like_a_secret_is_refused_where_names_are_free(path: tuple[str, ...], name: str) -> None:
+    deep = path[-1] != "environment"
+    for value in ({name: "hush"}, *([{"headers": {name.title(): "hush"}}, {"a": [{name: {"b": "hush"}}]}] * deep)):
+        with pytest.raises(ConfigError, match=rf"(?i)my.yaml: .*{path[-1]}: '.*{name}' looks like a secret") as refused:
+            load_config(replaced(path, value), "my.yaml")
+        assert "hush" not in str(refused.value)
+
+
+def test_the_projects_own_configs_hold_nothing_that_looks_like_a_secret() -> None:
+    files = [ROOT / "config.yaml", *ROOT.glob("demo/*.yaml"), *ROOT.glob("tests/workflow/*.yaml")]
+    assert len(files) > 3
+    for file in files:
+        assert list(secret_keys(yaml.safe_load(file.read_text()))) == [], file

@@ -171,7 +171,11 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"path": "a.jsonl", "revision": "b", "question": ["{q}"], "reference": ["{a}"]},
             "benchmarks.x: 'revision' goes with 'dataset'",
         ),
-        ("judges.labels", {"kind": "math-verify"}, "judges.labels: its results would go to the folder of the stage"),
+        (
+            "judges.labels",
+            {"kind": "math-verify"},
+            "judges.labels: the study has another folder 'labels'; choose another name",
+        ),
         ("models.qwen3-4b.lora", "nowhere", "models.qwen3-4b.lora: must be a folder with an adapter_config.json"),
         ("generation.environment", {"AWS_SECRET_ACCESS_KEY": "x"}, "generation: environment: 'AWS_SECRET_ACCESS_KEY'"),
         ("generation.engine_args", {"hf_token": "x"}, "generation: engine_args: 'hf_token' looks like a secret"),

@@ -60,6 +60,22 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
 
 
+def test_nothing_is_said_of_what_the_users_own_files_do_not_ask_for(over: Any) -> None:
+    raw = over(FOUR).model_dump(mode="json", exclude={"run": {"analyses"}, "analyses": True})
+    raw["run"] |= {"groups": ["extremes", "intermediate"], "sizes": [{"size": 1}, {"size": 4}]}
+    told = {
+        "groups": "run.groups: extremes left out, since not in run.benchmarks: olympiadbench",
+        "sizes": "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
+    }
+    assert load_config(raw, "my.yaml", FOUR).left_out == []
+    for key, line in told.items():
+        own = FOUR | {"run": FOUR["run"] | {key: raw["run"][key]}}
+        found = load_config(raw, "my.yaml", own).left_out
+        assert line in found
+        assert all(one.startswith(f"run.{key}:") for one in found)
+    assert set(told.values()) < set(load_config(raw, "my.yaml").left_out)
+
+
 def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:
     config = over(FOUR)
     again = load_config(config.model_dump(mode="json"))
@@ -146,7 +162,10 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
 @pytest.mark.parametrize(
     ("differences", "expected"),
     [
-        ({"run": {"groups": [], "sizes": []}}, "run: nothing to train on: name a group of `groups` in run.groups, or"),
+        (
+            {"run": {"groups": [], "sizes": []}},
+            "run: nothing to train on, which run.analyses needs (accuracy): name a ",
+        ),
         (
             {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
             "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
@@ -220,11 +239,13 @@ def plan(folder: Path, differences: dict[str, Any], *below: str) -> str:
 
 
 @pytest.mark.slow
-def test_four_benchmarks_are_planned_with_each_line_once(tmp_path: Path) -> None:
-    output = plan(tmp_path, FOUR)
+def test_four_benchmarks_are_planned_with_a_line_once_for_what_they_name(tmp_path: Path) -> None:
+    named = FOUR | {"analyses": {"accuracy": {"auroc_models": ["gpt-oss-20b"]}}}
+    output = plan(tmp_path, named)
     counts = job_counts(output)
     assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14)
-    assert output.count("run.groups: extremes left out") == 1
+    assert output.count("analyses.accuracy.auroc_models: left out, since not run: gpt-oss-20b") == 1
+    assert output.count("left out") == 1, "the groups, sizes and names of the paper's study"
 
 
 @pytest.mark.slow
@@ -237,6 +258,13 @@ def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
     study = {"study": "long", "run": run, "benchmarks": benchmarks, "estimation": {"groups_per_job": 1}}
     counts = job_counts(plan(tmp_path, study, "demo/config.yaml"))
     assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
+
+
+@pytest.mark.slow
+def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> None:
+    run = {"models": ["tiny-1m"], "benchmarks": ["averages"], "groups": [], "sizes": [], "analyses": ["responses"]}
+    counts = job_counts(plan(tmp_path, {"study": "one", "run": run | {"judges": ["math-verify"]}}, "demo/config.yaml"))
+    assert counts == dict.fromkeys(["benchmark", "generation", "label", "feature", "observation", "responses_page"], 1)
 
 
 OTHER = '''

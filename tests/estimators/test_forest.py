@@ -104,6 +104,18 @@ def test_a_hand_made_forest() -> None:
         forest.predict_proba(x)
 
 
+def test_forged_forests_are_not_walked() -> None:
+    """Machine code does not look where it reads: a last leaf that sends large values on, and a depth without end."""
+    nodes = np.array([(0.5, 1, 0), (np.inf, 1, 0), (2.0, 2, 0)], dtype=NODE)
+    roots, x = np.array([0], dtype=np.uint32), np.array([[9.0]])
+    with pytest.raises(ValueError, match="a node leads to one that is not there"):
+        Forest(nodes, np.zeros(3), roots, 2).predict_proba(x)
+    nodes["threshold"][2] = np.inf
+    Forest(nodes, np.zeros(3), roots, 2).predict_proba(x)
+    with pytest.raises(ValueError, match="its 3 nodes cannot be 4611686018427387904 deep"):
+        Forest(nodes, np.zeros(3), roots, 2**62).predict_proba(x)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_features", [3, 10])
 def test_balanced_forests_are_no_further_from_scikit_learns_than_these_from_themselves(n_features: int) -> None:

@@ -63,3 +63,6 @@ def test_parameters_of_another_network_are_refused() -> None:
         Network(np.array([2, 2, 1]), np.zeros(8)).predict_proba(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="not as many as its layers ask for"):
         Network(np.array([2, 2, 1]), np.zeros(9)).predict_proba(np.zeros((1, 3)))
+    # 2 * 2^62 + (2^62 + 1) * 2 + 3 = 2^64 + 5 parameters, which are 5 where whole numbers have 64 bits.
+    with pytest.raises(ValueError, match="not as many as its layers ask for"):
+        Network(np.array([1, 2**62, 2, 1]), np.zeros(5)).predict_proba(np.zeros((1, 1)))

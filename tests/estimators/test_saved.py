@@ -1,6 +1,5 @@
 """Estimators as files: the same numbers after loading, and refusals of what must not be loaded."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from rows import SETTINGS, rows
 
 from entropy_sentinel.estimators import saved
 from entropy_sentinel.estimators.about import feature_statistics
-from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
@@ -96,20 +94,6 @@ def test_another_scikit_learn_is_refused(kept: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(saved, "version", lambda package: "9.9")
     with pytest.raises(ProvenanceError, match=r"was written with scikit-learn 1\.\S+, and 9.9 is installed; install"):
         load_estimator(kept)
-
-
-@dataclass(frozen=True)
-class Foreign(Estimator):
-    """An object of a class that is not the package's."""
-
-    def values(self, features):
-        raise AssertionError("run")
-
-
-def test_what_is_no_part_of_an_estimator_is_not_loaded(tmp_path: Path) -> None:
-    save_estimator(Foreign("x"), tmp_path / "foreign", {"signal": SIGNAL})
-    with pytest.raises(InputError, match=r"holds a .*Foreign, which is no part of an estimator"):
-        load_estimator(tmp_path / "foreign")
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,17 @@
 """ATC, DoC and the training group's accuracy, worked out by hand."""
 
 import numpy as np
-import polars as pl
 import pytest
-from rows import SETTINGS, rows
+from rows import SETTINGS, frame, rows
 
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
 MAX = [0.1, 0.2, 0.3, 0.3, 0.3, 0.9]
 LNTP = [0.9, 0.8, 0.7, 0.6, 0.5, 0.1]
 CORRECT = np.array([True, True, False, True, True, False])
-
-
-def frame(**columns: list[float]) -> pl.DataFrame:
-    """Features, 0 but for those given."""
-    n = len(next(iter(columns.values())))
-    return pl.DataFrame({name: columns.get(name, [0.0] * n) for name in FEATURES})
 
 
 TRAINING = TrainingRows(frame(max=MAX, lntp=LNTP), CORRECT, SETTINGS)

@@ -33,15 +33,15 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     ("rule", "wildcards", "amount"),
     [
         ("benchmark", {"benchmark": "averages"}, (4, "items")),
-        ("generation", {"model": "m", "benchmark": "averages"}, (12, "responses")),
-        ("label", {"judge": "j", "model": "m", "benchmark": "averages"}, (12, "responses")),
-        ("feature", {"model": "m", "benchmark": "averages"}, (12, "responses")),
-        ("estimate", {"judge": "j", "model": "m", "group": "a+b"}, (22, "estimates")),
-        ("estimate_1", {"judge": "j", "model": "m"}, (33, "estimates")),
-        ("label_served", {"judge": "j", "model": "m"}, None),
+        ("generation", {"model": "tiny-1m", "benchmark": "averages"}, (12, "responses")),
+        ("label", {"judge": "j", "model": "tiny-1m", "benchmark": "averages"}, (12, "responses")),
+        ("feature", {"model": "tiny-1m", "benchmark": "averages"}, (12, "responses")),
+        ("estimate", {"judge": "j", "model": "tiny-1m", "group": "a+b"}, (22, "estimates")),
+        ("estimate_1", {"judge": "j", "model": "tiny-1m"}, (33, "estimates")),
+        ("label_served", {"judge": "j", "model": "tiny-1m"}, None),
         ("report", {"judge": "j"}, None),
-        ("generation", {"model": "m", "benchmark": "remainders"}, None),
-        ("generation", {"model": "m", "benchmark": "percentages"}, None),
+        ("generation", {"model": "tiny-1m", "benchmark": "remainders"}, None),
+        ("generation", {"model": "tiny-1m", "benchmark": "percentages"}, None),
     ],
 )
 def test_work_of_a_job(work: Work, rule: str, wildcards: dict[str, str], amount: tuple[int, str] | None) -> None:
@@ -52,7 +52,7 @@ def test_a_served_judge_labels_all_benchmarks_of_a_model(work: Work) -> None:
     items = Path("results/demo/benchmarks/averages.parquet")
     for file in (ROOT / "demo" / "benchmarks").glob("*.jsonl"):
         items.with_name(f"{file.stem}.parquet").write_bytes(items.read_bytes())
-    assert work("label_served", {"judge": "j", "model": "m"}) == (11 * 4 * 3, "responses")
+    assert work("label_served", {"judge": "j", "model": "tiny-1m"}) == (11 * 4 * 3, "responses")
 
 
 def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:

@@ -47,3 +47,13 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
 def test_choice(response: str, reference: str, label: bool | None, reason: str | None) -> None:
     verdict = choice.make({}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
     assert (verdict.label, verdict.reason) == (label, reason)
+
+
+def test_options_are_the_last_lettered_lines_of_a_question() -> None:
+    question = "Two statements:\nA. All gas.\nB. No gas.\nI. Neither.\nWhich holds?\nA. No gas.\nB. All gas.\nD. Other."
+    assert choice.offered(question) == [("A", "No gas."), ("B", "All gas.")]
+    verdicts = choice.make({}).judge(
+        [Case(question, "The answer is all gas.", letter, truncated=False) for letter in ("B", "A")]
+    )
+    assert [verdict.label for verdict in verdicts] == [True, False]
+    assert choice.offered("No options here. A) is none\nB. nor this") == []

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import Bbox
 
 from entropy_sentinel.report.exhibits import Exhibit
@@ -77,7 +76,7 @@ def test_names_in_a_corner_cover_neither_each_other_nor_points(axes):
 
 def test_lines_lead_from_names_to_their_points(axes):
     name_points(axes, CROWDED, NAMES, 7.5)
-    ends = [np.array(line.get_path().vertices[-1]) for line in axes.patches if isinstance(line, FancyArrowPatch)]
+    ends = [line.get_xydata()[-1] for line in axes.lines]
     assert ends, "names that are apart from their points have lines"
     for end in ends:
         distances = np.linalg.norm(axes.transData.transform(CROWDED) - axes.transData.transform(end), axis=1)
@@ -89,9 +88,32 @@ def test_names_stand_at_the_same_places_twice(axes):
     for _ in range(2):
         name_points(axes, CROWDED, NAMES, 7.5)
         places.append([text.get_position() for text in axes.texts])
-        for artist in (*axes.texts, *axes.patches):
+        for artist in (*axes.texts, *axes.lines):
             artist.remove()
     assert places[0] == [pytest.approx(place, abs=1e-9) for place in places[1]]
+
+
+def test_names_stay_inside_the_frame_and_off_bars_and_other_points(axes):
+    # Points on the frame's sides, bars through the middle: what a name beside its point would cover.
+    points = [(-0.03, 0.7), (1.0, 1.0), (1.02, 0.96), (0.5, 0.5), (0.53, 0.5), (0.03, 0.0), (0.06, 0.01)]
+    names = ["mixed", "running-total", "averages", "shopping-change", "multiply-then-add", "remainders", "percentages"]
+    bars = [(x, y - 0.06, y + 0.06) for x, y in points]
+    name_points(axes, points, names, 7.5, bars)
+    frame = axes.get_window_extent()
+    pixels = axes.transData.transform(points)
+    for text in axes.texts:
+        box = text.get_window_extent()
+        assert frame.x0 < box.x0 < box.x1 < frame.x1, text.get_text()
+        assert frame.y0 < box.y0 < box.y1 < frame.y1, text.get_text()
+        for x, lower, upper in bars:
+            low, high = axes.transData.transform([(x, lower), (x, upper)])
+            assert not box.overlaps(Bbox((low - 1, high + 1))), text.get_text()
+    assert not overlaps(axes, points)
+    for line in axes.lines:
+        start, end = axes.transData.transform(line.get_xydata())
+        along = start + np.linspace(0, 1, 200)[:, None] * (end - start)
+        others = pixels[np.linalg.norm(pixels - end, axis=1) > 1]
+        assert np.linalg.norm(along[:, None] - others, axis=2).min() > 4, "a line over a point"
 
 
 def test_no_names_are_no_trouble(axes):

@@ -54,3 +54,13 @@ def test_another_number_of_items_than_published_is_a_warning():
     benchmarks = [{"benchmark": "a", "items_in_source": 24}, {"benchmark": "b", "items_in_source": 7}]
     assert miscounts(benchmarks, {"a": 25, "b": 7, "c": 1}) == ("a: 24 items, the published count is 25.",)
     assert miscounts(benchmarks, {"a": None}) == ()
+
+
+def test_secrets_of_traces_made_elsewhere_are_not_shown() -> None:
+    key = "hf_abcdefghijklmnopqrstuvwxyz"
+    entries = [{"model": "a", "extra": {"auth": "hush", "style": key, "max_tokens": 5}}]
+    assert origins(entries, "model").shared == (
+        ("extra auth", "***"),
+        ("extra style", "***"),
+        ("extra max tokens", "5"),
+    )

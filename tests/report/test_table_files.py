@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.numbers import number
-from entropy_sentinel.report.tables import Table, write_table
+from entropy_sentinel.report.tables import Table, number_frame, write_table
 
 EXHIBIT = Exhibit("table", "2_by_model", "Errors")
 
@@ -83,3 +83,22 @@ def test_what_rounds_to_zero_has_no_minus():
 def test_an_exhibit_without_a_number_is_called_by_its_title():
     assert Exhibit("table", "estimates", "Estimated accuracy").heading == "Estimated accuracy"
     assert EXHIBIT.heading == "Table 2: Errors"
+
+
+def test_a_wide_table_is_turned_on_a_page_and_nowhere_else() -> None:
+    names = [f"n{number}" for number in range(15)]
+    rows = [
+        {"Model": model, "Measure": "AEE"} | dict.fromkeys(names, value) for model, value in (("a", 0.5), ("b", None))
+    ]
+    table = Table("Wide.", number_frame(rows, ["Model", "Measure"], names))
+    headings, cells, numeric = table.on_a_page()
+    assert headings == ["", "a, AEE", "b, AEE"]
+    assert cells == [[name, "0.500", "-"] for name in names]
+    assert numeric == [False, True, True]
+    # As many rows as columns, and a column of words among the numbers, stay as they are.
+    for other in (
+        number_frame(rows * 8, ["Model", "Measure"], names),
+        table.frame.with_columns(pl.lit("x").alias("last")),
+    ):
+        as_it_is = Table("As it is.", other)
+        assert as_it_is.on_a_page() == (other.columns, as_it_is.cells(), as_it_is.numeric())

@@ -1,5 +1,6 @@
 """Frames of features and labels, as estimators take them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,3 +25,9 @@ def rows(n: int = 200, seed: int = 0) -> tuple[pl.DataFrame, np.ndarray]:
     frame = pl.DataFrame(x, schema=list(FEATURES), orient="row")
     frame = frame.with_columns(pl.col("lntp", "mtp") / (1 + pl.col("lntp", "mtp")))  # in [0, 1], as they are
     return frame, x[:, FEATURES.index("se_sum")] + x[:, 2] + rng.normal(scale=4, size=n) < 12
+
+
+def frame(**columns: Sequence[float] | np.ndarray) -> pl.DataFrame:
+    """Features, 0 but for those given."""
+    n = len(next(iter(columns.values())))
+    return pl.DataFrame({name: columns.get(name, [0.0] * n) for name in FEATURES})

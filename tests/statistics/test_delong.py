@@ -50,3 +50,25 @@ def test_classes_of_one_response_or_without_overlap_have_no_interval():
 
 def test_one_class_has_its_reason():
     assert auroc_interval([0.1], [True], larger_is_confident=False) == (None, None, None, "no incorrect response")
+
+
+def test_answers_to_one_question_are_clusters():
+    # The values above, worked by hand. Shares less the area 11/12: incorrect -1/12, 1/12; correct 1/12, -1/6, 1/12.
+    # Items: the first correct and the first incorrect answer are to one question, all others to one each: 4 items, 2
+    # with an incorrect answer, 3 with a correct one. Obuchowski's terms: (1 + 1)/144 * 2/1 / 4 = 1/144,
+    # (1 + 4 + 1)/144 * 3/2 / 9 = 1/144, and 2 * (-1/12)(1/12) * 4/3 / 6 = -4/1296.
+    wrong, right = np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5])
+    _, variance = delong(wrong, right, np.array([0, 1]), np.array([0, 2, 3]))
+    assert variance == pytest.approx(2 / 144 - 4 / 1296, abs=1e-15)
+    # Two correct answers to one question: their sums are 1/12 - 1/6 = -1/12 and 1/12; 2 items: (1 + 1)/144 * 2/1 / 9.
+    _, variance = delong(wrong, right, np.array([0, 1]), np.array([2, 2, 3]))
+    assert variance == pytest.approx(1 / 144 + 2 / 144 * 2 / 9, abs=1e-15)
+
+
+def test_copies_of_every_answer_leave_the_interval_as_it_is():
+    random = np.random.default_rng(4)
+    values, correct, items = random.normal(size=60), random.random(60) < 0.5, np.arange(60)
+    once = auroc_interval(values, correct, larger_is_confident=True)
+    copied = auroc_interval(np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True, items=np.tile(items, 3))
+    assert copied[:3] == pytest.approx(once[:3], abs=1e-12)
+    assert auroc_interval(np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True).lower > once.lower

@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.rejection import auarc, coverage_at, curve, interval, measures, resamples
+from entropy_sentinel.statistics.rejection import (
+    auarc,
+    coverage_at,
+    curve,
+    interval,
+    kept,
+    measures,
+    resamples,
+    threshold,
+)
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "rejection.json").read_text())["cases"]
 SCORES, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5], [True, True, False, True, False]
@@ -161,3 +170,29 @@ def test_interval_of_a_constant_score_is_that_of_a_share():
 def test_interval_leaves_out_samples_without_a_value():
     assert interval(np.array([np.nan, 1.0, np.nan])) == (1, 1)
     assert interval(np.array([np.nan])) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "expected"),
+    # From .9 on 1 of 1, from .8 on 2 of 3, from .6 on 3 of 4, from .5 on 3 of 5 are correct.
+    [(1.0, 0.9), (0.8, 0.9), (0.75, 0.6), (0.7, 0.6), (0.6, 0.5), (0.1, 0.5)],
+)
+def test_a_threshold_is_the_lowest_score_from_which_on_enough_are_correct(accuracy, expected):
+    scores, correct = [0.5, 0.8, 0.6, 0.9, 0.8], [False, True, True, True, False]
+    assert threshold(accuracy, scores, correct) == expected
+
+
+def test_no_threshold_where_none_is_accurate_enough():
+    # From .9 on none of 1, from .5 on 1 of 2; a tie of a right and a wrong one is kept as a whole.
+    assert threshold(0.6, [0.9, 0.5], [False, True]) is None
+    assert threshold(0.6, [0.9, 0.9, 0.5], [True, False, True]) == 0.5
+    assert threshold(0.7, [0.9, 0.9, 0.5], [True, False, True]) is None
+    assert threshold(0.1, [], []) is None
+
+
+def test_what_a_threshold_keeps_of_samples():
+    counts = np.array([[1, 1, 1], [2, 1, 0], [0, 0, 3]])
+    share, accuracy = kept(0.6, [0.7, 0.6, 0.2], [True, False, True], counts)
+    assert share.tolist() == pytest.approx([2 / 3, 1, 0])
+    assert accuracy.tolist() == pytest.approx([1 / 2, 2 / 3, np.nan], nan_ok=True)
+    assert [one.tolist() for one in kept(0.2, [0.7, 0.2], [True, False])] == [[1], [0.5]]

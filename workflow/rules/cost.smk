@@ -12,6 +12,9 @@ rule cost:
         COSTS,
     log:
         f"{LOGS}/{{judge}}/cost.log",
+    # A judge that another one asks, or that is a benchmark's own, need not be among those of run.judges.
+    wildcard_constraints:
+        judge="|".join(map(re.escape, study.paid_judges(CONFIG))) or "none",
     conda:
         "../../envs/cpu.yaml"
     threads: 1

@@ -5,10 +5,17 @@
 # a model, for the start takes longer than the labels of one. What it was told is kept in the cache, so the job made
 # again asks for what is new only.
 #
+# A benchmark with a judge of its own (`benchmarks.NAME.judge`) has its labels from that one, in the place of {judge}.
+#
 # Like generations, labels may cost money: LABEL_VERSION in frames/label.py, or the VERSION of a judge's kind in
 # judges/settings.py, stands in for the code.
 
-SERVED = study.served_judges(CONFIG)
+SERVED, OWN_JUDGES = study.served_judges(CONFIG), study.own_judges(CONFIG)
+SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS
+
+
+# What both could make, of a judge that is served: without a judge of its own it is of the job that starts the server.
+ruleorder: label_served > label
 
 
 rule label:
@@ -21,7 +28,7 @@ rule label:
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.log",
     wildcard_constraints:
-        judge="|".join(re.escape(judge) for judge in JUDGES if judge not in SERVED) or "none",
+        judge="|".join(re.escape(judge) for judge in JUDGES if judge not in SERVED or OWN_JUDGES) or "none",
     conda:
         "../../envs/cpu.yaml"
     threads: 1
@@ -40,10 +47,10 @@ rule label:
 
 rule label_served:
     input:
-        benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
-        generations=expand(GENERATIONS, benchmark=BENCHMARKS, allow_missing=True),
+        benchmarks=expand(ITEMS, benchmark=SERVED_BENCHMARKS),
+        generations=expand(GENERATIONS, benchmark=SERVED_BENCHMARKS, allow_missing=True),
     output:
-        expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
+        expand(LABELS, benchmark=SERVED_BENCHMARKS, allow_missing=True),
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}.log",
     wildcard_constraints:

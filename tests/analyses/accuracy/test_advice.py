@@ -66,9 +66,11 @@ def test_what_failed_is_told_by_reason() -> None:
     assert lines == [
         "a, logic: the recommended estimator gives no estimate: all training rows are correct.",
         "a: no recommended estimator could be fitted: no row.",
-        "1 of 4 estimators fitted on training groups have no error on unseen domains (a; Random forest, 10D, balanced, "
+        "1 of 4 errors on unseen domains, one for each estimator and training group, could not be "
+        "computed (a; Random forest, 10D, balanced, "
         "isotonic): all are correct.",
-        "1 of 4 estimators fitted on training groups have no error on unseen domains (a; ATC, SE max): estimated "
+        "1 of 4 errors on unseen domains, one for each estimator and training group, could not be "
+        "computed (a; ATC, SE max): estimated "
         "accuracies are all equal.",
     ]
     assert failures(sweep_rows([0.1], [None], ["a"]), [trust()]) == []

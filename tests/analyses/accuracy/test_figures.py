@@ -88,7 +88,7 @@ def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
     assert sorted(names(drawing.figure)) == ["logic", UNLABELLED, "words"]
     assert axes.get_title() == "a: usable\nAEE 0.125"
     assert "intervals at 90%" in drawing.caption
-    assert "that nobody has labelled" in drawing.caption
+    assert "domains without labels" in drawing.caption
 
 
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():

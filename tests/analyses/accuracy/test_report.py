@@ -76,8 +76,7 @@ def small_report(**changes: object) -> str:
         "benchmarks": [],
         "labels": [],
         "expected_items": {},
-        "response_pages": {},
-        "other_reports": {},
+        "pages": {},
         "tables": [],
         "figures": [],
     }
@@ -245,11 +244,10 @@ def test_what_failed_is_told_and_where_nothing_did_too():
 
 
 def test_other_reports_are_linked():
-    html = small_report(other_reports={"how far the judges agree": "../agreement/report.html"})
+    html = small_report(pages={"how far the judges agree": {"": "../agreement/report.html"}})
     assert '<a href="../agreement/report.html">how far the judges agree</a>.' in html
-    both = small_report(other_reports={"x": "rejection/report.html"}, response_pages={"a": "responses/a.html"})
-    assert '<a href="rejection/report.html">x</a>, <a href="#responses">single responses, token by token</a>.' in both
-    assert '<a href="responses/a.html">a</a>' in both
+    both = small_report(pages={"x": {"": "x.html"}, "responses": {"a": "a.html", "b": "b.html"}})
+    assert '<a href="x.html">x</a>; responses (<a href="a.html">a</a>, <a href="b.html">b</a>).' in both
     assert "More about these models" not in small_report()
 
 

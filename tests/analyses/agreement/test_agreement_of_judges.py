@@ -176,7 +176,7 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
         ESTIMATES.write(part.drop("judge"), tmp_path / f"{judge}.parquet", {})
         sources.append({"judge": judge, "path": str(tmp_path / f"{judge}.parquet")})
     write_judged(sources, EXTREMES, made["judged"], made["errors"])
-    settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes"}
+    settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes", "own_judges": {"gases": "letters"}}
     write_tables(made, settings, TABLES, str(tmp_path))
     tables = [str(tmp_path / f"table_{name}.html") for name in TABLES]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
@@ -184,6 +184,9 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
     assert "agree on 10 of 11" in page.read_text()
     assert all(title in page.read_text() for title in TABLES.values())
     assert "agree on 10 of 11" in summary.read_text()
+    apart = "gases is not compared: all its labels are by its own judge, letters."
+    assert apart in page.read_text()
+    assert summary.read_text().endswith(f"\n{apart}\n")
     assert f"Study: {LABEL}." in (tmp_path / "table_errors.md").read_text()
 
 

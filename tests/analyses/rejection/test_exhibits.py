@@ -33,6 +33,7 @@ from entropy_sentinel.analyses.rejection.rows import slices
 from entropy_sentinel.analyses.rejection.tables import write_tables
 from entropy_sentinel.analyses.rejection.tables_of_curves import (
     best_pairs,
+    table_areas,
     table_auarc,
     table_best_pairs,
     table_coverage,
@@ -115,7 +116,7 @@ def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
 
 def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
     table = table_coverage(measures, GROUPS, "extremes", ASSESSORS, [0.8, 0.95])
-    assert len(table.frame) == 2 * 5 * 3
+    assert len(table.frame) == 2 * 5 * 3 * 2
     assert table.frame["Assessor"].unique(maintain_order=True).to_list() == [
         "Own",
         "MTP",
@@ -125,9 +126,27 @@ def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
     wanted = measures.filter(
         model="tiny-a", group=EXTREMES, role="training", benchmark="words", assessor=FOREST, measure="coverage_0.95"
     )
-    shown = table.frame.filter(**{"Model": "tiny-a", "Domain": "words", "Assessor": "Own"})
-    columns = ["Coverage at 0.95", "Coverage at 0.95, from", "Coverage at 0.95, to"]
-    assert shown.select(columns).row(0) == wanted.select("value", "lower", "upper").row(0)
+    own = table.frame.filter(**{"Model": "tiny-a", "Assessor": "Own", "Accuracy at least": "0.95"})
+    columns = ["Coverage", "coverage from", "coverage to"]
+    assert own.filter(Domain="words").select(columns).row(0) == wanted.select("value", "lower", "upper").row(0)
+    # The threshold stands where it is chosen, what it keeps where it is used.
+    of = measures.filter(model="tiny-a", group=EXTREMES, assessor=FOREST)
+    chosen = of.filter(measure="threshold_0.95")["value"].to_list()
+    assert own["Threshold"].drop_nulls().to_list() == chosen
+    assert len(chosen) == 1
+    assert own.filter(Domain="words").select("Kept", "Accuracy of kept").row(0) == (None, None)
+    kept, right = (of.filter(benchmark="logic", measure=f"{name}_0.95") for name in ("kept", "kept_accuracy"))
+    unseen = own.filter(Domain="logic").select("Kept", "Accuracy of kept", "from", "to").row(0)
+    assert unseen == (kept["value"][0], *right.select("value", "lower", "upper").row(0))
+
+
+def test_table_of_areas_of_the_headline_group(measures) -> None:
+    table = table_areas(measures, GROUPS, "extremes", ASSESSORS)
+    assert len(table.frame) == 2 * 5 * 3
+    wanted = measures.filter(model="tiny-a", group=EXTREMES, benchmark="words", assessor=FOREST)
+    auarc, prr = (wanted.filter(measure=name) for name in ("auarc", "prr"))
+    shown = table.frame.filter(Model="tiny-a", Domain="words", Assessor="Own").select("AUARC", "from", "to", "PRR")
+    assert shown.row(0) == (*auarc.select("value", "lower", "upper").row(0), prr["value"][0])
 
 
 def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> None:
@@ -176,7 +195,14 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
     for words in (text, " ".join(summary.split())):
         assert f"The trace adds to what the question alone says ({said})." in words
         assert NO_LABELS in words
-    assert text.count("Kept at 0.95") == 4
+    assert text.count("Kept for 0.95") == 4
+    of = measures.filter(model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST)
+    kept, right, most = (
+        of.filter(measure=f"{name}_0.95").row(0, named=True) for name in ("kept", "kept_accuracy", "coverage")
+    )
+    interval = f"{right['lower']:.2f} to {right['upper']:.2f}"
+    assert f"{kept['value']:.3f} accuracy {right['value']:.3f} {interval} at best {most['value']:.3f}" in text
+    assert f"{kept['value']:.2f} at {right['value']:.2f} ({most['value']:.2f})" in summary
     assert re.findall(r"^(\S+, (?:in|out of) distribution): (\d+)", summary, re.MULTILINE) == [
         ("tiny-a, out of distribution", "60"),
         ("tiny-a, in distribution", "24"),

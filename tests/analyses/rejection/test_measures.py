@@ -137,3 +137,58 @@ def test_scores_of_files_say_their_group_and_shared_ones_count_once(tmp_path: Pa
     settings, output = SETTINGS | {"assessors": {EXTREMES: ASSESSORS[EXTREMES]}}, tmp_path / "measures.parquet"
     write_measures(str(tmp_path / "m.parquet"), paths, str(tmp_path / "questions.parquet"), settings, str(output))
     assert MEASURES.read(output).equals(measure(FRAME, every, settings))
+
+
+def test_the_threshold_is_chosen_on_the_training_group_and_used_on_unseen_domains() -> None:
+    # Of words, the training group's test split: from .9 on 2 of 2, from .7 on 3 of 4, from .2 on 3 of 6 are correct.
+    scored_words = [(0.9, True), (0.9, True), (0.7, True), (0.7, False), (0.2, False), (0.2, False)]
+    # Of logic, unseen: five have .7 or more, of which two are correct; at best one could keep the first alone.
+    scored_logic = [(0.95, True), (0.8, False), (0.75, False), (0.7, True), (0.7, False), (0.6, True), (0.1, True)]
+    frame, assessed = written_out({"words": scored_words, "logic": scored_logic})
+    settings = {"assessors": {"words": [BASELINE]}, "accuracies": [0.7, 0.95, 1.0], "resamples": 20, "seed": 1}
+    found = MEASURES.check(measure(frame, assessed, settings))
+    value = {
+        (row["role"], row["benchmark"], row["measure"]): row["value"]
+        for row in found.filter(pl.col("measure").str.contains("_")).iter_rows(named=True)
+    }
+    assert value["training", "*", "threshold_0.7"] == 0.7
+    assert value["training", "*", "threshold_0.95"] == value["training", "*", "threshold_1"] == 0.9
+    for domain in ("*", "logic"):
+        assert value["held_out", domain, "kept_0.7"] == pytest.approx(5 / 7)
+        assert value["held_out", domain, "kept_accuracy_0.7"] == pytest.approx(2 / 5)
+        assert value["held_out", domain, "kept_0.95"] == pytest.approx(1 / 7)
+        assert value["held_out", domain, "kept_accuracy_0.95"] == 1
+        # With the labels of these very responses one finds the first alone for all three.
+        assert [value["held_out", domain, f"coverage_{at}"] for at in ("0.7", "0.95", "1")] == pytest.approx(
+            [1 / 7] * 3
+        )
+    assert not [key for key in value if key[0] == "training" and key[2].startswith("kept")]
+
+
+def test_without_a_threshold_nothing_is_kept_and_the_reason_is_said() -> None:
+    frame, assessed = written_out({"words": [(0.9, False), (0.5, True)], "logic": [(0.9, True), (0.1, True)]})
+    settings = {"assessors": {"words": [BASELINE]}, "accuracies": [0.5, 0.8], "resamples": 20, "seed": 1}
+    found = measure(frame, assessed, settings)
+    told = {(row["role"], row["measure"]): row for row in found.filter(benchmark="*").iter_rows(named=True)}
+    reason = "no threshold reaches 0.8 on the training group"
+    assert told["training", "threshold_0.8"]["reason"] == reason
+    assert told["held_out", "kept_0.8"]["value"] == told["held_out", "kept_0.8"]["upper"] == 0
+    assert (told["held_out", "kept_accuracy_0.8"]["value"], told["held_out", "kept_accuracy_0.8"]["reason"]) == (
+        None,
+        reason,
+    )
+    # From .5 on one of two is correct; of the unseen ones only the first has that.
+    assert told["training", "threshold_0.5"]["value"] == 0.5
+    assert told["held_out", "kept_0.5"]["value"] == 0.5
+
+
+def written_out(responses: dict[str, list[tuple[float, bool]]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Observations of the test split, and their scores by BASELINE, trained on words."""
+    parts = []
+    for benchmark, rows in responses.items():
+        p, label = zip(*rows, strict=True)
+        frame = FRAME.filter(benchmark=benchmark).head(len(rows))
+        parts.append(frame.with_columns(split=pl.lit("test"), label=pl.Series(label), p=pl.Series(p)))
+    frame = pl.concat(parts)
+    assessed = frame.with_columns(group=pl.lit("words"), estimator=pl.lit(BASELINE)).select(ASSESSMENTS.schema.names())
+    return frame.drop("p"), assessed

@@ -290,6 +290,17 @@ def test_a_terminal_shows_a_response_and_its_most_uncertain_tokens(tmp_path, tok
         terminal.one_response(study(paths), "b", ("b-7", 0), "entropy", 1)
 
 
+def test_a_response_does_nothing_to_the_terminal(tmp_path, tokenizer):
+    """Neither its text, nor its tokens and its question, nor what ended it."""
+    evil = "\x1b[31m\x07\u202e"
+    row = generation("b-0", [5, 6], [step(0.5, 0.5)] * 2, text=evil, finish_reason=evil, tokens=[evil, "b"])
+    paths = written(tmp_path, [row], {}, question=evil)
+    parts = terminal.one_response(study(paths), "b", ("b-0", 0), "entropy", 2)
+    text = said(parts)
+    assert not set("\x1b\x07\u202e") & set(text)
+    assert text.count("␛[31m") >= 3
+
+
 def test_a_terminal_colours_by_uncertainty(tmp_path, tokenizer):
     ids = tokenizer.encode("19", add_special_tokens=False).ids
     paths = written(tmp_path, [generation("b-0", ids, [step(1.0), step(*[0.05] * 20)])], {"weights": TINY})

@@ -5,9 +5,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -23,7 +24,9 @@ class Studied:
     judges: list[str]
     # Benchmarks with references: what has a true accuracy.
     labelled: list[str]
-    # Named training groups; where none is run, the first training group's id.
+    # Benchmarks that every judge of run.judges labels: those without a judge of their own.
+    compared: list[str]
+    # Named training groups; where none is run, the first training group's id, or nothing.
     groups: list[str]
     # Estimators that are kept, with P(correct) of every response where they give one.
     kept: list[str]
@@ -45,14 +48,40 @@ class Studied:
         return [name for name in asked if name in ran], lines
 
 
+class Reads(Enum):
+    """Which training groups' estimates an analysis reads."""
+
+    ALL = "all"
+    SHOWN = "shown"  # the named ones
+
+
 class Analysis(Settings):
-    """What every analysis has."""
+    """What every analysis has.
+
+    The core knows no analysis by name: what it needs of one is declared here.
+    """
+
+    # Its page, from results/<study>/, with {judge} where each judge has its own and {model} where each model has, and
+    # what it tells, as the text of a link; without a page none leads to it.
+    PAGE: ClassVar[str] = ""
+    TELLS: ClassVar[str] = ""
+    # The estimates that it reads; without any, a study of it needs no training group.
+    READS: ClassVar[Reads | None] = None
 
     labels: dict[Name, str] = Field({}, description="by study: shown with every table and figure; else its own name")
     tables: Annotated[list[str], DISTINCT] | None = Field(None, description="names of the tables to make; null for all")
     figures: Annotated[list[str], DISTINCT] | None = Field(
         None, description="names of the figures to make; null for all"
     )
+
+    def is_of(self, judge: str) -> bool:
+        """Whether it is made of a judge's labels."""
+        return judge in (getattr(self, "judges", None) or [judge])
+
+    @classmethod
+    def folder(cls) -> str:
+        """The first folder of its page, below results/<study>/."""
+        return cls.PAGE.split("/")[0]
 
     def label(self, study: str) -> str:
         """What is shown with every table and figure of a study."""

@@ -73,10 +73,6 @@ class Prompt(Settings):
             raise ValueError("must have a 'user' message, with or without 'system', or else a list of 'messages'")
         if self.messages and self.messages[-1].role != "user":
             raise ValueError(f"the last of 'messages' must be a user's, was of role '{self.messages[-1].role}'")
-        for name in self.placeholders:
-            if name not in PLACEHOLDERS:
-                known = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-                raise ValueError(f"unknown placeholder '{{{name}}}'; known: {known}")
         return self
 
     @property

@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any
 
-from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 
 # Shorter values are numbers and switches (USE_TOKEN=1), which would be masked wherever they stand.
 SECRET_LENGTH = 6
@@ -15,8 +15,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def masked(text: str) -> str:
-    """The text without the values of environment variables that are named like secrets, and without bearer tokens."""
-    return re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _without(text, secrets(SECRET_LENGTH)))
+    """The text without the values of environment variables that are named like secrets, and without providers' keys."""
+    shown = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _without(text, secrets(SECRET_LENGTH)))
+    return without_keys(shown)
 
 
 def storable(value: Any) -> Any:
@@ -28,9 +29,13 @@ def storable(value: Any) -> Any:
 
 
 def secrets(shortest: int) -> list[str]:
-    """Values of environment variables named like secrets, of at least `shortest` characters, longest first."""
+    """Values of environment variables named like secrets, of at least `shortest` characters, longest first.
+
+    The path of something that is there is none, as in PWD and SSH_AUTH_SOCK.
+    """
     values = {value.strip() for name, value in os.environ.items() if is_secret_name(name)}
-    return sorted((value for value in values if len(value) >= shortest), key=len, reverse=True)
+    long = (value for value in values if len(value) >= shortest and not os.path.exists(value))
+    return sorted(long, key=len, reverse=True)
 
 
 def _storable(value: Any, keys: list[str]) -> Any:

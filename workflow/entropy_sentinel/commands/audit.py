@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ConfigFiles, load_study
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_study, say
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -45,22 +45,27 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers, replaced_file
-    from entropy_sentinel.commands.auditing.sample import material
+    from entropy_sentinel.commands.auditing.sample import material, sample_file
+    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.frames.outputs import check_outputs
 
     config, judge = _judged(configfile, judge)
-    sample, kept = _sample(config, judge, size, seed, new), answers_file(config.study, judge)
+    kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
+    inputs = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
+    check_outputs({"--html": html}, inputs)
+    sample = _sample(config, judge, size, seed, new)
     if answers is not None:
         used, others, replaced = add_answers(sample, answers, kept)
-        typer.echo(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        say(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
         if replaced:
-            typer.echo(f"{replaced} of them were answered otherwise before: those answers are in {replaced_file(kept)}")
+            say(f"{replaced} of them were answered otherwise before: those answers are in {replaced_file(kept)}")
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
         from entropy_sentinel.commands.auditing.page import write_page
 
         write_page(sample, shown, known, html)
-        typer.echo(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
+        say(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
         return
     from rich.console import Console
 
@@ -70,7 +75,7 @@ def command(
         raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
-    typer.echo(f"{kept}: {done} of {len(shown)} answered")
+    say(f"{kept}: {done} of {len(shown)} answered")
 
 
 @app.command("report")
@@ -115,7 +120,7 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         sample = draw_sample(config, judge, SIZE if size is None else size, SEED if seed is None else seed)
         about = sample.about
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
-        typer.echo(
+        say(
             f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata (model, "
             "benchmark and verdict), one from each and the rest by their sizes"
         )

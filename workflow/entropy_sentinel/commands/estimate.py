@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ AnyModel = Annotated[
 AnySignal = Annotated[
     bool, typer.Option("--any-signal", help="Take other log-probabilities than those that it was fitted on.")
 ]
-_WRITERS = {".csv": "write_csv", ".parquet": "write_parquet", ".json": "write_json"}
+_SUFFIXES = (".csv", ".parquet", ".json")
 
 
 def command(
@@ -47,22 +47,39 @@ def command(
 
     A table with a row per slice: responses, those without features, and the estimated share of correct answers.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import estimate, load
+    from entropy_sentinel.verbs.files import files as found_files
+    from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
-    if output is not None and output.suffix not in _WRITERS:
-        raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
+    if output is not None and output.suffix not in _SUFFIXES:
+        raise InputError(f"--output: must end with {', '.join(_SUFFIXES)}, was '{output}'")
+    check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
     features = read_features(files, top_k=top_k, strict=strict)
     found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_signal)
     if output is not None:
-        getattr(found, _WRITERS[output.suffix])(output)
+        _write(found, output)
     show([_table(found.drop("overridden", strict=False), list(by))])
     if "overridden" in found.columns and len(found):
-        typer.echo(f"overridden: {found['overridden'][0]}", err=True)
+        say(f"overridden: {found['overridden'][0]}", err=True)
     if caution := loaded.about.get("caution"):
-        typer.echo(f"caution: {caution}", err=True)
+        say(f"caution: {caution}", err=True)
+
+
+def _write(found: "pl.DataFrame", output: Path) -> None:
+    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.spreadsheet import write_csv
+
+    with whole_file(output) as partial:
+        if output.suffix == ".csv":
+            write_csv(found, partial)
+        elif output.suffix == ".parquet":
+            found.write_parquet(partial)
+        else:
+            found.write_json(partial)
 
 
 def _table(found: "pl.DataFrame", by: list[str]) -> object:

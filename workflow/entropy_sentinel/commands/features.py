@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, Strict, TopK
+from entropy_sentinel.commands.options import LogFiles, Strict, TopK, say
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 
 if TYPE_CHECKING:
@@ -56,8 +56,12 @@ def command(
     One row per response; a response without features has the reason. `fit` and `estimate` read the file. What was
     understood of the logs is said on standard error. The exit status is 3 where some records could not be read.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
 
+    inputs = log_files(files)
+    check_outputs({"--output": output}, inputs)
     logs = open_logs(
         files,
         format=format,
@@ -70,10 +74,10 @@ def command(
     )
     found = features_of(logs, vocabulary)
     _show(logs.summary)
-    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split)
+    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = found["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
-    typer.echo(f"{names}: {len(found):,} responses, {without:,} of them without features")
+    say(f"{names}: {len(found):,} responses, {without:,} of them without features")
     if logs.summary.n_bad:
         raise typer.Exit(INCOMPLETE)
 
@@ -81,9 +85,10 @@ def command(
 def _show(summary: "Summary") -> None:
     from rich.table import Table
 
+    from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.report.terminal import show
 
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in summary.rows():
-        shown.add_row(*row)
-    show([shown, *summary.lines()], sys.stderr)
+        shown.add_row(*map(one_line, row))
+    show([shown, *map(one_line, summary.lines())], sys.stderr)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,22 +45,26 @@ def command(
     validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
     the others.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
+    from entropy_sentinel.verbs.files import files as found_files
+    from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
+    check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
     fitted = fit(read_features(files, top_k=top_k, strict=strict), read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
-    typer.echo(
+    say(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
         f"{about['group']}, {number(about['training_accuracy'])} of them correct"
     )
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
-        typer.echo(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
+        say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
     if about["caution"]:
-        typer.echo(f"caution: {about['caution']}")
+        say(f"caution: {about['caution']}")
     _show_card(about["validation"])
 
 
@@ -78,9 +82,7 @@ def _show_card(card: "Mapping[str, Any]") -> None:
         typer.echo("\nEach domain estimated by what is fitted on the others:")
         show([table(["domain", "labels", "estimated", "true", "error"], rows)])
     for one in card["coverage"]:
-        typer.echo(
-            f"{one['level']:.0%} intervals hold the truth of {one['covered']} of {one['n']} domains ({one['basis']})"
-        )
-    typer.echo(f"verdict: {card['verdict']}")
+        say(f"{one['level']:.0%} intervals hold the truth of {one['covered']} of {one['n']} domains ({one['basis']})")
+    say(f"verdict: {card['verdict']}")
     for reason in card["reasons"]:
-        typer.echo(f"  {reason}")
+        say(f"  {reason}")

@@ -12,8 +12,23 @@ import typer
 
 from entropy_sentinel import __version__
 from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.printable import printable
+from entropy_sentinel.frames.secrets import without_keys
 
-COMMANDS = ("features", "fit", "estimate", "monitor", "sample", "plan", "progress", "serve", "audit", "schema", "show")
+COMMANDS = (
+    "init",
+    "features",
+    "fit",
+    "estimate",
+    "monitor",
+    "sample",
+    "plan",
+    "progress",
+    "serve",
+    "audit",
+    "schema",
+    "show",
+)
 
 app = typer.Typer(
     name="entropy-sentinel",
@@ -51,5 +66,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments)
     except (EntropySentinelError, OSError) as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        typer.echo(printable(without_keys(f"{type(error).__name__}: {error}")), err=True)
         sys.exit(1)

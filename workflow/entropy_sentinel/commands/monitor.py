@@ -195,14 +195,20 @@ def command(
     Exit status: 0; 1 for an error; 3 where something in the logs could not be used, which is counted and shown; 4 for
     an alert. With windows, alerts are about the newest two.
     """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.printable import one_line
+    from entropy_sentinel.monitor.opening import sources
     from entropy_sentinel.monitor.outputs import check_rows_path, write_alerts, write_metrics, write_rows
     from entropy_sentinel.monitor.page import write_page
     from entropy_sentinel.monitor.running import monitor
     from entropy_sentinel.monitor.terminal import parts
     from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.files import files
 
     if output is not None:
         check_rows_path(output)
+    outputs = {"--output": output, "--metrics": metrics, "--alerts": alerts, "--page": page}
+    check_outputs(outputs, [estimator, *sources(logs), *files(labels), *([] if state is None else [state])])
     found = monitor(
         estimator,
         logs,
@@ -230,7 +236,7 @@ def command(
         if path is not None:
             write(found, path)
     show(parts(found))
-    show(found.problems.lines(), sys.stderr)
+    show(map(one_line, found.problems.lines()), sys.stderr)
     if found.alerts:
         raise typer.Exit(ALERT)
     if found.incomplete:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.printable import one_line
 
 if TYPE_CHECKING:
     from entropy_sentinel.config.config import Config
@@ -36,8 +37,13 @@ Strict = Annotated[
 ]
 
 
+def say(text: str, err: bool = False) -> None:
+    """Print a line; what a log, a model or a file has put into it stays on it, and does nothing to the terminal."""
+    typer.echo(one_line(text), err=err)
+
+
 def load_study(files: Iterable[Path]) -> "Config":
-    """The checked config of `files` over the working folder's config.yaml; what it leaves out is said on stderr.
+    """The checked config of `files` over the working folder's config.yaml; what of theirs is left out is on stderr.
 
     Raises ConfigError for an error in it, and where the folder has no config.yaml.
     """
@@ -46,7 +52,8 @@ def load_study(files: Iterable[Path]) -> "Config":
     if not Path(BASE).is_file():
         raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
     paths = [Path(BASE), *files]
-    config = load_config(read_config(paths), " + ".join(map(str, paths)))
+    own = read_config(paths[1:]) if paths[1:] else None
+    config = load_config(read_config(paths), " + ".join(map(str, paths)), own)
     for line in config.left_out:
-        typer.echo(line, err=True)
+        say(line, err=True)
     return config

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 from entropy_sentinel.frames.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ Seed = Annotated[int, typer.Option("--seed", help="Another one chooses other res
 Level = Annotated[
     float, typer.Option("--level", min=0.01, max=0.999, help="Level of the intervals whose width to expect.")
 ]
-_WRITERS = {".csv": "write_csv", ".jsonl": "write_ndjson"}
 
 
 def command(
@@ -54,24 +53,29 @@ def command(
 
     Large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct), most where it is
     near 1/2. Write true or false into the column `label` of the file, and give it back with --labels: its column
-    `weight`, how many responses each stands for, must stay. The table says how wide the interval of each slice is now,
-    with so many labels alone, and with the estimator too if its P(correct) is right on average.
+    `weight`, how many responses each stands for, must stay. Labels that the file has are kept. The table says how wide
+    the interval of each slice is now, with so many labels alone, and with the estimator too if its P(correct) is right
+    on average.
     """
-    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.monitor.sampling import sample
+    from entropy_sentinel.monitor.to_label import SUFFIXES, write_to_label
     from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.files import log_files
 
-    if output.suffix not in _WRITERS:
-        raise InputError(f"--output: must end with {', '.join(_WRITERS)}, was '{output}'")
+    if output.suffix not in SUFFIXES:
+        raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
+    check_outputs({"--output": output}, [estimator, *log_files(files)])
     options = {"any_model": any_model, "any_signal": any_signal, "top_k": top_k, "strict": strict}
     found = sample(estimator, files, by, budget, per_slice=per_slice, seed=seed, level=level, **options)
-    with whole_file(output) as partial:
-        getattr(found.responses, _WRITERS[output.suffix])(partial)
+    kept = write_to_label(found.responses, output)
     total = found.slices["n_responses"].sum()
     show([_table(found.slices, list(by), level)])
-    typer.echo(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
+    say(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
+    if kept:
+        say(f"{output}: {kept:,} of them have labels there, which are kept")
     for difference in found.overridden:
-        typer.echo(f"overridden: {difference}", err=True)
+        say(f"overridden: {difference}", err=True)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
+from entropy_sentinel.frames.sections import merged
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -21,26 +23,18 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
     Not checked: see `load_config`. Raises ConfigError for a file that is absent, too large or no YAML mapping.
     """
-    merged: dict[str, Any] = {}
-    for path in paths:
-        merged = _merge(merged, read_yaml(path))
-    return merged
+    return reduce(merged, map(read_yaml, paths), {})
 
 
-def _merge(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below) if isinstance(below, Mapping) else {}
-    for key, value in above.items():
-        merged[key] = _merge(merged.get(key), value) if isinstance(value, Mapping) else value
-    return merged
-
-
-def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
+def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
-    What is left open is filled in, and what cannot be run is left out (`Config.left_out`). Raises ConfigError with one
-    line per problem: where, what it must be, what it was.
+    What is left open is filled in, and what cannot be run is left out (`Config.left_out`). `own` is what the user's
+    own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said. Raises
+    ConfigError with one line per problem: where, what it must be, what it was.
     """
-    found = problems(raw)
+    # Names are looked at where they are free; here they may be those of models.
+    found = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not found:
             config = fitted(Config.model_validate(dict(raw)))
@@ -51,12 +45,23 @@ def load_config(raw: Mapping[str, Any], source: str = "config") -> Config:
         found = [str(error)]
     if found:
         raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in found))
+    if own is not None:
+        config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
 
 
+def _is_set(key: str, files: Any) -> bool:
+    """Whether config files set a key, `run.groups`; the lines on what is left out begin with one."""
+    for part in key.split("."):
+        if not isinstance(files, Mapping) or part not in files:
+            return False
+        files = files[part]
+    return True
+
+
 def _one_line(text: str) -> str:
-    """At most 1,000 characters of a text, those that move the cursor as Python writes them."""
-    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    """At most 1,000 characters of a text without secrets, those that move the cursor as Python writes them."""
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import source_file
-from entropy_sentinel.judges.settings import asked
 
 
 def missing_file(config: Config) -> str | None:
@@ -37,9 +36,9 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
-    for name in dict.fromkeys(one for judge in config.run.judges for one in asked(judge, config.judges)):
-        judge = config.judges[name]
-        if judge.kind == "file":
-            for model, benchmark in product(config.run.models, config.run.benchmarks):
+    for run, model, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
+        for name in config.asked(run, benchmark):
+            judge = config.judges[name]
+            if judge.kind == "file":
                 file, missing = judge.file(model, benchmark), f"must hold {model}/{benchmark}.parquet"
                 yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"

@@ -9,7 +9,7 @@ import math
 from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
-from entropy_sentinel.config.study import first_group
+from entropy_sentinel.config.study import shown_groups
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 
@@ -24,10 +24,11 @@ def fitted(config: Config) -> Config:
     """
     groups, lines = _groups(config)
     sizes, left_out = _sizes(config)
-    if not groups and not sizes:
+    reading = [name for name, section in config.shown.items() if section.READS]
+    if reading and not groups and not sizes:
         raise ValueError(
-            "run: nothing to train on: name a group of `groups` in run.groups, or a size in run.sizes"
-            + "".join(f"; {line}" for line in [*lines, *left_out])
+            f"run: nothing to train on, which run.analyses needs ({', '.join(reading)}): name a group of "
+            "`groups` in run.groups, or a size in run.sizes" + "".join(f"; {line}" for line in [*lines, *left_out])
         )
     config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
     studied = Studied(
@@ -35,7 +36,8 @@ def fitted(config: Config) -> Config:
         benchmarks=config.run.benchmarks,
         judges=config.run.judges,
         labelled=config.labelled,
-        groups=groups or [first_group(config)],
+        compared=[name for name in config.run.benchmarks if config.benchmarks[name].judge is None],
+        groups=groups or list(shown_groups(config)),
         kept=config.estimation.keep,
         known={
             "models": config.models,

@@ -1,6 +1,6 @@
 """Where the files of a study lie: templates over the wildcards, relative to the working directory."""
 
-# Folders of a study beside those of its judges, which cannot have these names. The last is of an analysis.
+# Folders of a study beside those of its judges, which cannot have these names.
 STAGE_FOLDERS = (
     "benchmarks",
     "generations",
@@ -13,7 +13,6 @@ STAGE_FOLDERS = (
     "revisions",
     "prefetch",
     "spending",
-    "agreement",
 )
 
 

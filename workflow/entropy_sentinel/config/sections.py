@@ -1,27 +1,28 @@
 """The configuration as a whole: the sections of all rooms put together, and the names that they use of each other."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.analyses.settings import sections
-from entropy_sentinel.chat.settings import Prompt, check_placeholders
+from entropy_sentinel.analyses.settings import Analysis, sections
+from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Rates, Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
-from entropy_sentinel.engines.settings import AnyModel, Generation
+from entropy_sentinel.engines.settings import AnyModel, Generation, extended
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, asked
 from entropy_sentinel.sources.settings import Benchmark
 
+SECTIONS = sections()
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
     __doc__="A section for each analysis, each a folder of `analyses/`.",
-    **{name: (section, section()) for name, section in sections().items()},
+    **{name: (section, section()) for name, section in SECTIONS.items()},
 )
 
 
@@ -54,36 +55,76 @@ class Config(Settings):
         return self._left_out
 
     @property
+    def shown(self) -> dict[str, Analysis]:
+        """The sections of the analyses that are run, by name."""
+        return {name: getattr(self.analyses, name) for name in self.run.analyses}
+
+    @property
     def labelled(self) -> list[str]:
         """The benchmarks that are run and get labels: what can be trained on and has a true accuracy.
 
         Those with references, or all where every judge that is run brings labels made elsewhere.
         """
-        brought = all(self._brings_labels(name) for name in self.run.judges)
-        return [name for name in self.run.benchmarks if brought or self.benchmarks[name].reference]
+        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_brought(name)]
 
-    def _brings_labels(self, name: str) -> bool:
-        """Whether a judge needs no reference: its labels were made elsewhere, or those of all that it is made of."""
-        return all(self.judges[one].kind == "file" for one in asked(name, self.judges))
+    def _are_brought(self, benchmark: str) -> bool:
+        """Whether labels need no reference: all judges take over those made elsewhere."""
+        asked = (one for judge in self.run.judges for one in self.asked(judge, benchmark))
+        return all(self.judges[one].kind == "file" for one in asked)
+
+    def judge_of(self, judge: str, benchmark: str | None) -> str:
+        """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
+        return (self.benchmarks[benchmark].judge if benchmark else None) or judge
+
+    def asked(self, judge: str, benchmark: str) -> list[str]:
+        """The judges that are asked about a benchmark where `judge` is run, each of those that it is made of."""
+        return asked(self.judge_of(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
         """The prompts that models can be asked with, by name."""
         return GENERATION_PROMPTS | self.prompts
 
+    def prompt_of(self, model: str) -> str:
+        """The name of the prompt that a model is asked with."""
+        return self.models[model].prompt or self.generation.prompt
+
+    def samples_of(self, model: str) -> int:
+        """Responses of a model per item."""
+        return self.models[model].samples or self.generation.samples
+
     @property
     def judge_prompts(self) -> dict[str, Prompt]:
         """The prompts that judges can be asked with, by name."""
         return JUDGE_PROMPTS | self.prompts
 
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out_variants(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and isinstance(data.get("models"), Mapping):
+            return {**data, "models": extended(data["models"])}
+        return data
+
     @model_validator(mode="after")
     def _prompts_fit(self) -> "Config":
-        for name in self.prompts:
+        variables = (name for model in self.models.values() for name in model.prompt_variables)
+        known = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
+        for name, prompt in self.prompts.items():
             if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
                 raise ValueError(f"prompts.{name}: this prompt is there already; choose another name")
-        key, name = "generation.prompt", self.generation.prompt
-        check_names(f"prompt in {key}:", [name], self.generation_prompts)
-        check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question"])
+            for place in prompt.placeholders:
+                if f"{{{place}}}" not in known:
+                    raise ValueError(
+                        f"prompts.{name}: unknown placeholder '{{{place}}}'; known: {', '.join(known)}; others get a "
+                        "value in models.<name>.prompt_variables"
+                    )
+        check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
+        for model, settings in self.models.items():
+            key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
+            name, variables = self.prompt_of(model), settings.prompt_variables
+            check_names(f"prompt in {key}:", [name], self.generation_prompts)
+            if settings.kind != "source":
+                check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question", *variables])
         for judge, settings in self.judges.items():
             if settings.kind == "llm":
                 self._can_be_served(f"judges.{judge}.served", settings.served)
@@ -104,22 +145,27 @@ class Config(Settings):
         if model.kind == "id" and model.revision is None:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
+    def _starts_no_server(self, key: str, names: list[str]) -> None:
+        for name in names:
+            if getattr(self.judges[name], "served", None):
+                raise ValueError(
+                    f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
+                    "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
+                )
+
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
             known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
             check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
         for name in self.judges:
-            if name in STAGE_FOLDERS:
-                raise ValueError(
-                    f"judges.{name}: its results would go to the folder of the stage '{name}'; choose another name"
-                )
-            for member in asked(name, self.judges):
-                if member != name and getattr(self.judges[member], "served", None):
-                    raise ValueError(
-                        f"judges.{name}.judges: '{member}' has 'served', and only its own jobs start its server; start "
-                        "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
-                    )
+            if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
+                raise ValueError(f"judges.{name}: the study has another folder '{name}'; choose another name")
+            self._starts_no_server(f"judges.{name}.judges", [one for one in asked(name, self.judges) if one != name])
+        for name, benchmark in self.benchmarks.items():
+            if benchmark.judge is not None:
+                check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
+                self._starts_no_server(f"benchmarks.{name}.judge", asked(benchmark.judge, self.judges))
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

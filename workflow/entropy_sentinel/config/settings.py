@@ -35,7 +35,7 @@ class Run(Settings):
     }
 
     models: Names = Field(min_length=1, description="models to run, keys of `models`")
-    benchmarks: Names = Field(min_length=2, description="benchmarks to run, keys of `benchmarks`")
+    benchmarks: Names = Field(min_length=1, description="benchmarks to run, keys of `benchmarks`")
     judges: Names = Field(
         ["math-verify"], min_length=1, description="judges to run, keys of `judges`; the first is the primary"
     )

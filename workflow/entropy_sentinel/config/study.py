@@ -6,11 +6,13 @@ A job carries its stage's settings as one dict, so that Snakemake reruns it when
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.analyses.settings import Reads
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
@@ -21,7 +23,7 @@ from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_i
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import AnyJudge, Llm, asked, members
+from entropy_sentinel.judges.settings import AnyJudge, Llm, members
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 
@@ -60,35 +62,53 @@ def group_files(config: Config) -> dict[str, str]:
 def groups_of_judge(config: Config, judge: str) -> list[str]:
     """The files' names of the training groups that are estimated under a judge's labels.
 
-    All where the judge has a report of accuracies; else those that the comparison of judges shows.
+    All where an analysis of the judge's labels reads all; else those that one shows, if any does.
     """
-    if judge in (config.analyses.accuracy.judges or config.run.judges):
+    read = {section.READS for section in config.shown.values() if section.is_of(judge)}
+    if Reads.ALL in read:
         return list(group_files(config))
-    compared = "agreement" in config.run.analyses
-    return [group_file(group.group_id) for group in shown_groups(config).values()] if compared else []
+    return [group_file(group.group_id) for group in shown_groups(config).values()] if Reads.SHOWN in read else []
 
 
-def first_group(config: Config) -> str:
-    """The id of the first training group: of the first named one, or the first of the first size."""
-    return next(iter(training_groups(config)))
+def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
+    """The pages of the other analyses of a judge's labels, as links from the page of the analysis `but`.
+
+    By what they tell; below it by model, or under "" where there is one page.
+    """
+    own = Path(getattr(config.analyses, but).PAGE).parent
+    return {
+        section.TELLS: {
+            model: os.path.relpath(section.PAGE, own).format(judge=judge, model=model)
+            for model in (config.run.models if "{model}" in section.PAGE else [""])
+        }
+        for name, section in config.shown.items()
+        if name != but and section.PAGE and section.is_of(judge)
+    }
+
+
+def first_group(config: Config) -> str | None:
+    """The id of the first training group: of the first named one, or the first of the first size; None without any."""
+    return next(iter(training_groups(config)), None)
 
 
 def shown_groups(config: Config) -> dict[str, Group]:
-    """The named training groups; where none is run, the first training group under its id."""
-    if config.run.groups:
-        return {name: config.groups[name] for name in config.run.groups}
+    """The named training groups; where none is run, the first training group under its id, or nothing."""
     group = first_group(config)
+    if config.run.groups or group is None:
+        return {name: config.groups[name] for name in config.run.groups}
     return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
 
 
 def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
     """What the rows of a benchmark depend on."""
+    settings = config.benchmarks[benchmark]
+    unset = {key for key in settings.LATER if not getattr(settings, key)}
     return {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
-        **config.benchmarks[benchmark].model_dump(exclude={"expected_items", "limit", "tolerance"}),
+        **settings.model_dump(exclude=settings.BESIDE | unset),
     }
 
 
@@ -108,15 +128,15 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
             "engine": "source",
             "source": source_file(config, model, benchmark),
             "logprobs_mode": settings.source_logprobs_mode,
-            "samples": shared.samples,
-            "sampling": shared.sampling.model_dump() | settings.sampling,
+            "samples": config.samples_of(model),
+            "sampling": _sampling(config, model),
         }
     return {
         **job,
         **_origin(settings),
-        **_prompt(config),
-        "samples": shared.samples,
-        "sampling": shared.sampling.model_dump() | settings.sampling,
+        **_prompt(config, model),
+        "samples": config.samples_of(model),
+        "sampling": _sampling(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
         "engine_args": shared.engine_args | settings.engine_args,
@@ -127,11 +147,19 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
     }
 
 
-def _prompt(config: Config) -> dict[str, Any]:
-    """What models are asked with; a prompt of the config's own goes to the jobs as its text."""
-    name = config.generation.prompt
+def _sampling(config: Config, model: str) -> dict[str, Any]:
+    """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
+    asked = config.generation.sampling.model_dump() | config.models[model].sampling
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _prompt(config: Config, model: str) -> dict[str, Any]:
+    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+    name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings = {"prompt": name, "prompt_version": prompt.version}
+    if variables:
+        settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
     return settings if name in PROMPTS else settings | {"messages": prompt.chat}
 
 
@@ -182,20 +210,25 @@ def gpus(config: Config, model: str) -> int:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
-    settings = [config.judges[name] for name in asked(judge, config.judges)]
+    settings = [config.judges[name] for name in config.asked(judge, benchmark)]
     return [one.file(model, benchmark) for one in settings if one.kind == "file"]
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
-    """What the labels of a judge depend on, with the benchmark's tolerance where the judge compares numbers by it.
+    """What the labels of a judge depend on, or of the benchmark's own judge in its place.
 
-    Of one made of others, under `members`, also what theirs depend on.
+    With the benchmark's tolerance where the judge compares numbers by it; of a judge made of others, under `members`,
+    also what theirs depend on.
     """
+    return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
+
+
+def _settings_of(config: Config, judge: str, benchmark: str | None) -> dict[str, Any]:
     settings = config.judges[judge]
     job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
     if settings.kind == "llm":
         return job | {"kind": "llm", **_llm_settings(config, settings)}
-    parts = {name: judge_settings(config, name, benchmark) for name in members(settings)}
+    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
     job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
     return job | {"members": parts} if parts else job
 
@@ -226,6 +259,8 @@ def _server(config: Config, model: str) -> dict[str, Any]:
 
 def served_judges(config: Config) -> list[str]:
     """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    if len(own_judges(config)) == len(config.run.benchmarks):
+        return []
     judges = {name: config.judges[name] for name in config.run.judges}
     return [name for name, judge in judges.items() if judge.kind == "llm" and judge.served]
 
@@ -267,10 +302,16 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
     """
     asking: dict[str, list[str]] = {}
     for run in config.run.judges:
-        for name in asked(run, config.judges):
+        for name in dict.fromkeys(one for benchmark in config.run.benchmarks for one in config.asked(run, benchmark)):
             if config.judges[name].kind == "llm":
                 asking.setdefault(name, []).append(run)
     return asking
+
+
+def own_judges(config: Config) -> dict[str, str]:
+    """The benchmarks that are run with a judge of their own, and its name: no other judge labels them."""
+    own = {name: config.benchmarks[name].judge for name in config.run.benchmarks}
+    return {name: judge for name, judge in own.items() if judge is not None}
 
 
 def ledger(config: Config, server: str) -> str:

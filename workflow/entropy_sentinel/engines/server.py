@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from entropy_sentinel.engines.cpu import for_this_build
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -31,6 +32,7 @@ def server_command(settings: Mapping[str, Any], host: str, port: int) -> list[st
 
     It has the name that it has in the config.
     """
+    settings = for_this_build(settings)
     base = settings["model"] if settings["lora"] is None else f"{settings['model']}-base"
     arguments = {
         "model": settings["weights"],
@@ -59,7 +61,7 @@ def server_environment(settings: Mapping[str, Any], threads: int) -> dict[str, s
     """What is set for the server beside the environment that it is started in."""
     # Where gpt-oss's prompt gets its date from on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    return {"OMP_NUM_THREADS": str(threads)} | pinned | settings["environment"]
+    return {"OMP_NUM_THREADS": str(threads)} | pinned | for_this_build(settings)["environment"]
 
 
 def flag(name: str, value: Any) -> list[str]:

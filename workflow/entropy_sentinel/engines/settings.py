@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.chat.settings import PLACEHOLDERS, Server
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Number, Revision, Settings, Text, Whole
+from entropy_sentinel.frames.sections import Free, Name, Number, Revision, Settings, Text, Whole, check_names, merged
 
 # Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
@@ -64,6 +64,18 @@ class Sampling(Settings):
     temperature: Number = Field(0.5, ge=0, le=100, description="softmax temperature; 0, or at least 0.01")
     top_p: Number = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
     max_tokens: Whole = Field(2048, ge=1, le=2**20, description="longest response, tokens")
+    # What is not set is no part of a job's settings, so that a key that is new here generates nothing again.
+    top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
+    min_p: Number | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="least probability of a token that is drawn, as a share of the likeliest one's",
+    )
+    repetition_penalty: Number | None = Field(
+        None, gt=0, le=2, description="above 1: tokens that were there before are less likely"
+    )
+    stop: list[Text] | None = Field(None, min_length=1, max_length=16, description="texts that end a response")
 
     @field_validator("temperature")
     @classmethod
@@ -73,12 +85,22 @@ class Sampling(Settings):
         return temperature
 
 
+def _variables(variables: dict[str, Any]) -> dict[str, Any]:
+    for name in variables:
+        if not re.fullmatch("[a-z_]+", name) or name in PLACEHOLDERS:
+            raise ValueError(f"'{name}' must be lower-case letters and '_', and none of {', '.join(PLACEHOLDERS)}")
+    return variables
+
+
+# Responses of an item are numbered from 0 in a column of 16 bits.
+Samples = Annotated[Whole, Field(ge=1, le=2**16)]
+
+
 class Generation(Settings):
     """How responses are generated; the same for all models unless a model says otherwise."""
 
     prompt: str = Field("solve-step-by-step", description="name of the prompt, of engines/catalogue.py or `prompts`")
-    # Responses of an item are numbered from 0 in a column of 16 bits.
-    samples: Whole = Field(1, ge=1, le=2**16, description="responses per item")
+    samples: Samples = Field(1, description="responses per item")
     sampling: Sampling = Sampling()
     keep_top_token_ids: bool = Field(False, description="whether traces keep the ids of the top 20 tokens")
     engine_args: EngineArguments = Field({}, description="keyword arguments of vllm.LLM")
@@ -103,6 +125,14 @@ class Model(Settings):
 
     kind: ClassVar[str]
 
+    extends: Name | None = Field(
+        None, description="model whose weights and settings this one has; what is said here is what differs"
+    )
+    prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")
+    prompt_variables: Annotated[dict[str, str | int | float], AfterValidator(_variables)] = Field(
+        {}, description="what goes to the prompt's other places: {level: 90} to `{level}`"
+    )
+    samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: EngineArguments = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
@@ -196,6 +226,29 @@ class SourceModel(Model):
 
 
 KINDS = {kind.kind: kind for kind in (HubModel, LocalModel, ApiModel, SourceModel)}
+
+
+def extended(models: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `models` with all that a model has from the one that it extends written out.
+
+    ValueError for a model that extends an unknown one, or itself, or that names other weights.
+    """
+    return {name: _extended(name, models, ()) for name in models}
+
+
+def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> Any:
+    own = models[name]
+    if not isinstance(own, Mapping) or not isinstance(own.get("extends"), str):
+        return own
+    base, chain = own["extends"], (*below, name)
+    check_names(f"model in models.{name}.extends:", [base], models)
+    if base in chain:
+        raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")
+    for kind in KINDS:
+        if own.get(kind) is not None:
+            raise ValueError(f"models.{name}: has the weights of '{base}', which it extends; leave '{kind}' out")
+    of_base = _extended(base, models, chain)
+    return merged(of_base, own) if isinstance(of_base, Mapping) else own
 
 
 def _which(model: Any) -> Any:

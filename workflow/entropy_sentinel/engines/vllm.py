@@ -1,6 +1,6 @@
 """The vLLM engine, in this process. The only module that imports vllm.
 
-The same code serves a GPU machine and a CPU build of vLLM; only the engine's arguments and the installed build differ.
+The same code serves a GPU machine and a CPU build of vLLM; what that one needs is added by engines/cpu.py.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
@@ -28,6 +29,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
+        told, settings = cpu.told(settings), cpu.for_this_build(settings)
         os.environ.update({"OMP_NUM_THREADS": str(threads), **settings["environment"]})  # read during the import
         import vllm
 
@@ -50,6 +52,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
+            **told,
         }
 
     def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:

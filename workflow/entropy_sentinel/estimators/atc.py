@@ -28,6 +28,9 @@ class Atc(Estimator):
         return (found > self.threshold) + self.tied_weight * (found == self.threshold)
 
 
+SAVED = (Atc,)
+
+
 def fit(name: str, rows: TrainingRows) -> Atc:
     """Choose the threshold on the training rows, of which one class is enough for a feature."""
     rows.require_rows()

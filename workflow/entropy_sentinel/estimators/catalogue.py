@@ -1,7 +1,8 @@
 """The estimators by name, in families: 48 configurations, and the simple ones that stand beside them.
 
-A family is one module with a function `fit(name, rows)`; a new one is its module and its entry in `FAMILIES`. Config
-check, tables and figures read names and titles from here.
+A family is one module with a function `fit(name, rows)` and `SAVED`, the classes that the files of its estimators hold,
+the estimator's own first. A new one is its module and its entry in `FAMILIES`. Config check, tables and figures read
+names and titles from here.
 """
 
 from collections.abc import Iterable

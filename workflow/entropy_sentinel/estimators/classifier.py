@@ -85,6 +85,10 @@ class ProbabilityEstimator(Estimator):
         return self.hyperparameters
 
 
+# What a file of one of the 48 configurations holds beside its classifier.
+SAVED = (ProbabilityEstimator, Scaling, Calibrated, IsotonicRegression)
+
+
 def fit_configuration(
     name: str, rows: TrainingRows, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> ProbabilityEstimator:
@@ -94,7 +98,6 @@ def fit_configuration(
     features, chosen = FEATURE_SETS[configuration.features], grid[0]
     x = rows.scaled(features)
     if configuration.isotonic or len(grid) > 1:
-        rows.require_folds()
         search = replace(configuration, isotonic=False).name
         chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
     if configuration.isotonic:

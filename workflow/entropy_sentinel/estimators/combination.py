@@ -39,6 +39,9 @@ class Combination(Estimator):
         return np.mean([ranker.p_correct(features) for ranker in self.rankers], axis=0)
 
 
+SAVED = (Combination,)
+
+
 def fit(name: str, rows: TrainingRows) -> Combination:
     """Fit every member; CannotFit with the reason of the first that cannot be fitted.
 

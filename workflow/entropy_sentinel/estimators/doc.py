@@ -28,6 +28,9 @@ class Doc(Estimator):
         return float(np.clip(mean + self.shift, 0, 1))
 
 
+SAVED = (Doc,)
+
+
 def fit(name: str, rows: TrainingRows) -> Doc:
     """Fit the estimator that gives the confidence, if it is one, and compare it with the training accuracy."""
     rows.require_rows()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, fit_configuration
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.trees import NODE, grow, mean_values, stopped_values
@@ -34,9 +35,13 @@ class Forest:
 
     def mean(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The mean over trees of values (n_nodes, n_values) at the leaf of each row, (n_rows, n_values)."""
-        n_nodes, last = len(self.nodes), max(self.roots.max(), self.nodes["left"].max())
+        n_nodes, lefts = len(self.nodes), self.nodes["left"].astype(np.int64)
+        # Values above the threshold go to the node after the left child; nothing is above what has no end.
+        last = max(self.roots.max(), (lefts + (self.nodes["threshold"] < np.inf)).max())
         if last >= n_nodes or len(values) != n_nodes or self.nodes["feature"].max() >= x.shape[1]:
             raise ValueError("forest: a node leads to one that is not there, or asks for a feature that is not there")
+        if self.depth >= n_nodes:
+            raise ValueError(f"forest: its {n_nodes} nodes cannot be {self.depth} deep")
         return mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
 
 
@@ -73,6 +78,9 @@ class Nested:
         new = np.cumsum(kept, dtype=np.uint32) - 1
         nodes["left"] = new[nodes["left"]]
         return Forest(nodes[kept], self.widest.values[kept], new[self.widest.roots], int(self.levels[kept].max()))
+
+
+SAVED = (*CONFIGURATION, Forest)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:

@@ -19,6 +19,9 @@ class GroupAccuracy(Estimator):
         return np.full(len(features), self.training_accuracy)
 
 
+SAVED = (GroupAccuracy,)
+
+
 def fit(name: str, rows: TrainingRows) -> GroupAccuracy:
     """The training rows' share of correct ones."""
     rows.require_rows()

@@ -27,6 +27,9 @@ class LogScaling(Scaling):
         return (logarithms(frame, self.features) - self.mean) / self.scale
 
 
+SAVED = (ProbabilityEstimator, LogScaling, LogisticRegression)
+
+
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit `log-FEATURE` or `log-SET`, a set of `LOG_SETS`."""
     rows.require_both_classes()

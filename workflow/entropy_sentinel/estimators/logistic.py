@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.training import TrainingRows
+
+SAVED = (*CONFIGURATION, LogisticRegression)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:

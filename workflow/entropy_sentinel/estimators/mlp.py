@@ -6,6 +6,7 @@ Training is that of scikit-learn's MLPClassifier, and so are the draws: the same
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from imblearn.over_sampling import RandomOverSampler
 from scipy.special import expit
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.estimator import CannotFit
 from entropy_sentinel.estimators.networks import logits, train_epoch
@@ -33,17 +35,20 @@ class Network:
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """P(incorrect) and P(correct), (n_rows, 2); ValueError where units and parameters are not of one network."""
-        n_parameters = ((self.units[:-1] + 1) * self.units[1:]).sum()
-        if self.units.min() < 1 or self.units[0] != x.shape[1] or len(self.parameters) != n_parameters:
+        units = self.units.tolist()  # whole numbers without end: what is forged does not become small again
+        n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(units))
+        fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
+        if not fits or len(self.parameters) != n_parameters:
             raise ValueError("network: its parameters or the features are not as many as its layers ask for")
         p = expit(logits(np.ascontiguousarray(x.T), self.units, self.parameters))
         return np.column_stack([1 - p, p])
 
 
+SAVED = (*CONFIGURATION, Network)
+
+
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family; raises CannotFit also where early stopping has too few rows."""
-    rows.require_both_classes()
-    rows.require_folds()
     _require_early_stopping(rows)
     grid = [{"hidden_layer_sizes": layers} for layers in rows.settings["hidden_layers"]]
     return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings["seed"]))
@@ -51,10 +56,10 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 def _require_early_stopping(rows: TrainingRows) -> None:
     """Raise CannotFit where a fold has too few rows to keep some of each class for early stopping."""
-    n_folds, n_rows, rarest = rows.folds.n_splits, len(rows), int(min(rows.y.sum(), (~rows.y).sum()))
-    n_fold_rows, rarest_in_fold = n_rows - -(-n_rows // n_folds), rarest - -(-rarest // n_folds)
-    if n_fold_rows * _EARLY_STOPPING_SHARE <= 1 or rarest_in_fold < 2:
-        raise CannotFit(f"{n_rows} training rows are too few for the MLP's early stopping")
+    of_folds = [rows.y[train] for train, _ in rows.splits]
+    rarest = min(min(y.sum(), (~y).sum()) for y in of_folds)
+    if min(map(len, of_folds)) * _EARLY_STOPPING_SHARE <= 1 or rarest < 2:
+        raise CannotFit(f"{len(rows)} training rows are too few for the MLP's early stopping")
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:

@@ -52,6 +52,9 @@ class Recommended(Estimator):
         return {"method": self.method.name, **self.why}
 
 
+SAVED = (Recommended,)
+
+
 def fit(name: str, rows: TrainingRows) -> Recommended:
     """Choose among `CANDIDATES` on these rows, and fit the chosen one on all of them."""
     rows.require_rows()

@@ -1,6 +1,6 @@
 """A fitted estimator as a file: what it is and where it comes from, and its parameters, in a form that cannot run code.
 
-Three lines of text, which `head -3` shows, and then skops' form of the estimator:
+Three lines of text, which `head -3` shows, and then the parameters (`parameters`):
 
     entropy-sentinel estimator 2
     <SHA-256 of all that follows, hex>
@@ -9,7 +9,6 @@ Three lines of text, which `head -3` shows, and then skops' form of the estimato
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,14 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
+from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import SIGNAL
 
 MAGIC = b"entropy-sentinel estimator 2"
 # Calibrators and regressions are read back by this package in the version that wrote them, and in no other.
 PACKAGES = ("scikit-learn",)
-_OWN = "entropy_sentinel.estimators."
+_TO_SAVE = (
+    "it may consist of numbers, texts, arrays of numbers, lists, tuples, dicts, and objects of the classes that its "
+    "family's module names in SAVED, which consist of such"
+)
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,16 @@ class SavedEstimator:
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
     """Write an estimator in one step. `about` is JSON-serialisable and holds `signal`, the facts named in SIGNAL.
 
-    Of one that could not be fitted the file says why.
+    Of one that could not be fitted the file says why. Raises ContractError for one that `load_estimator` would refuse.
     """
     header = {"name": estimator.name, "versions": {package: version(package) for package in PACKAGES}, **about}
     if isinstance(estimator, Unfitted):
         header, payload = header | {"reason": estimator.reason}, b""
     else:
-        import skops.io  # here and below, for it brings torch where that is installed: seconds
-
-        payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
+        try:
+            payload = dump(estimator)
+        except NotPlain as error:
+            raise ContractError(f"{path}: is not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
     content = json.dumps(header).encode() + b"\n" + payload
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
@@ -77,8 +81,8 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
 def load_estimator(path: str | Path) -> SavedEstimator:
     """Read an estimator; nothing in the file is run.
 
-    Raises InputError for a file that is none, has been changed or damaged, or holds no estimator, and ProvenanceError
-    for one that other versions of `PACKAGES` have written.
+    Raises InputError for a file that is none, has been changed or damaged, holds no estimator, or what is no part of
+    one, and ProvenanceError for one that other versions of `PACKAGES` have written.
     """
     try:
         magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
@@ -98,12 +102,10 @@ def load_estimator(path: str | Path) -> SavedEstimator:
                 f"{path}: was written with {package} {written}, and {version(package)} is installed; "
                 f"install {package}=={written}, or fit it again"
             )
-    import skops.io
-
-    types = skops.io.get_untrusted_types(data=payload)
-    if unknown := [name for name in types if not _is_trusted(name)]:
-        raise InputError(f"{path}: holds a {unknown[0]}, which is no part of an estimator; it is not loaded")
-    return SavedEstimator(skops.io.loads(payload, trusted=types), about)
+    try:
+        return SavedEstimator(restore(payload, about["name"]), about)
+    except NotPlain as error:
+        raise InputError(f"{path}: {error}; it is not loaded: take estimators from whom you trust") from None
 
 
 def _remedy(key: str, fitted: Any, found: Any) -> str:
@@ -112,7 +114,3 @@ def _remedy(key: str, fitted: Any, found: Any) -> str:
         return ""
     where = "these responses" if found > fitted else "the responses that it is fitted on, and fit it again,"
     return f"; read {where} with top_k={min(fitted, found)} (--top-k {min(fitted, found)})"
-
-
-def _is_trusted(name: str) -> bool:
-    return name.startswith(_OWN)

@@ -3,7 +3,9 @@
 from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import Scaling, TrainingRows
+
+SAVED = (ProbabilityEstimator, Scaling, LogisticRegression)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.catalogue import family_of
@@ -41,21 +41,28 @@ class TrainingRows:
         labels: np.ndarray,
         settings: Mapping[str, Any],
         domains: Sequence[str] | None = None,
+        items: Sequence[int] | None = None,
     ) -> None:
         """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
 
         `settings` is `config.study.estimation_settings`. `domains` is (n_rows,), the domain of each row; without it
-        they are of one.
+        they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
+        one question are in one fold; without it, all questions differ.
         """
         self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
-        self.folds = StratifiedKFold(settings["folds"], shuffle=True, random_state=settings["seed"])
+        self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
+        self._several = len(np.unique(self.items)) < len(self.y)
+        folds = StratifiedGroupKFold if self._several else StratifiedKFold
+        self.folds = folds(settings["folds"], shuffle=True, random_state=settings["seed"])
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
     def part(self, rows: np.ndarray) -> "TrainingRows":
         """Some of the rows, by a mask (n_rows,), as a training group of their own."""
-        return TrainingRows(self.features.filter(rows), self.y[rows], self.settings, domains=self.domains[rows])
+        return TrainingRows(
+            self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]
+        )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -88,8 +95,21 @@ class TrainingRows:
 
     @cached_property
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows to train on and those left out, of every fold."""
-        return list(self.folds.split(np.empty(len(self)), self.y))
+        """The rows to train on and those left out, of every fold; answers to one question are in one fold.
+
+        Raises CannotFit where a fold would lack rows of a class, to train on or left out.
+        """
+        self.require_both_classes()
+        rarest = min(len(np.unique(self.items[self.y == one])) for one in (True, False))
+        if rarest < self.folds.n_splits:
+            rows = "items" if self._several else "rows"
+            raise CannotFit(
+                f"{rarest} training {rows} of the rarer class, {self.folds.n_splits} folds need {self.folds.n_splits}"
+            )
+        splits = list(self.folds.split(np.empty(len(self)), self.y, self.items if self._several else None))
+        if any(self.y[rows].all() or not self.y[rows].any() for split in splits for rows in split):
+            raise CannotFit(f"of {self.folds.n_splits} folds, each with all answers to its items, one lacks a class")
+        return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What several estimators share under this name, made by the first."""
@@ -107,12 +127,6 @@ class TrainingRows:
         self.require_rows()
         if self.y.all() or not self.y.any():
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
-
-    def require_folds(self) -> None:
-        """Raise CannotFit where a fold would lack rows of a class."""
-        n_folds, rarest = self.folds.n_splits, int(min(self.y.sum(), (~self.y).sum()))
-        if rarest < n_folds:
-            raise CannotFit(f"{rarest} training rows of the rarer class, {n_folds} folds need {n_folds}")
 
     def fit(self, name: str) -> Estimator | Unfitted:
         """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""

@@ -11,6 +11,7 @@ from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.frames.response import RESPONSE
 
 # A response whose tokens have a mean probability below exp(-50) was drawn by no sampler. Its perplexity, some 1e22, is
 # also the largest that can be scaled and squared by every estimator, in Float32 too.
@@ -19,7 +20,7 @@ LARGEST_MEAN_NLL = 50.0
 TOKENS_AT_A_TIME = 200_000
 RESPONSES_AT_A_TIME = 1000
 
-IDENTITY = ["model", "benchmark", "item_id", "sample", "n_tokens", "displaced_steps", "finish_reason"]
+IDENTITY = [*RESPONSE, "n_tokens", "displaced_steps", "finish_reason"]
 _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
 # The columns of GENERATIONS that are looked at.
 USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]

@@ -3,10 +3,11 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE
 
 SCORES = Contract(
     stage="scores",
-    key=("model", "benchmark", "item_id", "sample", "estimator"),
+    key=(*RESPONSE, "estimator"),
     columns=(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),

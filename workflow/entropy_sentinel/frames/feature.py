@@ -4,11 +4,12 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE
 
 FEATURE_FRAME = Contract(
     stage="features",
     open=True,
-    key=("model", "benchmark", "item_id", "sample"),
+    key=RESPONSE,
     columns=(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),

@@ -6,6 +6,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.response import SAMPLE
 
 # Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
 # generate job, in place of a hash of its code: a refactoring must not cost GPU time.
@@ -32,7 +33,7 @@ CUT_OFF = (pl.col("finish_reason") != "stop") & ~pl.col("finish_reason").str.sta
 
 GENERATIONS = Contract(
     stage="generations",
-    key=("item_id", "sample"),
+    key=SAMPLE,
     columns=(
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),

@@ -3,6 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import SAMPLE
 
 # Raised by hand when verdicts of all judges move, for the reason given at GENERATION_VERSION: a judge may cost money.
 # Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
@@ -13,7 +14,7 @@ NO_REFERENCE = "no reference"
 
 LABELS = Contract(
     stage="labels",
-    key=("item_id", "sample"),
+    key=SAMPLE,
     columns=(
         Column("item_id", pl.String, "item of the benchmark"),
         Column("sample", pl.UInt16, "number of the response among those to the same item"),

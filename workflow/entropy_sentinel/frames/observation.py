@@ -4,10 +4,11 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE
 
 OBSERVATIONS = Contract(
     stage="observations",
-    key=("model", "benchmark", "item_id", "sample"),
+    key=RESPONSE,
     columns=(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),

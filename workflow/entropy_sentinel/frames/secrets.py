@@ -1,36 +1,84 @@
-"""Which names look like those of secrets. Settings are written into every trace file, so none may be among them."""
+"""What looks like a secret: by its name, or by what it is. Settings are written into every trace file, so none may be
+among them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_WORDS = re.compile(r"(^|[_-])(TOKEN|(API)?KEY|SECRET|PASSWORD|AUTHORIZATION)([_-]|$)", re.IGNORECASE)
+# A word of a name, and what may stand after it: `api_key`, `HF_TOKEN`, `passwords`, `x-auth-2`.
+_WORDS = re.compile(
+    r"(?:^|_)(?:TOKENS?|KEY|(?:API|ACCESS|PRIVATE|SECRET|AUTH)_?KEYS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PWD|CREDS"
+    r"|CREDENTIALS?|AUTH|AUTHORIZATION|BEARER|COOKIES?|JWT)(?=\d*(?:_|$))",
+    re.IGNORECASE,
+)
+# Of names with `token` in them: those of what a model reads and writes, as `max_tokens`, `token_ids`, `eos_token`.
+_OF_A_MODEL = re.compile(
+    r"(?:^|_)(?:(?:MAX|MIN|NUM|N|TOTAL|NEW|TOP|STOP|SPECIAL|ADDED|EOS|BOS|PAD|UNK|SEP|CLS|MASK|START|END|THINK|THINKING"
+    r"|IMAGE|AUDIO|VIDEO|INPUT|OUTPUT|PROMPT|COMPLETION|REASONING|CACHED|BATCHED|SPECULATIVE|PREFILL|ALLOWED|BAD|PER)_TOKENS?"
+    r"|TOKENS?_(?:IDS?|PER|COUNTS?|THRESHOLD|LIMIT|BUDGET|USAGE|DETAILS|PROBS?|LOGPROBS?|TYPES?|START|END))(?:_|$)",
+    re.IGNORECASE,
+)
+# Keys of OpenAI and many others, xAI, Groq, Hugging Face, AWS, GitHub, GitLab, Google, Slack; JWT; bearer tokens.
+_LONG = r"(?:[\w-]{16,}|(?=[\w-]*\d)[\w-]{8,})"
+_KEYS = re.compile(
+    rf"(?<![\w/.-])(?:(?:sk|xai)-{_LONG}|(?:gsk|hf|gh[oprsu]|github_pat)_{_LONG}|glpat-{_LONG}|xox[abprs]-{_LONG}"
+    rf"|(?:AKIA|ASIA)[0-9A-Z]{{12,}}|AIza[\w-]{{16,}}|eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}[\w.-]*"
+    r"|(?:[Bb]earer|BEARER)\s+(?=\S*\d)[\w.~+/=-]{8,})"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+
+LOOKS = (
+    "looks like a secret, and settings are written into every trace file; set it in the shell that starts Snakemake, "
+    "as an environment variable"
+)
 
 
 def is_secret_name(name: str) -> bool:
     """Whether one of the words of a name, as in `HF_TOKEN`, `x-api-key` and `authToken`, says that it is a secret."""
-    return _WORDS.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
+    return _WORDS.search(words) is not None and _OF_A_MODEL.search(words) is None
+
+
+def is_secret(text: str) -> bool:
+    """Whether there is a provider's key in a text, as `sk-...`, `hf_...` or `Bearer ...`."""
+    return _KEYS.search(text) is not None
+
+
+def without_keys(text: str) -> str:
+    """The text with `***` in the place of providers' keys."""
+    return _KEYS.sub("***", text)
 
 
 def refuse_secrets(section: str, settings: Mapping[str, Any]) -> None:
     """Raise ValueError for the first key, at any depth, that looks like a secret's; no value is shown."""
     for path in secret_keys(settings):
-        raise ValueError(
-            f"{section}: '{path}' looks like a secret, and settings are written into every trace file; set it in "
-            "the shell that starts Snakemake, as an environment variable"
-        )
+        raise ValueError(f"{section}: '{path}' {LOOKS}")
 
 
-def secret_keys(value: Any, path: str = "") -> Iterator[str]:
-    """Dotted paths of the keys in nested settings that look like those of secrets."""
+def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[str]:
+    """Dotted paths of what looks like a secret in nested settings: the keys that are named so, and providers' keys.
+
+    Without `by_name` providers' keys alone, as where names are those of a study's models.
+    """
     if isinstance(value, Mapping):
         for key, inner in value.items():
             below = f"{path}.{key}" if path else str(key)
+            deeper = list(secret_keys(inner, below, by_name))
+            yield from deeper
             # Numbers and switches are none: vLLM has long_prefill_token_threshold, and hf_token: true.
-            if is_secret_name(str(key)) and not isinstance(inner, int | float | None):
+            if by_name and not deeper and is_secret_name(str(key)) and _has_text(inner):
                 yield below
-            else:
-                yield from secret_keys(inner, below)
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
-            yield from secret_keys(inner, f"{path}[{number}]")
+            yield from secret_keys(inner, f"{path}[{number}]", by_name)
+    elif isinstance(value, str) and is_secret(value):
+        yield path
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_text, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_text, value))
+    return isinstance(value, str)

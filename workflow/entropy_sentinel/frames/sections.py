@@ -78,6 +78,14 @@ def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
             raise ValueError(f"unknown {what} '{name}'; known: {', '.join(map(str, known)) or 'none'}")
 
 
+def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
+    """One section over another, as Snakemake puts config files together: sections key by key, the rest is replaced."""
+    found = dict(below) if isinstance(below, Mapping) else {}
+    for key, value in above.items():
+        found[key] = merged(found.get(key), value) if isinstance(value, Mapping) else value
+    return found
+
+
 class Settings(BaseModel):
     """Base of all sections: immutable, and unknown keys are refused with the list of known ones."""
 

@@ -21,7 +21,7 @@ class Work:
         `batches` is `config.batches.estimate_batches`: the groups of a job, by its rule.
         """
         self._batches = batches
-        self._items, self._samples = Layout(config.study).items, config.generation.samples
+        self._items, self._samples = Layout(config.study).items, config.samples_of
         self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
@@ -32,9 +32,9 @@ class Work:
         if rule == "benchmark":
             return self._of_items([wildcards["benchmark"]], 1, "items")
         if rule in _RESPONSES:
-            return self._of_items([wildcards["benchmark"]], self._samples, "responses")
+            return self._of_items([wildcards["benchmark"]], self._samples(wildcards["model"]), "responses")
         if rule == "label_served":
-            return self._of_items(self._benchmarks, self._samples, "responses")
+            return self._of_items(self._benchmarks, self._samples(wildcards["model"]), "responses")
         return None
 
     def _of_items(self, benchmarks: Sequence[str], times: int, unit: str) -> Amount | None:

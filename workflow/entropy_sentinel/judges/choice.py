@@ -9,19 +9,20 @@ from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.words import negated, option
 
 _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
+_LETTERS = "ABCDEFGHIJ"
 
 
 class ChoiceJudge:
     """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
 
-    version = "choice 1"
+    version = "choice 2"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null where the reference or the answer is none of the options."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
-        options = {normalised(text): letter for letter, text in _OPTION.findall(case.question)}
+        options = {normalised(text): letter for letter, text in offered(case.question)}
         expected, answer = _letter(case.reference, options), final_answer(case)
         if expected is None:
             return Verdict(None, answer=answer, reason="reference is no option of the question")
@@ -36,6 +37,20 @@ class ChoiceJudge:
 def make(settings: Mapping[str, Any]) -> ChoiceJudge:
     """The judge, which has no settings."""
     return ChoiceJudge()
+
+
+def offered(question: str) -> list[tuple[str, str]]:
+    """The options of a question, letter and text: its last lines `A. text`, `B. text` and so on, one after the other.
+
+    A question can have lettered lines of its own before them.
+    """
+    found: list[tuple[str, str]] = []
+    for letter, text in _OPTION.findall(question):
+        if letter == "A":
+            found = []
+        if letter == _LETTERS[len(found) : len(found) + 1]:
+            found.append((letter, text))
+    return found
 
 
 def _letter(text: str, options: Mapping[str, str]) -> str | None:

@@ -38,6 +38,8 @@ class Choice(Settings):
     """The letter of an option of a multiple-choice question, or its text."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
+    # 2: the last lettered lines of a question are its options.
+    VERSION: ClassVar[int] = 2
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 

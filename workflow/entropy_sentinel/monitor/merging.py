@@ -12,8 +12,9 @@ from entropy_sentinel.monitor.scoring import HELD
 from entropy_sentinel.monitor.sums import Partial, Sums, places
 from entropy_sentinel.monitor.times import Reference, starts
 
-# The slice that pools those that are too small to be kept.
-OTHERS = "(others)"
+# The slice that pools those that are too small to be kept, and what metrics say of a response without a value. A value
+# that is one of the two by chance is shown in quotes.
+OTHERS, NOTHING = "(others)", "(none)"
 # Rows of the table by slice and window, whose histograms are held in memory: 270 MB.
 MOST_ROWS = 200_000
 
@@ -71,7 +72,9 @@ def merge(
     most = _most(max_slices, len(windows))
     kept = sizes.head(most).drop("n")
     n_pooled = len(sizes) - len(kept)
-    slices = kept if not n_pooled else pl.concat([kept, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    slices = kept.with_columns(map(_unambiguous, kept.columns))
+    if n_pooled:
+        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
     for part in parts():
@@ -92,6 +95,13 @@ def merge(
     return Merged(
         named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
     )
+
+
+def _unambiguous(column: str) -> pl.Expr:
+    """Values of slices, in further quotes where they are one of our own names, in quotes or not."""
+    quoted = pl.concat_str(pl.lit('"'), column, pl.lit('"'))
+    own = pl.col(column).str.strip_chars('"').is_in([OTHERS, NOTHING])
+    return pl.when(own).then(quoted).otherwise(column).alias(column)
 
 
 def _shown(column: str) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.monitor.merging import NOTHING
 from entropy_sentinel.monitor.result import Monitored
 
 PREFIX = "entropy_sentinel_"
-NOTHING = "(none)"
 # Gauges by name: the column, and what it is.
 GAUGES = {
     "estimated_accuracy": ("estimated_accuracy", "Estimated share of correct responses."),

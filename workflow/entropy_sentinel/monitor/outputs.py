@@ -10,6 +10,7 @@ import polars as pl
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.spreadsheet import write_csv
 from entropy_sentinel.monitor.openmetrics import openmetrics
 from entropy_sentinel.monitor.result import Monitored
 
@@ -49,7 +50,7 @@ def plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _csv(found: Monitored, path: Path) -> None:
-    plain(found.frame).with_columns(pl.col("flags", "reasons").list.join("; ")).write_csv(path)
+    write_csv(plain(found.frame).with_columns(pl.col("flags", "reasons").list.join("; ")), path)
 
 
 def _parquet(found: Monitored, path: Path) -> None:

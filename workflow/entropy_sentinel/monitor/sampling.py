@@ -20,6 +20,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.drawing import Drawn, counts_of, draw, width_alone
+from entropy_sentinel.monitor.settings import check_names_of_columns
 from entropy_sentinel.sources.logs.question import QUESTION
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
 from entropy_sentinel.verbs.estimation import overridden
@@ -91,6 +92,7 @@ def sample(
     """
     saved = estimator if isinstance(estimator, SavedEstimator) else load_estimator(estimator)
     by = list(dict.fromkeys(by))
+    check_names_of_columns("by", by)
     rows = _rows(logs, by, options)
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.printable import one_line
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
@@ -26,6 +27,16 @@ READING_OPTIONS = (
     *("any_model", "any_signal", "strict"),
 )
 ASKING_OPTIONS = (*("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),)
+
+
+def check_names_of_columns(option: str, names: Iterable[str]) -> None:
+    """Raise ConfigError for a name that files cannot have at the head of a column: one with a line end or the like."""
+    for name in names:
+        if not name or one_line(name) != name:
+            raise ConfigError(
+                f"{option}: the name of a column must be text on one line without control characters, was {name!r}; "
+                "give it another name in the logs"
+            )
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class Reading:
         by = (by,) if isinstance(by, str) else tuple(by)
         if len(set(by)) < len(by):
             raise ConfigError(f"by: every column once, was {', '.join(by)}")
+        check_names_of_columns("by", by)
         return cls(by, (time or TIME) if timed else None, GRAINS[window or "day"] if timed else None, **options)
 
     def as_dict(self) -> dict[str, Any]:

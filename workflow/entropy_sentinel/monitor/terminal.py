@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
@@ -36,7 +37,7 @@ def parts(found: Monitored) -> list[Part]:
     shown += labels_of_a_part(found)
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
     shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
-    return shown
+    return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
 def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
@@ -113,8 +114,9 @@ def reasons(found: Monitored) -> dict[str, str]:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """How a slice is called: its values, - for one that a response has not."""
-    return ", ".join("-" if value is None else str(value) for value in values)
+    """How a slice is called: its values, - for one that a response has not, and "-" for one that is so."""
+    shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
+    return ", ".join(shown)
 
 
 def _when(alert: dict[str, Any]) -> str:

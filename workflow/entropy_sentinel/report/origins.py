@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from entropy_sentinel.frames.secrets import is_secret_name, without_keys
+
 Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
@@ -73,7 +75,8 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key} ")
         else:
-            flat[prefix + key] = _text(value)
+            # Traces made elsewhere, or by an earlier release, may hold what is refused now.
+            flat[prefix + key] = "***" if is_secret_name(key) and isinstance(value, str) else without_keys(_text(value))
     return flat
 
 
@@ -84,4 +87,5 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    return key.replace("_", " ")
+    """A key as words; the names of environment variables stay as they are."""
+    return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))

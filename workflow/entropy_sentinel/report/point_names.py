@@ -1,106 +1,159 @@
-"""Names beside the points of a scatter plot, placed by adjustText so that they cover neither points nor each other."""
+"""Names beside the points of a scatter plot, placed so that they cover neither points, bars nor each other.
+
+Every name has the same choice of places around its point, near ones first. Names are moved in turn to the place that
+costs least beside where the others are, until none moves; of several orders of turns the cheapest result is taken.
+"""
 
 from collections.abc import Sequence
-from itertools import combinations
+from functools import partial
 
 import numpy as np
-from adjustText import adjust_text
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 # Names stand out from what they lie on. A line around each letter would make an SVG five times as large.
 _GROUND = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
-_LINE = {
-    "arrowstyle": "-",
-    "color": "0.55",
-    "linewidth": 0.6,
-    "shrinkA": 0,
-    "shrinkB": 0,
-    "zorder": 2,
-    "in_layout": False,
-}
-# Half the width of a marker, and how far from its point a name begins, in pixels.
-_MARKER, _BESIDE = 7, 11
-# A name this far from its point, in pixels, gets a line to it.
-_APART = 14
-# The same number of steps on every machine: a limit of time would move names with the machine's speed.
-_STEPS = 200
-# Where names begin is tried this often; drawn with a seed, so that the same points give the same picture.
-_TRIES, _SEED = 25, 42
+_LINE = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
+# In pixels: half the width of a marker and of a bar, what is left free along the frame, and how far from its point a
+# name begins. From the third on it has a line to its point.
+_MARKER, _BAR, _FREE = 7, 4, 2
+# What is left free around a name, in width and height; and how much wider its letters can be in another resolution.
+_AROUND, _WIDER = (4, 2), 1.06
+_DISTANCES = (10, 15, 24, 34, 46, 60, 78)
+_LINED = 20
+_DIRECTIONS = np.stack([(np.cos(angle), np.sin(angle)) for angle in np.arange(16) * np.pi / 8])
+# What a place costs: by pixel of distance, by square pixel of what is covered, by marker or name that a line crosses.
+_PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSED = 1.0, 40.0, 40.0, 1.0, 20.0, 400.0
+# Orders of turns that are tried, drawn with a seed so that the same points give the same picture; rounds of one.
+_TRIES, _SEED, _ROUNDS = 12, 42, 20
+_ALONG = np.linspace(0, 1, 24)[:, None]
+
+Bars = Sequence[tuple[float, float, float]]
 
 
-def name_points(axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str], size: float) -> None:
+def name_points(
+    axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str], size: float, bars: Bars = ()
+) -> None:
     """Write each name near its point, with a line from one to the other where they are apart.
 
-    `points` are in data coordinates, `size` is the font's in points. Limits of the axes and layout of the figure must
-    be final. adjustText moves names from where they begin to near places that are free, and may get stuck: then it
-    begins elsewhere, and the result that covers least is taken.
+    `points`, and `bars` (x, lower and upper end), are in data coordinates, `size` is the font's in points. Limits of
+    the axes and layout of the figure must be final.
     """
     if not names:
         return
-    best, least = [], np.inf
-    random = np.random.default_rng(_SEED)
-    start = _sides(axes, points)
-    for _ in range(_TRIES):
-        texts, lines = _place(axes, points, names, size, start)
-        covered = _covered(axes, texts, points)
-        for artist in best if covered < least else [*texts, *lines]:
-            artist.remove()
-        if covered < least:
-            best, least = [*texts, *lines], covered
-        if least == 0:
-            break
-        start = np.stack([random.choice([-1, 1], len(names)), random.uniform(-3, 3, len(names))], axis=1)
+    pixels = axes.transData.transform(points)
+    look = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND, "zorder": 4, "in_layout": False}
+    texts = [axes.text(*point, name, **look) for point, name in zip(points, names, strict=True)]
+    sizes = np.array([text.get_window_extent().size for text in texts]) * (_WIDER, 1) + _AROUND
+    places = [_places(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
+    markers = np.concatenate([pixels - _MARKER, pixels + _MARKER], axis=1)
+    alone = partial(_alone, markers=markers, bars=_bar_boxes(axes, bars), frame=_frame(axes))
+    costs = [alone(own, pixel, point) for point, (own, pixel) in enumerate(zip(places, pixels, strict=True))]
+    chosen = _cheapest(places, pixels, costs)
+    for text, pixel, own, place in zip(texts, pixels, places, chosen, strict=True):
+        _put(axes, text, pixel, own[place], distance=_DISTANCES[place // len(_DIRECTIONS)])
 
 
-def _sides(axes: Axes, points: Sequence[tuple[float, float]]) -> np.ndarray:
-    """For each point the direction, right (1, 0) or left (-1, 0), with more room."""
-    middle = np.mean(axes.get_window_extent().intervalx)
-    left = axes.transData.transform(points)[:, 0] > middle
-    return np.stack([np.where(left, -1, 1), np.zeros(len(points))], axis=1)
+def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
+    """Write a name into its box, from the side of its point on: its width differs a little with a file's resolution."""
+    to_data = axes.transData.inverted()
+    (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
+    beside = "left" if pixel[0] < box[0] else "right" if pixel[0] > box[2] else "center"
+    text.set_ha(beside)
+    text.set_position(
+        to_data.transform(({"left": left, "right": right}.get(beside, (left + right) / 2), (lower + upper) / 2))
+    )
+    if distance > _LINED:
+        ends = to_data.transform([_nearest(box, pixel), pixel])
+        axes.add_artist(Line2D(*ends.T, **_LINE)).set_in_layout(False)
 
 
-def _place(
-    axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str], size: float, start: np.ndarray
-) -> tuple[list[Text], list[Artist]]:
-    """The names where adjustText moves them from these directions, and the lines to their points."""
-    to_data, pixels = axes.transData.inverted(), axes.transData.transform(points)
-    texts = []
-    for pixel, direction, name in zip(pixels, start, names, strict=True):
-        place = to_data.transform(pixel + _BESIDE * direction)
-        side = "left" if direction[0] > 0 else "right"
-        look = {"fontsize": size, "ha": side, "va": "center", "bbox": _GROUND, "zorder": 4}
-        texts.append(axes.text(*place, name, in_layout=False, **look))
-    x, y = np.transpose(points)
-    return adjust_text(
-        texts,
-        objects=[Bbox(to_data.transform(_marker(pixel))) for pixel in pixels],
-        target_x=x,
-        target_y=y,
-        avoid_self=False,
-        ax=axes,
-        iter_lim=_STEPS,
-        min_arrow_len=_APART,
-        arrowprops=_LINE | {"zorder": 2, "in_layout": False},
+def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), near ones first."""
+    ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
+    middles = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
+    return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
+
+
+def _alone(
+    places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
+) -> np.ndarray:
+    """What each place of one name costs whatever the other names do, (n_places,)."""
+    areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
+    others = np.delete(markers, point, axis=0)
+    crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
+    distances = np.repeat(_DISTANCES, len(_DIRECTIONS))
+    return (
+        _PER_PIXEL * distances
+        + _OUTSIDE * (areas - _common(places, frame[None])[:, 0])
+        + _OVER_MARKER * _common(places, markers).sum(axis=1)
+        + _OVER_BAR * _common(places, bars).sum(axis=1)
+        + np.where(distances > _LINED, crossed, 0)
     )
 
 
-def _marker(pixel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return pixel - _MARKER, pixel + _MARKER
+def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
+    """For each name the number of its place."""
+    random, best, least = np.random.default_rng(_SEED), None, np.inf
+    for _ in range(_TRIES):
+        chosen = np.array([int(np.argmin(cost)) for cost in costs])
+        order = random.permutation(len(places))
+        for _ in range(_ROUNDS):
+            before = chosen.copy()
+            for name in order:
+                chosen[name] = np.argmin(costs[name] + _beside(name, places, pixels, chosen))
+            if (before == chosen).all():
+                break
+        total = sum(
+            costs[name][place] + _beside(name, places, pixels, chosen)[place] / 2 for name, place in enumerate(chosen)
+        )
+        if total < least:
+            best, least = chosen, total
+    return best
 
 
-def _covered(axes: Axes, texts: Sequence[Text], points: Sequence[tuple[float, float]]) -> float:
-    """Area in square pixels that names have in common with each other, with points and with what is outside."""
-    boxes = [Bbox(text.get_window_extent()) for text in texts]
-    markers = [Bbox(_marker(pixel)) for pixel in axes.transData.transform(points)]
-    frame = axes.get_window_extent()
-    outside = sum(box.width * box.height - _common(box, frame) for box in boxes)
-    pairs = [*combinations(boxes, 2), *((box, marker) for box in boxes for marker in markers)]
-    return round(outside + sum(_common(one, other) for one, other in pairs), 3)
+def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What each place of a name costs beside the places of the others, (n_places,)."""
+    others = np.array([own[chosen[one]] for one, own in enumerate(places) if one != name]).reshape(-1, 4)
+    return _OVER_NAME * _common(places[name], others).sum(axis=1) + _CROSSED * _lines_across(
+        name, places, pixels, chosen
+    )
 
 
-def _common(one: Bbox, other: Bbox) -> float:
-    common = Bbox.intersection(one, other)
-    return common.width * common.height if common is not None else 0.0
+def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """How many lines of other names each place of a name lies across, (n_places,)."""
+    found = np.zeros(len(places[name]))
+    for one, own in enumerate(places):
+        if one != name and _DISTANCES[chosen[one] // len(_DIRECTIONS)] > _LINED:
+            found += _crosses(own[chosen[one]], pixels[one], places[name])
+    return found
+
+
+def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
+    along = _nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
+    inside = (along[:, None] >= boxes[:, :2]) & (along[:, None] <= boxes[:, 2:])
+    return inside.all(axis=2).any(axis=0)
+
+
+def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+    """The point of a box that is nearest to `pixel`."""
+    return np.clip(pixel, box[:2], box[2:])
+
+
+def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The area that each box has in common with each other one, (n_some, n_others)."""
+    lower = np.maximum(some[:, None, :2], others[None, :, :2])
+    upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
+    return np.prod(np.maximum(upper - lower, 0), axis=2)
+
+
+def _bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:
+    ends = [axes.transData.transform([(x, lower), (x, upper)]) for x, lower, upper in bars]
+    return np.array([[*(low - _BAR), *(high + _BAR)] for low, high in ends]).reshape(-1, 4)
+
+
+def _frame(axes: Axes) -> np.ndarray:
+    box = axes.get_window_extent()
+    return np.array([box.x0 + _FREE, box.y0 + _FREE, box.x1 - _FREE, box.y1 - _FREE])

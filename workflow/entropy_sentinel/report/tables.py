@@ -14,6 +14,8 @@ from entropy_sentinel.report.pages import fragment
 
 # A longer LaTeX table is broken over pages.
 _PAGE_ROWS = 40
+# So many columns of numbers do not fit on a page.
+_MANY_COLUMNS = 14
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,23 @@ class Table:
     def numeric(self) -> list[bool]:
         """For each column, whether it holds numbers."""
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
+
+    def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:
+        """Headings, rows and which columns hold numbers, for a page, which is as narrow as its reader's window.
+
+        Where there are many columns of numbers and fewer rows, the rows are the columns.
+        """
+        headings, cells, numeric = self.frame.columns, self.cells(), self.numeric()
+        n_numbers = sum(numeric)
+        if n_numbers < _MANY_COLUMNS or len(cells) >= n_numbers or numeric != sorted(numeric):
+            return headings, cells, numeric
+        n_keys = len(numeric) - n_numbers
+        names = [", ".join(row[:n_keys]) for row in cells]
+        turned = [
+            [heading, *column]
+            for heading, *column in zip(headings[n_keys:], *(row[n_keys:] for row in cells), strict=True)
+        ]
+        return ["", *names], turned, [False, *[True] * len(names)]
 
     def _cell(self, value: object) -> str:
         if value is None or isinstance(value, float):

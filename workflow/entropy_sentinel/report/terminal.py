@@ -10,6 +10,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from entropy_sentinel.frames.printable import one_line, printable
+
 # A log has no width: nothing is wrapped there.
 _LOG_WIDTH = 10_000
 
@@ -17,8 +19,11 @@ Part = str | Text | Table
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total: bool = False) -> Table:
-    """A table whose first column is text and whose others are numbers, as text. Headings are wrapped, never cells."""
-    lines = list(rows)
+    """A table whose first column is text and whose others are numbers, as text. Headings are wrapped, never cells.
+
+    Every cell is on one line, and control characters in it are seen and do nothing.
+    """
+    headings, lines = [*map(one_line, headings)], [[*map(one_line, line)] for line in rows]
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, heading in enumerate(headings):
         needed = max(map(len, [*heading.split(), *(line[number] for line in lines)]), default=0)
@@ -31,7 +36,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total:
 def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
     """Print lines and tables to `file` (default: standard output), an empty line around each table.
 
-    On a terminal a table has a rule and long headings are wrapped to fit; elsewhere it is columns of text.
+    Control characters in lines are seen and do nothing; of tables `table` sees to it. On a terminal a table has a rule
+    and long headings are wrapped to fit; elsewhere it is columns of text.
     """
     console = Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
     terminal_width, height = console.size
@@ -45,4 +51,12 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
                 console.size = (max(terminal_width, needed), height)
             console.print("", part, "", sep="\n")
         else:
-            console.print(part, soft_wrap=True)
+            console.print(_printable(part), soft_wrap=True)
+
+
+def _printable(part: str | Text) -> str | Text:
+    if isinstance(part, str):
+        return printable(part)
+    shown = part.copy()
+    shown.plain = printable(part.plain)  # as long as before: what is coloured stays in its place
+    return shown

@@ -50,14 +50,14 @@ def _fill(template: str, row: Row, where: str) -> str | None:
     for literal, name, _, _ in string.Formatter().parse(template):
         pieces.append(literal)
         if name is not None:
-            value = _look_up(name, row, where)
+            value = look_up(name, row, where)
             if is_empty(value):
                 return None
             pieces.append(_text(value, f"{where}: '{name}'"))
     return "".join(pieces).strip()
 
 
-def _look_up(name: str, row: Row, where: str) -> Any:
+def look_up(name: str, row: Row, where: str) -> Any:
     """What stands at `column` or `column[part][part]`; None for a part of nothing."""
     match = FIELD.fullmatch(name)
     if match is None:
@@ -87,13 +87,14 @@ def _parts(value: Any) -> str:
 def _text(value: Any, where: str) -> str:
     """A filled field as text; several answers are joined with a comma."""
     if isinstance(value, list):
-        return ", ".join(_one_text(part, where) for part in value if not is_empty(part))
+        return ", ".join(one_text(part, where) for part in value if not is_empty(part))
     if isinstance(value, Mapping):
         raise InputError(f"{where} has parts, {_names(value)}; name one, as in {{column[part]}}")
-    return _one_text(value, where)
+    return one_text(value, where)
 
 
-def _one_text(value: Any, where: str) -> str:
+def one_text(value: Any, where: str) -> str:
+    """A text or number as text, stripped; InputError, beginning with `where`, for anything else."""
     if isinstance(value, str):
         try:
             value.encode()

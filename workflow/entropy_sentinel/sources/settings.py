@@ -3,11 +3,11 @@
 import re
 import string
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.frames.sections import DISTINCT, Number, Positive, Revision, Settings, Text
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
 # Ends of the names of files with traces made elsewhere, the first that is there.
 SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz")
@@ -32,6 +32,15 @@ def _local_file(path: str) -> str:
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 
 
+# Ways in which a reference can name one of several options.
+READINGS = ("letter", "index", "number", "text")
+
+
+_LISTED = BeforeValidator(
+    lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
+)
+
+
 class Tolerance(Settings):
     """How far a number may be from the reference and count as correct. One of the first two keys."""
 
@@ -54,8 +63,14 @@ class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
     `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it.
+    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it. `options` are
+    written below the question, `A. text`, and the reference becomes the letter of one, `(A)`.
     """
+
+    # What the items do not depend on.
+    BESIDE: ClassVar[frozenset[str]] = frozenset(("expected_items", "limit", "tolerance", "judge"))
+    # Keys that came later: one that is not set is none of a job's settings, for files made before stay as they are.
+    LATER: ClassVar[frozenset[str]] = frozenset(("options", "reference_is", "shuffle_options"))
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
         None, description="Hugging Face id of the data set"
@@ -71,7 +86,20 @@ class Benchmark(Settings):
     question: list[str] = Field(min_length=1, description="format strings of the question")
     reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
     reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
+    options: Annotated[list[Text], Field(min_length=1), DISTINCT, _LISTED] | None = Field(
+        None, description="multiple choice: the column with the list of options, or a column for each"
+    )
+    reference_is: Literal[READINGS] | None = Field(
+        None,
+        description="how references name an option: letter, index (from 0), number (from 1) or text; null finds out",
+    )
+    shuffle_options: bool = Field(
+        False, description="whether options are put into an order drawn for each item, where the first is always right"
+    )
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
+    judge: Name | None = Field(
+        None, description="judge of this benchmark, in place of those of run.judges, a key of `judges`"
+    )
     tolerance: Tolerance | None = Field(
         None, description="how far a number may be from the reference, for judges of kind math-verify"
     )
@@ -90,10 +118,20 @@ class Benchmark(Settings):
                 raise ValueError(f"'{template}' must name columns, each as {{column}}, or parts, as {{column[part]}}")
         return templates
 
+    @field_validator("options")
+    @classmethod
+    def _options_are_columns(cls, columns: list[str] | None) -> list[str] | None:
+        for name in columns or []:
+            if not FIELD.fullmatch(name):
+                raise ValueError(f"'{name}' must be a column, or a part of one, as in column[part]; without braces")
+        return columns
+
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
             raise ValueError("needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)")
         if self.revision is not None and self.path is not None:
             raise ValueError("'revision' goes with 'dataset'; leave it out, or set it to null")
+        if self.options is None and (self.reference_is or self.shuffle_options):
+            raise ValueError("'reference_is' and 'shuffle_options' go with 'options'; set it, or leave them out")
         return self

@@ -11,6 +11,7 @@ import polars as pl
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row, column, fill_first, is_empty
+from entropy_sentinel.sources.options import LETTERS, drawn_order, lettered, read_options, right_options
 from entropy_sentinel.sources.rows import folder_rows, local_rows
 
 log = logging.getLogger(__name__)
@@ -78,9 +79,10 @@ def read_items(
     """Map rows to items by the settings' format strings; also the numbers of the rows left out, by reason.
 
     A row without a reference is an item whose reference is None. An item's id carries its row number in the source, so
-    that a filter or a limit never renames an item.
+    that a filter or a limit never renames an item. Options stand below the question, and the reference is a letter.
     """
     items: list[Item] = []
+    options: list[list[str]] = []
     left_out: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         where = f"{source}: row {number}"
@@ -92,7 +94,23 @@ def read_items(
         item_id = f"{settings['benchmark']}-{number:05d}"
         reference = _reference(row, settings, where)
         items.append({"item_id": item_id, "question": question, "reference": reference, "duplicate_of": item_id})
+        options.append(read_options(settings.get("options") or [], row, where))
+    if settings.get("options"):
+        _offer(items, options, settings, source)
     return items, left_out
+
+
+def _offer(items: list[Item], options: list[list[str]], settings: Mapping[str, Any], source: str) -> None:
+    """Write the options of each item below its question, and the letter of the right one in place of its reference."""
+    places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
+    right = right_options([item["reference"] for item in items], options, settings.get("reference_is"), places)
+    for item, offered, correct in zip(items, options, right, strict=True):
+        order = list(range(len(offered)))
+        if settings.get("shuffle_options"):
+            order = drawn_order(len(offered), settings["seed"], item["item_id"])
+        item["question"] = lettered(item["question"], [offered[place] for place in order])
+        if correct is not None:
+            item["reference"] = f"({LETTERS[order.index(correct)]})"
 
 
 def _reference(row: Row, settings: Mapping[str, Any], where: str) -> str | None:

@@ -16,6 +16,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.response import item_numbers
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
@@ -72,7 +73,9 @@ def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str,
     rows = observations.filter(
         _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
     )
-    return TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), settings, rows["benchmark"])
+    return TrainingRows(
+        rows.select(FEATURES), rows["label"].to_numpy(), settings, rows["benchmark"], item_numbers(rows)
+    )
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

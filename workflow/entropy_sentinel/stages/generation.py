@@ -115,7 +115,8 @@ def generate(
     questions = dict(items.select("item_id", "question").iter_rows())
     prompt = settings.get("messages") or PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
-    answers = engine.answer([filled(prompt, question=questions[item_id]) for item_id, _ in keys], seeds)
+    variables = settings.get("prompt_variables", {})
+    answers = engine.answer([filled(prompt, **variables, question=questions[item_id]) for item_id, _ in keys], seeds)
     # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
     with closing(answers):
         for positions, responses in _batches(answers, len(keys)):

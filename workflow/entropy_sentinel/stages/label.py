@@ -38,6 +38,10 @@ def write_labels(
     ask = _Asking(benchmark, generations, sources, whose)
     frame, facts = ask(settings, ask.responses)
     write_exchanges(ask.exchanges, output)
+    shown = frame.filter(pl.col("reason").ne_missing(NO_REFERENCE))
+    if len(shown) and shown["label"].null_count() == len(shown):
+        (reason, count), *_ = shown["reason"].value_counts(sort=True).rows()
+        log.warning("the judge gave no label to any of %d responses: %s (%d)", len(shown), reason, count)
     LABELS.write(frame, output, {**settings, **whose, **facts})
 
 

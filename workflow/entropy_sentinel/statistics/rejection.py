@@ -78,6 +78,33 @@ def measures(
     return Measures(areas / n, prr, np.stack(kept, axis=1) if kept else np.empty((len(n), 0)))
 
 
+def threshold(accuracy: float, scores: Sequence[float], correct: Sequence[bool]) -> float | None:
+    """The lowest score such that the responses with it or more have at least this accuracy; None where none has.
+
+    Unlike a coverage, which parts tied responses, it keeps them all or none: it is for responses that come later.
+    """
+    if not len(scores):
+        return None
+    size, right = (counts[0] for counts in _blocks(scores, correct, None))
+    enough = np.flatnonzero(np.cumsum(right) >= accuracy * np.cumsum(size) - _SAME)
+    return float(np.unique(np.asarray(scores, dtype=float))[::-1][enough[-1]]) if len(enough) else None
+
+
+def kept(
+    limit: float, scores: Sequence[float], correct: Sequence[bool], counts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of several samples the share of responses with this score or more, and the accuracy of these, (n_samples,) each.
+
+    The accuracy is NaN where none is kept. `counts` is as in `measures`.
+    """
+    above, correct = np.asarray(scores, dtype=float) >= limit, np.asarray(correct, dtype=bool)
+    counts = np.ones((1, len(above)), dtype=np.int64) if counts is None else counts
+    n_kept = counts[:, above].sum(axis=1)
+    n_right = counts[:, above & correct].sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return n_kept / counts.sum(axis=1), n_right / n_kept
+
+
 def _most_kept(
     accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
 ) -> np.ndarray:

@@ -18,6 +18,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.frames.generation import SIGNAL
+from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.verbs.reading import KEY
 
 _DEFAULT = RECOMMENDED
@@ -53,7 +54,8 @@ def fit(
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, signal = _one(rows, "model"), _signal(rows)
     domains = rows[domain].cast(pl.String).fill_null("-")
-    training = TrainingRows(rows, rows["label"].to_numpy(), _training_settings(settings or {}), domains=domains)
+    settings = _training_settings(settings or {})
+    training = TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows))
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, SUFFIXES
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -25,6 +25,11 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
             )
         found += matches
     return found
+
+
+def log_files(paths: Paths) -> list[Path]:
+    """The files of logs, traces or features that paths name, as `files` finds them."""
+    return files(paths, SUFFIXES)
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:

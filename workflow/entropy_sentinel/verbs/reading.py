@@ -15,11 +15,13 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
+from entropy_sentinel.frames.outputs import check_outputs
+from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.spreadsheet import read_csv
 from entropy_sentinel.sources.logs.reading import Logs, Options
-from entropy_sentinel.sources.logs.records import SUFFIXES as LOG_SUFFIXES
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
-from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.verbs.files import Paths, files, log_files
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ KEY = ("model", "benchmark", "item_id", "sample")
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
 _TEXT = dict.fromkeys(("model", "benchmark", "item_id"), pl.String)  # 007 is no number
-_READERS = {".csv": partial(pl.read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
+_READERS = {".csv": partial(read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def open_logs(
     (12, Counter({5: 12}))
     """
     options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
-    return Logs(files(paths, LOG_SUFFIXES), options)
+    return Logs(log_files(paths), options)
 
 
 def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
@@ -109,7 +111,7 @@ def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataF
     >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
     ('req-0001', 'averages')
     """
-    found = files(paths, LOG_SUFFIXES)
+    found = log_files(paths)
     made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
@@ -132,34 +134,40 @@ def features_of(logs: Logs, vocabulary: int | None = None, texts: bool = False) 
 
 
 def write_features(
-    features: pl.DataFrame, path: str | Path, facts: Mapping[str, Any] | None = None, split: bool = False
+    features: pl.DataFrame,
+    path: str | Path,
+    facts: Mapping[str, Any] | None = None,
+    split: bool = False,
+    inputs: Sequence[str | Path] = (),
 ) -> list[Path]:
     """Write features with the columns of their signal, and further `facts` about them, to a file for `read_features`.
 
     With `split` each signal gets a file of its own, `NAME-top5.parquet`; without, InputError for features of several:
-    they do not compare. Returns the files.
+    they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
     """
     usable = features.filter(pl.col("reason").is_null())
-    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows()
+    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows() or [
+        (None, None, 0)
+    ]
     if len(signals) > 1 and not split:
         several = "; ".join(f"{count:,} responses with {_words(signal)}" for *signal, count in signals)
         raise InputError(
             f"features: {' and '.join(SIGNAL)} must be the same in all rows, there are {several}; cut all to the "
             "smallest number of alternatives (--top-k), or write a file for each (--split)"
         )
-    written = []
-    for number, (*signal, _) in enumerate(signals or [[None, None, 0]]):
+    targets: dict[str, Path] = {}
+    for *signal, _ in signals:
+        number = f"-top{signal[SIGNAL.index('top_k_returned')]}" if len(signals) > 1 else ""
+        targets[f"output of {_words(signal)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
+    check_outputs(targets, inputs)
+    for number, ((*signal, _), target) in enumerate(zip(signals, targets.values(), strict=True)):
         origin = dict(zip(SIGNAL, signal, strict=True))
         same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
         # Responses without features go with the first.
         rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
-        target = Path(path)
-        if len(signals) > 1:
-            target = target.with_stem(f"{target.stem}-top{origin['top_k_returned']}")
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(SIGNAL), target, known)
-        written.append(target)
-    return written
+    return [*targets.values()]
 
 
 def read_labels(paths: Paths) -> pl.DataFrame:
@@ -212,7 +220,7 @@ def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
 def _warn(summary: Summary) -> None:
     """Say what could not be read."""
     if summary.n_bad:
-        log.warning("%d records could not be read: %s", summary.n_bad, "; ".join(summary.lines()))
+        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
 
 
 def _words(signal: Sequence[Any]) -> str:

@@ -12,6 +12,7 @@ from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.delong import auroc_interval
 
 
@@ -26,12 +27,12 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
 def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows of contract AUROC for one domain of one model, over its rows with a label and features."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
-    correct = usable["label"].to_numpy()
+    correct, items = usable["label"].to_numpy(), item_numbers(usable)
     for feature in CATALOGUE.values():
         yield {
             **_domain(observations),
             "feature": feature.name,
-            **auroc_interval(usable[feature.name].to_numpy(), correct, feature.confident)._asdict(),
+            **auroc_interval(usable[feature.name].to_numpy(), correct, feature.confident, items)._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }

@@ -35,8 +35,8 @@ def failures(sweep: pl.DataFrame, trusts: Sequence[Trust]) -> list[str]:
     for (reason,), rows in nulls.group_by("reason", maintain_order=True):
         models = ", ".join(rows["model"].unique(maintain_order=True))
         lines.append(
-            f"{len(rows)} of {len(unseen)} estimators fitted on training groups have no error on unseen domains "
-            f"({models}; {_estimators(rows)}): {reason or 'no reason given'}."
+            f"{len(rows)} of {len(unseen)} errors on unseen domains, one for each estimator and training group, could "
+            f"not be computed ({models}; {_estimators(rows)}): {reason or 'no reason given'}."
         )
     return lines
 

@@ -20,12 +20,12 @@ _POINT = EDGE | {"zorder": 7}
 def figure_left_out(trusts: Sequence[Trust], label: str) -> Drawing:
     """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
 
-    Domains that nobody has labelled stand on the axis of the estimates; bars are intervals.
+    Domains without labels stand on the axis of the estimates; bars are intervals.
     """
     shown = [one for one in trusts if _points(one)]
     if not shown:
         return Drawing(message("No domain could be estimated", label), "No domain could be estimated.")
-    panels = [Panel(_title(one), partial(_draw, trust=one), _points(one)) for one in shown]
+    panels = [Panel(_title(one), partial(_draw, trust=one), _points(one), _bars(one)) for one in shown]
     return Drawing(
         panels_figure(panels, "The recommended estimator, without a domain's labels", label), _caption(shown)
     )
@@ -58,6 +58,11 @@ def _points(trust: Trust) -> dict[str, tuple[float, float]]:
     return {one.domain: _point(one) for one in known}
 
 
+def _bars(trust: Trust) -> list[tuple[float, float, float]]:
+    known = [one for one in (*trust.left_out, *trust.unlabelled) if one.estimated is not None]
+    return [(_point(one)[0], one.lower, one.upper) for one in known]
+
+
 def _point(domain: Domain) -> tuple[float, float]:
     return LOW if domain.true is None else domain.true, domain.estimated
 
@@ -67,5 +72,5 @@ def _caption(shown: Sequence[Trust]) -> str:
     return (
         "Each labelled domain (blue circles) as estimated by the recommended method fitted on the other ones. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
-        + (" Green triangles on the left: domains that nobody has labelled." if marked else "")
+        + (" Green triangles on the left: domains without labels." if marked else "")
     )

@@ -46,19 +46,3 @@ def accuracy_settings(*keys):
 def accuracy_code(script, *templates):
     """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
     return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
-
-
-def response_pages(judge):
-    """The pages of single responses that another analysis makes, by model, as links from the report."""
-    made = "responses" in CONFIG.run.analyses and judge in CONFIG.analyses.responses.judges
-    return {model: f"responses/{model}.html" for model in MODELS} if made else {}
-
-
-def other_reports(judge):
-    """The reports of the other analyses, by what they tell, as links from the report."""
-    found = {}
-    if "rejection" in CONFIG.run.analyses and judge in CONFIG.analyses.rejection.judges:
-        found["which responses can be kept at a wanted accuracy"] = "rejection/report.html"
-    if "agreement" in CONFIG.run.analyses:
-        found["how far the judges agree"] = "../agreement/report.html"
-    return found

@@ -11,16 +11,20 @@ from entropy_sentinel.report.figures import new_figure
 from entropy_sentinel.report.point_names import name_points
 
 EDGE = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-LOW, HIGH = -0.03, 1.07
+LOW, HIGH = -0.05, 1.09
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One model's panel: its title, what draws its points, and the names beside points, by name (true, estimated)."""
+    """One model's panel: its title, what draws its points, and the names beside points, by name (true, estimated).
+
+    `bars` are those that names leave free: where they stand, and both ends.
+    """
 
     title: str
     draw: Callable[[Axes], None]
     named: Mapping[str, tuple[float, float]]
+    bars: Sequence[tuple[float, float, float]] = ()
 
 
 def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Figure:
@@ -43,7 +47,8 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     figure.legend(legend.values(), legend.keys(), title=legend_title, **look)
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(every, panels, strict=False):
-        name_points(axes, list(panel.named.values()), list(panel.named), 9 if len(panels) == 1 else 7.5)
+        size = 9 if len(panels) == 1 else 7.5
+        name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
     return figure
 
 

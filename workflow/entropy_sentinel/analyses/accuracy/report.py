@@ -18,6 +18,7 @@ from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
 from entropy_sentinel.analyses.accuracy.summary import interval, summarise
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Trust, read_trust
+from entropy_sentinel.analyses.accuracy.unjudged import Unjudged, unjudged
 from entropy_sentinel.analyses.headings import SCOPES, Groups, TrainingGroup, training_group
 from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.estimators.catalogue import title
@@ -45,7 +46,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     `validation`, those of all models; lists `generations`, `benchmarks` and `labels`, whose provenance is shown; lists
     `tables` and `figures` of exhibits' .html files.
     `settings` has `label`, `groups`, `headline_group`, `default`, `expected_items`, the published counts by benchmark,
-    and links: `response_pages` by model and `other_reports` by what they tell.
+    and `pages`, links to those of other analyses (`config.study.pages`).
     """
     study = Study(
         estimates=read_estimates(files["estimates"]),
@@ -54,6 +55,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
         trusts=read_trust(files["validation"]),
         groups=settings["groups"],
         headline_group=settings["headline_group"],
+        unjudged=unjudged(files["labels"], files["benchmarks"]),
     )
     content = render_report(
         study,
@@ -65,7 +67,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
         figures=files["figures"],
     )
     told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
-    text = summarise(study.trusts, study.estimates, study.sweep, study.groups, study.headline_group)
+    text = summarise(study.trusts, study.estimates, study.sweep, study.groups, study.headline_group, study.unjudged)
     for path, what in ((page, content), (machine, told), (summary, text)):
         with whole_file(path) as partial:
             partial.write_text(what, encoding="utf-8")
@@ -81,6 +83,7 @@ class Study:
     trusts: Sequence[Trust]
     groups: Groups
     headline_group: str
+    unjudged: Sequence[Unjudged] = ()
 
     @cached_property
     def group(self) -> TrainingGroup:
@@ -97,9 +100,14 @@ class Study:
         """On training domains, by model."""
         return advise(self.domains, self.trusts, self.group)
 
+    @cached_property
+    def failures(self) -> list[str]:
+        """What has no result, in sentences."""
+        return [*(one.text for one in self.unjudged), *failures(self.sweep, self.trusts)]
+
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
         """The summary for programs."""
-        missing = failures(self.sweep, self.trusts), gaps(self.domains)
+        missing = self.failures, gaps(self.domains)
         return machine_summary(label, self.trusts, self.headlines, self.group, default, self.advice, *missing)
 
 
@@ -111,8 +119,7 @@ def render_report(
     benchmarks: Provenance,
     labels: Provenance,
     expected_items: Mapping[str, int | None],
-    response_pages: Mapping[str, str],
-    other_reports: Mapping[str, str],
+    pages: Mapping[str, Mapping[str, str]],
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
@@ -120,7 +127,7 @@ def render_report(
 
     `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
-    `response_pages` are links to pages of single responses by model, `other_reports` by what they tell.
+    `pages` are links to those of other analyses, by what they tell and by model, or under "" where there is one.
     """
     found, trusts = study.headlines, study.trusts
     return render(
@@ -138,10 +145,11 @@ def render_report(
         default_title=title(default),
         fewest_for_rho=FEWEST_FOR_RHO,
         advice=study.advice,
-        failures=failures(study.sweep, trusts),
+        failures=study.failures,
+        unjudged=dict.fromkeys(one.benchmark for one in study.unjudged),
         gaps=gaps(study.domains),
         share=f"{SHARE:.0%}",
-        links={**other_reports, **({"single responses, token by token": "#responses"} if response_pages else {})},
+        pages=pages,
         group=study.group,
         headlines=found,
         verdicts={headline.model: verdict(headline) for headline in found},
@@ -153,7 +161,6 @@ def render_report(
         models=origins(generations, "model"),
         benchmarks=origins(benchmarks, "benchmark"),
         miscounts=miscounts(benchmarks, expected_items),
-        response_pages=response_pages,
         counts=_counts(study.domains),
         open_mass=OPEN_MASS,
         tables=[read_fragment(path) for path in tables],

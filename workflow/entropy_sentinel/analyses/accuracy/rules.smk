@@ -178,7 +178,7 @@ rule accuracy_report:
         settings=lambda wildcards: accuracy_settings()
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}
-        | {"response_pages": response_pages(wildcards.judge), "other_reports": other_reports(wildcards.judge)},
+        | {"pages": study.pages(CONFIG, wildcards.judge, "accuracy")},
     script:
         "scripts/report.py"
 

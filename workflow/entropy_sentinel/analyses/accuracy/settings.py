@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
@@ -16,6 +16,9 @@ _SIDE_BY_SIDE = 3
 class Accuracy(Analysis):
     """What the tables and figures show; null is filled in from what is run."""
 
+    PAGE = "{judge}/report.html"
+    TELLS = "how accurate each domain is"
+    READS = Reads.ALL
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
     judges: Names | None = Field(

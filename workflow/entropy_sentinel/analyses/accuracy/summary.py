@@ -7,23 +7,29 @@ from tabulate import tabulate
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Trust
+from entropy_sentinel.analyses.accuracy.unjudged import Unjudged
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.report.numbers import number
 
 
 def summarise(
-    trusts: Sequence[Trust], estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str
+    trusts: Sequence[Trust],
+    estimates: pl.DataFrame,
+    sweep: pl.DataFrame,
+    groups: Groups,
+    headline_group: str,
+    unjudged: Sequence[Unjudged] = (),
 ) -> str:
     """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
 
-    `trusts` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. Accuracies and AEE are
-    shares in [0, 1].
+    `trusts` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those that
+    have no labels since the judge gave none. Accuracies and AEE are shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
     parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    return "\n\n".join([_verdicts(trusts), *_unlabelled(trusts), title, *parts]) + "\n"
+    return "\n\n".join([_verdicts(trusts), *_unlabelled(trusts), *_unjudged(unjudged), title, *parts]) + "\n"
 
 
 def _verdicts(trusts: Sequence[Trust]) -> str:
@@ -38,7 +44,7 @@ def _verdicts(trusts: Sequence[Trust]) -> str:
 
 
 def _unlabelled(trusts: Sequence[Trust]) -> list[str]:
-    """What nobody has labelled, in one table for all models, with intervals; nothing where all is labelled."""
+    """What has no label, in one table for all models, with intervals; nothing where all is labelled."""
     rows = [
         (trust.model, one.domain, str(one.n), number(one.estimated, ".2f"), interval(one), one.reason or trust.verdict)
         for trust in trusts
@@ -48,6 +54,11 @@ def _unlabelled(trusts: Sequence[Trust]) -> list[str]:
         return []
     headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
     return ["\n".join(["Domains without labels: estimated accuracy", *_indented(_table(headings, rows, "llrrrl"))])]
+
+
+def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
+    """Which judge could label nothing of a benchmark with references, and why."""
+    return ["\n".join(["No label from the judge", *(f"  {one.text}" for one in unjudged)])] if unjudged else []
 
 
 def interval(domain: Domain) -> str:

@@ -11,6 +11,7 @@ AGREEMENT_LABELS = [
     for judge in JUDGES
     for model in MODELS
     for benchmark in BENCHMARKS
+    if benchmark not in study.own_judges(CONFIG)
 ]
 AGREEMENT_ESTIMATES = [
     {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=study.group_file(group.group_id))}
@@ -22,6 +23,7 @@ AGREEMENT_SETTINGS = {
     "headline_group": AGREEMENT.headline_group,
     "label": AGREEMENT.label(CONFIG.study),
     "groups": NAMED_GROUPS,
+    "own_judges": study.own_judges(CONFIG),
 }
 
 

@@ -8,9 +8,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import PAIRS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.statistics.agreement import kappa, wilson
-
-_RESPONSE = ["model", "benchmark", "item_id", "sample"]
 
 
 def write_pairs(files: Sequence[Mapping[str, str]], judges: Sequence[str], output: str) -> None:
@@ -21,7 +20,7 @@ def write_pairs(files: Sequence[Mapping[str, str]], judges: Sequence[str], outpu
 
 def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
     whose = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
-    return LABELS.read(path, ["item_id", "sample", "label"]).with_columns(**whose)
+    return LABELS.read(path, [*SAMPLE, "label"]).with_columns(**whose)
 
 
 def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
@@ -32,7 +31,7 @@ def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     rows = []
     for first, second in combinations(judges, 2):
         said = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
-        both = said[0].join(said[1], on=_RESPONSE, how="full", coalesce=True, maintain_order="left_right")
+        both = said[0].join(said[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
         for whose, part in _parts(both):
             rows.append({"first": first, "second": second, **whose, **compared(part["label"], part["label_right"])})
     return PAIRS.frame(rows)

@@ -22,17 +22,19 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     """Write the page and the summary.
 
     `files` has the paths `pairs` and `errors`, and a list `tables` of exhibits' .html files. `settings` has `label`,
-    `groups` and `headline_group`.
+    `groups`, `headline_group` and `own_judges`, the judge of each benchmark that has one of its own.
     """
     pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
+    apart = own_judges(settings["own_judges"])
     text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
+    text += "".join(f"\n{line}\n" for line in apart)
     Path(summary).write_text(text, encoding="utf-8")
     group = training_group(settings["groups"], settings["headline_group"])
     content = render(
         TEMPLATE,
         title="Agreement of judges",
         label=settings["label"],
-        sentences=sentences(pairs),
+        sentences=[*sentences(pairs), *apart],
         group=group,
         headings=_HEADINGS,
         rows=error_rows(errors, group.group),
@@ -56,6 +58,13 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
         *(f"  {line}".rstrip() for line in table.splitlines()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def own_judges(judges: Mapping[str, str]) -> list[str]:
+    """One sentence for every benchmark that no two judges have labelled, from its own judge."""
+    return [
+        f"{benchmark} is not compared: all its labels are by its own judge, {one}." for benchmark, one in judges.items()
+    ]
 
 
 def sentences(pairs: pl.DataFrame) -> list[str]:

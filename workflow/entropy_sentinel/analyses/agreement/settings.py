@@ -5,12 +5,16 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.agreement.catalogue import TABLES
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
 from entropy_sentinel.frames.sections import check_names
 
 
 class Agreement(Analysis):
     """What the tables show; null is filled in from what is run."""
+
+    PAGE = "agreement/report.html"
+    TELLS = "how far the judges agree"
+    READS = Reads.SHOWN
 
     headline_group: str | None = Field(
         None, description="named group of the accuracies and of the summary; null for the first"
@@ -24,9 +28,9 @@ class Agreement(Analysis):
 
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""
-        if len(studied.judges) > 1:
-            return None
-        return f"it compares judges, and run.judges has one, {studied.judges[0]}"
+        if len(studied.judges) < 2:
+            return f"it compares judges, and run.judges has one, {studied.judges[0]}"
+        return None if studied.compared else "every benchmark has a judge of its own (benchmarks.NAME.judge)"
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""

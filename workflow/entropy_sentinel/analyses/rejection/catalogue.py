@@ -11,6 +11,7 @@ TABLES: dict[str, str] = {
     "best_pairs": "Best pairs of model and assessor",
     "auarc": "Area under the accuracy-rejection curve",
     "coverage": "What can be kept at a wanted accuracy",
+    "areas": "Area and its share of a perfect one, by assessor",
 }
 
 FIGURES: dict[str, str] = {
@@ -18,6 +19,21 @@ FIGURES: dict[str, str] = {
     # One for each model.
     "curves_by_domain": "Accuracy-rejection curves by domain",
 }
+
+
+def threshold_measure(accuracy: float) -> str:
+    """The name of the threshold for an accuracy among the measures, `threshold_0.9`."""
+    return f"threshold_{accuracy:g}"
+
+
+def kept_measure(accuracy: float) -> str:
+    """The name of the share that the threshold for an accuracy keeps, `kept_0.9`."""
+    return f"kept_{accuracy:g}"
+
+
+def kept_accuracy_measure(accuracy: float) -> str:
+    """The name of the accuracy of what the threshold for an accuracy keeps, `kept_accuracy_0.9`."""
+    return f"kept_accuracy_{accuracy:g}"
 
 
 def coverage_measure(accuracy: float) -> str:

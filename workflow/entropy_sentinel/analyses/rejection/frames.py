@@ -25,7 +25,10 @@ MEASURES = Contract(
             "measure",
             pl.String,
             "`auarc`; `prr`, its way from a random order (0) to a perfect one (1); `gain`, the AUARC minus that of "
-            "`question-only`; `coverage_0.9`, the largest share that can be kept with an accuracy of at least 0.9",
+            "`question-only`; `coverage_0.9`, the largest share that can be kept with an accuracy of at least 0.9, "
+            "found with the labels of these very responses; `threshold_0.9`, the lowest score from which on the "
+            "training group's test split has that accuracy; `kept_0.9` and `kept_accuracy_0.9`, of unseen domains the "
+            "share of responses from that threshold on, and their accuracy",
         ),
         Column("value", pl.Float64, "of the responses as they are", "1", nullable=True),
         Column("lower", pl.Float64, "2.5 % quantile over bootstrap samples of the items", "1", nullable=True),

@@ -6,15 +6,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverage_measure
+from entropy_sentinel.analyses.rejection.catalogue import (
+    QUESTION_ONLY,
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
 from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.rows import Slice, read_scores, scored, slices
+from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
 from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.statistics.rejection import interval, measures, resamples
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.statistics.rejection import interval, kept, measures, resamples, threshold
+
+# By assessor and wanted accuracy; None where none reaches it.
+Thresholds = Mapping[tuple[str, float], float | None]
 
 # Why there is no measure of a domain that nobody has labelled, among others.
 NO_RESPONSE = "no response with a label and features"
-_COLUMNS = ["model", "benchmark", "item_id", "sample", "split", "label", "feature_reason"]
+_COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
 def write_measures(
@@ -37,7 +47,10 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Mapping[
     rows = []
     for group, wanted in settings["assessors"].items():
         names = scored(scores, group, wanted)
-        for slice_ in slices(observations, scores, group, names):
+        # The first slice is of all training domains.
+        first, *others = slices(observations, scores, group, names)
+        chosen = _thresholds(first, names, settings["accuracies"])
+        for slice_ in (first, *others):
             about = {
                 "model": observations["model"][0],
                 "group": group,
@@ -47,16 +60,53 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Mapping[
                 "accuracy": slice_.rows["label"].mean(),
             }
             rows += [about | found for found in _of_slice(slice_, names, settings)]
+            rows += [about | found for found in _at_thresholds(slice_, chosen, settings)]
     return MEASURES.frame(rows)
+
+
+def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
+    """The threshold of each assessor for each accuracy, chosen on these responses."""
+    label = slice_.rows["label"].to_numpy()
+    return {
+        (name, accuracy): threshold(accuracy, slice_.rows[name].to_numpy(), label)
+        for name in names
+        for accuracy in accuracies
+    }
+
+
+def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The thresholds, where they were chosen; what they keep of an unseen domain, and how accurate that is."""
+    if slice_.role == "training":
+        for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
+            reason = None if limit is not None else _no_threshold(accuracy)
+            measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": limit}
+            yield measure | {"lower": None, "upper": None, "reason": reason}
+        return
+    label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
+    parts = _samples(slice_, settings)
+    for (name, accuracy), limit in chosen.items():
+        share = right = None
+        if n:
+            # Above all scores where no threshold was found: nothing is kept.
+            found = [
+                kept(np.inf if limit is None else limit, slice_.rows[name].to_numpy(), label, one) for one in parts
+            ]
+            share, right = (np.concatenate(values) for values in zip(*found, strict=True))
+        nothing = _no_threshold(accuracy) if limit is None else "no response reaches the threshold"
+        yield {"assessor": name, "measure": kept_measure(accuracy), **_row(share, NO_RESPONSE)}
+        reason = nothing if n else NO_RESPONSE
+        yield {"assessor": name, "measure": kept_accuracy_measure(accuracy), **_row(right, reason)}
+
+
+def _no_threshold(accuracy: float) -> str:
+    return f"no threshold reaches {accuracy:g} on the training group"
 
 
 def _of_slice(slice_: Slice, names: Sequence[str], settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """All measures of all assessors on one slice. The bootstrap samples are the same for all: gains are paired."""
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
-    accuracies = settings["accuracies"]
-    # The responses as they are, and then the bootstrap samples.
-    parts = [np.ones((1, n), dtype=np.int64)]
-    parts += resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
+    accuracies, parts = settings["accuracies"], _samples(slice_, settings)
+    one_class = f"all responses are {'correct' if label[0] else 'incorrect'}" if n else NO_RESPONSE
     found = {}
     for name in names if n else []:
         scores = slice_.rows[name].to_numpy()
@@ -69,13 +119,19 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: Mapping[str, Any]) 
         if name != QUESTION_ONLY and QUESTION_ONLY in names:
             of_one["gain"] = of_one["auarc"] - found[QUESTION_ONLY]["auarc"] if n else None
         for what, samples in of_one.items():
-            yield {"assessor": name, "measure": what, **_row(samples, label)}
+            yield {"assessor": name, "measure": what, **_row(samples, one_class)}
 
 
-def _row(samples: np.ndarray | None, label: np.ndarray) -> dict[str, Any]:
+def _samples(slice_: Slice, settings: Mapping[str, Any]) -> list[np.ndarray]:
+    """How often each response counts: once, as they are, and then in the bootstrap samples; the same at each call."""
+    n = len(slice_.rows)
+    drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
+    return [np.ones((1, n), dtype=np.int64), *drawn]
+
+
+def _row(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
     """Value and interval from the value and its bootstrap samples, (1 + n_samples,); null with the reason."""
     if samples is None or np.isnan(samples[0]):
-        reason = f"all responses are {'correct' if label[0] else 'incorrect'}" if len(label) else NO_RESPONSE
         return {"value": None, "lower": None, "upper": None, "reason": reason}
     lower, upper = interval(samples[1:])
     return {"value": float(samples[0]), "lower": lower, "upper": upper, "reason": None}

@@ -8,13 +8,25 @@ import polars as pl
 
 from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.inputs import read_apart
-from entropy_sentinel.analyses.rejection.catalogue import coverage_measure
+from entropy_sentinel.analyses.rejection.catalogue import (
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.headings import absent_notes, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.summary import span, summaries, summarise
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.pages import read_fragment, render
 
+# What is shown of an assessor for a wanted accuracy: names of measures.
+_OF_ACCURACY = {
+    "most": coverage_measure,
+    "threshold": threshold_measure,
+    "kept": kept_measure,
+    "kept_accuracy": kept_accuracy_measure,
+}
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
@@ -48,7 +60,10 @@ def render_report(
         group=group,
         estimator=assessor_title(group.estimator),
         summaries=summaries(own, group, names),
-        accuracies={coverage_measure(accuracy): f"{accuracy:g}" for accuracy in accuracies},
+        accuracies=[
+            {"wanted": f"{accuracy:g}"} | {what: name(accuracy) for what, name in _OF_ACCURACY.items()}
+            for accuracy in accuracies
+        ],
         assessor_title=assessor_title,
         span=span,
         notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],

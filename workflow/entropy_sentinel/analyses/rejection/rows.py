@@ -9,12 +9,12 @@ from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.response import RESPONSE
 
 # In distribution, by the test split of what the group trains on; out of distribution.
 ROLES = ("training", "held_out")
 # Stands for all domains of a role together.
 EVERY = "*"
-_RESPONSE = ["model", "benchmark", "item_id", "sample"]
 
 
 class Slice(NamedTuple):
@@ -54,11 +54,11 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
     domains = observations.select("benchmark", role=role).unique(maintain_order=True)
     usable = observations.filter(
         pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~trains | (pl.col("split") == "test")
-    ).select(*_RESPONSE, "label", role=role)
+    ).select(*RESPONSE, "label", role=role)
     for name in names:
         found = scores.filter(pl.col("group") == group, pl.col("estimator") == name)
         usable = usable.join(
-            found.select(*_RESPONSE, pl.col("p").alias(name)), on=_RESPONSE, how="left", maintain_order="left"
+            found.select(*RESPONSE, pl.col("p").alias(name)), on=RESPONSE, how="left", maintain_order="left"
         )
         if missing := usable[name].null_count():
             raise ContractError(

@@ -16,6 +16,9 @@ _Accuracy = Annotated[Number, Field(gt=0, le=1)]
 class Rejection(Analysis):
     """Which responses can be kept at a wanted accuracy; null is filled in from what is run."""
 
+    PAGE = "{judge}/rejection/report.html"
+    TELLS = "which responses can be kept at a wanted accuracy"
+
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     groups: Names | None = Field(None, description="named training groups to show; null for all that are run")
     headline_group: str | None = Field(

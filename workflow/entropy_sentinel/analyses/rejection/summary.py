@@ -8,7 +8,7 @@ import polars as pl
 from tabulate import tabulate
 
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.analyses.rejection.catalogue import coverage_measure
+from entropy_sentinel.analyses.rejection.catalogue import coverage_measure, kept_accuracy_measure, kept_measure
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.rows import EVERY
 from entropy_sentinel.report.numbers import number
@@ -71,16 +71,35 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
     return found
 
 
+_LEGEND = (
+    "for 0.9, out of distribution: the share that is kept, and its accuracy, by the threshold that reaches 0.9 on the",
+    "training group's test split. In brackets, and in distribution: the largest share that could be kept, chosen with",
+    "the labels of these very responses. AUARC: with its 95 % interval.",
+)
+
+
+def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
+    """`0.42 at 0.87 (0.51)` of an assessor's rows by measure; the last alone where the threshold is chosen."""
+    most = number(of[coverage_measure(accuracy)]["value"], ".2f")
+    if kept_measure(accuracy) not in of:
+        return most
+    share, right = (of[name(accuracy)]["value"] for name in (kept_measure, kept_accuracy_measure))
+    return f"{number(share, '.2f')} at {number(right, '.2f')} ({most})"
+
+
 def summarise(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
-    """Plain text: for each model and distribution AUARC and coverages of every assessor, and what the trace adds."""
+    """Plain text: for each model and distribution AUARC of every assessor, what it keeps, and what the trace adds."""
     parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
     for one in summaries(measures, group, assessors):
-        headings = ["assessor", "AUARC", *(f"kept at {accuracy:g}" for accuracy in accuracies)]
-        shown = ["auarc", *map(coverage_measure, accuracies)]
+        headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
         rows = [
-            [assessor_title(name), *(f"{number(of[what]['value'], '.3f')} ({span(of[what])})" for what in shown)]
+            [
+                assessor_title(name),
+                f"{number(of['auarc']['value'], '.3f')} ({span(of['auarc'])})",
+                *(_kept(of, accuracy) for accuracy in accuracies),
+            ]
             for name, of in one.found.items()
         ]
         table = tabulate(rows, headings, tablefmt="simple", disable_numparse=True)
@@ -88,6 +107,8 @@ def summarise(
         parts.append("\n".join([title, *(f"  {line}".rstrip() for line in [*table.splitlines(), one.verdict])]))
     if len(parts) == 1:
         parts.append("No results for this training group.")
+    else:
+        parts.append("\n".join(_LEGEND))
     if notes := domain_notes(measures.filter(pl.col("group") == group.group)):
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"

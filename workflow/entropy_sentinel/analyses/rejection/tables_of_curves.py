@@ -6,7 +6,13 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.headings import Groups, training_group
-from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY, coverage_measure
+from entropy_sentinel.analyses.rejection.catalogue import (
+    QUESTION_ONLY,
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
 from entropy_sentinel.analyses.rejection.headings import (
     DISTRIBUTION_NOTE,
     DISTRIBUTIONS,
@@ -24,6 +30,13 @@ from entropy_sentinel.report.tables import Table, number_frame
 
 # What a row of the measures is of, the measure aside.
 _OF = ("model", "role", "benchmark", "assessor")
+_OF_PAIR = ("value", "lower", "upper", "kept", "kept_accuracy", "auarc")
+_KEPT_NOTES = (
+    "Coverage: the largest share that could be kept, chosen with the labels of these very responses: how far an order "
+    "goes, and no promise.",
+    "Kept, out of distribution: by the threshold that reaches the wanted accuracy on the test split of the training "
+    "group, as users can do; where no threshold does, nothing is kept.",
+)
 
 
 def table_best_pairs(
@@ -35,7 +48,7 @@ def table_best_pairs(
 ) -> Table:
     """The pairs of a model and an assessor of largest coverage at each accuracy, in and out of distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
-    numbers = ["Coverage", "from", "to", "AUARC", "Accuracy of all"]
+    numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
     rows, named = [], [training_group(groups, name) for name in groups]
     for group in named:
         for role, title in DISTRIBUTIONS.items():
@@ -43,16 +56,17 @@ def table_best_pairs(
             for accuracy in accuracies:
                 for rank, row in enumerate(best_pairs(pairs, assessors[group.group], accuracy, best), 1):
                     of = (group.title, title, f"{accuracy:g}", rank, row["model"], assessor_title(row["assessor"]))
-                    values = (row["value"], row["lower"], row["upper"], row["auarc"], row["accuracy"])
+                    values = (*(row[name] for name in _OF_PAIR), row["accuracy"])
                     rows.append(dict(zip([*keys, *numbers], [*of, *values], strict=True)))
     return Table(
-        "Pairs of a model and an assessor that keep the largest share of responses (coverage) at a wanted accuracy, "
-        "over all domains in and out of distribution.",
+        "Pairs of a model and an assessor that can keep the largest share of responses (coverage) at a wanted "
+        "accuracy, over all domains in and out of distribution.",
         number_frame(rows, keys, numbers),
         (
             DISTRIBUTION_NOTE,
             INTERVAL_NOTE,
             "Equal coverages are ranked by AUARC. Coverage 0: no part of the responses reaches the accuracy.",
+            *_KEPT_NOTES,
             *absent_notes(measures, named, assessors),
             *domain_notes(measures),
         ),
@@ -60,10 +74,16 @@ def table_best_pairs(
 
 
 def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
-    """Rows of MEASURES of the largest coverages at this accuracy, with `auarc`; equal ones by their AUARC."""
+    """Rows of MEASURES of the largest coverages at this accuracy; equal ones by their AUARC.
+
+    With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
+    """
     wanted = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
-    areas = wanted.filter(measure="auarc").select(*_OF, auarc="value")
-    covered = wanted.filter(measure=coverage_measure(accuracy)).join(areas, on=_OF, maintain_order="left")
+    covered = wanted.filter(measure=coverage_measure(accuracy))
+    beside = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
+    for name, measure in beside.items():
+        values = wanted.filter(measure=measure).select(*_OF, pl.col("value").alias(name))
+        covered = covered.join(values, on=_OF, how="left", maintain_order="left")
     order = covered.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
     return order.head(best).rows(named=True)
 
@@ -106,29 +126,61 @@ def table_coverage(
     assessors: Mapping[str, Sequence[str]],
     accuracies: Sequence[float],
 ) -> Table:
-    """The headline group: AUARC, PRR and the coverage at each accuracy, by model, domain and assessor."""
+    """The headline group: what a threshold keeps and what could be kept, by model, domain, assessor and accuracy."""
     group = training_group(groups, headline_group)
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
-    shown = {"auarc": "AUARC", "prr": "PRR"} | {coverage_measure(one): f"Coverage at {one:g}" for one in accuracies}
-    keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
+    keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
+    numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
     for of, found in _by_domain(own):
         for assessor in dict.fromkeys(assessor for assessor, _ in found):
-            row = of | {"Assessor": short_title(assessor, group)}
-            for measure, title in shown.items():
-                one = found[assessor, measure]
-                row |= {title: one["value"]}
-                if measure != "prr":
-                    row |= {f"{title}, from": one["lower"], f"{title}, to": one["upper"]}
-            rows.append(row)
-    numbers = [name for name in (rows[0] if rows else shown.values()) if name not in keys]
-    undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
+            for accuracy in accuracies:
+                names = (threshold_measure, kept_measure, kept_accuracy_measure, coverage_measure)
+                threshold, kept, right, most = (found.get((assessor, name(accuracy)), {}) for name in names)
+                values = (
+                    *(one.get("value") for one in (threshold, kept)),
+                    *(one.get(name) for one in (right, most) for name in ("value", "lower", "upper")),
+                )
+                whose = (*(of[key] for key in keys[:3]), short_title(assessor, group), f"{accuracy:g}")
+                rows.append(dict(zip([*keys, *numbers], [*whose, *values], strict=True)))
     return Table(
-        "The largest share of responses that can be kept with at least a wanted accuracy, training group "
-        f"{group.title} ({group.benchmarks}).",
+        "What is kept at a wanted accuracy by a threshold that is chosen on the training group's test split, and the "
+        f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
         number_frame(rows, keys, numbers),
         (
-            "PRR: how far the AUARC is on the way from an order at random (0) to a perfect one (1). A coverage of a "
-            "few responses can be luck: see the intervals.",
+            *_KEPT_NOTES,
+            "Threshold: of P(correct), chosen on all training domains together. A few responses can be luck: see the "
+            "intervals; those of kept ones are for the threshold as it was chosen.",
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
+            *absent_notes(measures, [group], assessors),
+            *domain_notes(measures),
+        ),
+    )
+
+
+def table_areas(
+    measures: pl.DataFrame, groups: Groups, headline_group: str, assessors: Mapping[str, Sequence[str]]
+) -> Table:
+    """The headline group: AUARC and PRR by model, domain and assessor."""
+    group = training_group(groups, headline_group)
+    own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+    keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
+    numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
+    for of, found in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in found):
+            area, prr = found[assessor, "auarc"], found[assessor, "prr"]
+            ends = {"from": area["lower"], "to": area["upper"]}
+            rows.append(
+                of | {"Assessor": short_title(assessor, group), "AUARC": area["value"], **ends, "PRR": prr["value"]}
+            )
+    undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
+    return Table(
+        "Area under the accuracy-rejection curve (AUARC), and how far it is on the way from an order at random (0) to "
+        f"a perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
+        number_frame(rows, keys, numbers),
+        (
             DISTRIBUTION_NOTE,
             EVERY_NOTE,
             INTERVAL_NOTE,

@@ -126,7 +126,7 @@ def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
     return {(row["item_id"], row["sample"]): row for row in frame.iter_rows(named=True)}
 
 
-def estimator_of(scores: str | Path | None, preferred: str) -> str | None:
+def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None:
     """The estimator that P(correct) is taken from: the preferred one, or the first that the file has; null for none."""
     if scores is None:
         return None

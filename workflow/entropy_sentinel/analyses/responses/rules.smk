@@ -36,7 +36,7 @@ rule responses_page:
         settings=lambda wildcards: {
             "label": RESPONSES.label(CONFIG.study),
             "model": wildcards.model,
-            "estimator": NAMED_GROUPS[RESPONSES.group]["estimator"],
+            "estimator": NAMED_GROUPS[RESPONSES.group]["estimator"] if RESPONSES.group else None,
             **{key: getattr(RESPONSES, key) for key in ("per_kind", "most_tokens", "alternatives")},
         },
     script:

@@ -11,6 +11,9 @@ from entropy_sentinel.frames.sections import Names, Whole, check_names
 class Responses(Analysis):
     """What the pages show. The numbers bound their size: see `page.write_page`."""
 
+    PAGE = "{judge}/responses/{model}.html"
+    TELLS = "single responses, token by token"
+
     judges: Names | None = Field(None, description="judges whose labels get pages; null for all that are run")
     group: str | None = Field(
         None, description="named group whose estimator gives P(correct); null for the first of run.groups"
@@ -33,5 +36,5 @@ class Responses(Analysis):
         """See `Analysis.fitted`."""
         groups, lines = studied.run("groups", "analyses.responses.group", [] if self.group is None else [self.group])
         judges, more = studied.run("judges", "analyses.responses.judges", self.judges or [])
-        chosen = {"group": (groups or studied.groups)[0], "judges": judges or studied.judges}
+        chosen = {"group": next(iter(groups or studied.groups), None), "judges": judges or studied.judges}
         return self.model_copy(update=chosen), [*lines, *more]

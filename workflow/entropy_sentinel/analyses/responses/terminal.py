@@ -46,7 +46,7 @@ class StudyFiles:
     labels: str
     observations: str
     scores: str | None
-    estimator: str
+    estimator: str | None
 
     def of(self, benchmark: str) -> ResponseFiles:
         """The files of one benchmark; InputError where there are no traces yet."""
@@ -61,13 +61,13 @@ def study_files(config: Config, judge: str, model: str) -> StudyFiles:
     """The files of a model of the study; P(correct) is that of the group that `analyses.responses` says."""
     layout, groups = Layout(config.study), shown_groups(config)
     asked = config.analyses.responses.group
-    name = asked if asked in groups else next(iter(groups))
+    name = asked if asked in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
     scores = layout.scores.format(**known)
     return StudyFiles(
         *(one.format(**known) for one in (layout.items, layout.generations, layout.labels, layout.observations)),
         scores if name in kept_estimators(config) and Path(scores).is_file() else None,
-        groups[name].estimator,
+        groups[name].estimator if name else None,
     )
 
 

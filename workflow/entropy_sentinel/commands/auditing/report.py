@@ -7,6 +7,7 @@ and their intervals are those of a sample of the weights' effective size, which 
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from entropy_sentinel.commands.auditing.answers import LABELS, Answers
 from entropy_sentinel.commands.auditing.sample import KEY, STRATUM, Sample
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.spreadsheet import write_csv
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson
@@ -145,13 +147,13 @@ def write_audit(found: Audit, folder: Path) -> list[Path]:
         "domains": found.domains.to_dicts(),
     }
     writers: dict[str, Callable[[Path], Any]] = {
-        "agreement.csv": found.agreement.write_csv,
-        "domains.csv": found.domains.write_csv,
+        "agreement.csv": partial(write_csv, found.agreement),
+        "domains.csv": partial(write_csv, found.domains),
         "report.json": lambda path: path.write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8"),
     }
     for name, write in writers.items():
-        with whole_file(folder / name) as partial:
-            write(partial)
+        with whole_file(folder / name) as unfinished:
+            write(unfinished)
     return [folder / name for name in writers]
 
 

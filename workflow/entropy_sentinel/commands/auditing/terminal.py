@@ -11,6 +11,7 @@ from rich.text import Text
 
 from entropy_sentinel.commands.auditing.answers import Answers, Response, replaced_file, save_answers
 from entropy_sentinel.commands.auditing.sample import KEY
+from entropy_sentinel.frames.printable import printable
 
 ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
 _KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
@@ -71,8 +72,3 @@ def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
     if answer is not None:
         console.print(f"your answer so far: {answer}", highlight=False)
     console.print(_KEYS, highlight=False)
-
-
-def printable(text: str) -> str:
-    """A text without what would move the cursor or colour the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -13,7 +13,6 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
-from entropy_sentinel.judges.settings import asked
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -84,8 +83,8 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for judge in config.run.judges
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
-        and any(config.judges[name].kind != "file" for name in asked(judge, config.judges))
-        and not _has_prices(config, judge)
+        and any(config.judges[name].kind != "file" for name in config.asked(judge, benchmark))
+        and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
     )
 
@@ -121,6 +120,12 @@ _HEADINGS = (
 )
 
 
+def _samples(config: Config) -> str:
+    """Responses per item, `1` or, where models differ, `1 to 10`."""
+    counts = sorted({config.samples_of(model) for model in config.run.models})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
 def plan(config: Config) -> list[Part]:
     """The forecast to show: a table per model and in total, and what it leaves out."""
     files = study_files(config)
@@ -133,7 +138,7 @@ def plan(config: Config) -> list[Part]:
     total = sum(costs.values(), Cost())
     parts: list[Part] = [
         f"Study '{config.study}': {len(costs)} models x {len(config.run.benchmarks)} benchmarks, "
-        f"{config.generation.samples} sample(s) per item, {len(config.run.judges)} judge(s), "
+        f"{_samples(config)} sample(s) per item, {len(config.run.judges)} judge(s), "
         f"{len(training_groups(config))} training groups",
         f"Responses: {total.responses:,}, of which {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",

@@ -48,11 +48,16 @@ def judging(
         accounts = _accounts(config, judge)
         for model in config.run.models:
             totals = {benchmark: one.total or 0 for (of, benchmark), one in counts.items() if of == model}
-            judged = {benchmark: n for benchmark, n in totals.items() if config.benchmarks[benchmark].reference}
+            judged = {benchmark: n for benchmark, n in totals.items() if _is_asked(config, judge, asking, benchmark)}
             of = partial(_left, config, files, accounts, judge, asking, model)
             left = sum(of(benchmark, n) for benchmark, n in judged.items())
             found.append(_costs(config, accounts, judge, model, sum(judged.values()), left, rates[model][0]))
     return found
+
+
+def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
+    """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
+    return bool(config.benchmarks[benchmark].reference) and any(judge in config.asked(one, benchmark) for one in asking)
 
 
 def _left(

@@ -41,7 +41,7 @@ def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Respon
     items = item_counts(config)
     return {
         (model, benchmark): _responses(
-            generations_file(config, model, benchmark), files, count and count * config.generation.samples
+            generations_file(config, model, benchmark), files, count and count * config.samples_of(model)
         )
         for model in config.run.models
         for benchmark, count in items.items()

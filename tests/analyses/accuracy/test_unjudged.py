@@ -1,0 +1,90 @@
+"""Benchmarks that a judge could label nothing of: who, why, and which kind of judge could."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from frames import GROUPS, estimate_rows, sweep_rows, trust
+
+from entropy_sentinel.analyses.accuracy.report import Study
+from entropy_sentinel.analyses.accuracy.summary import summarise
+from entropy_sentinel.analyses.accuracy.unjudged import Unjudged, unjudged
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.judges.fitting import fitting_kind
+
+OPTIONS = "Which gas is lightest?\nA. Helium\nB. Hydrogen, H_2\nC. Neon"
+TEXT = "reference is text, not an expression"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    """Files of labels and items of one benchmark, `gases`, by their rows."""
+
+    def write(labels: list[tuple[bool | None, str | None]], items: list[tuple[str, str | None]], **judge: Any) -> Any:
+        ids = [f"gases-{number:05d}" for number in range(len(items))]
+        questions, references = zip(*items, strict=True)
+        asked = {"item_id": ids, "question": questions, "reference": references, "duplicate_of": ids}
+        BENCHMARKS.write(BENCHMARKS.frame(asked), tmp_path / "items.parquet", {"benchmark": "gases"})
+        verdicts, reasons = zip(*labels, strict=True)
+        said = {"item_id": ids, "sample": [0] * len(ids), "label": verdicts, "reason": reasons, "answer": None}
+        whose = {"model": "a", "benchmark": "gases", "judge": "mine", "kind": "math-verify"} | judge
+        LABELS.write(LABELS.frame(said), tmp_path / "labels.parquet", whose)
+        return unjudged([str(tmp_path / "labels.parquet")], [str(tmp_path / "items.parquet")])
+
+    return write
+
+
+def test_sixty_nulls_of_sixty_name_judge_reason_and_the_kind_that_could(written: Any) -> None:
+    nulls = [(None, "no final answer")] * 7 + [(None, TEXT)] * 53 + [(None, NO_REFERENCE)]
+    items = [(OPTIONS, "Hydrogen, H_2")] * 60 + [(OPTIONS, None)]
+    assert written(nulls, items) == [Unjudged("a", "gases", "mine", 60, TEXT, 53, "choice", False)]
+    (one,) = written(nulls, items)
+    assert one.text == (
+        "a, gases: mine gave no label to any of 60 responses (53 times reference is text, not an expression). To have "
+        "labels, name a judge of kind choice in benchmarks.gases.judge."
+    )
+    (one,) = written(nulls, items, kind="first_of", members={"x": {"kind": "exact"}, "y": {"kind": "choice"}})
+    assert one.is_fitting
+    assert one.text.endswith("To have labels, look at them with `entropy-sentinel show a gases`.")
+
+
+def test_one_label_or_no_reference_at_all_is_another_matter(written: Any) -> None:
+    items = [(OPTIONS, "Hydrogen, H_2")] * 3
+    assert written([(None, TEXT), (False, None), (None, TEXT)], items) == []
+    assert written([(None, NO_REFERENCE)] * 3, [(OPTIONS, None)] * 3) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "kind"),
+    [
+        (OPTIONS, "Hydrogen, H_2", "choice"),
+        (OPTIONS, "B", "choice"),
+        (OPTIONS, "(B)", "choice"),
+        ("Which one?", "(D)", "choice"),
+        ("How many?", "42 m", "math-verify"),
+        ("Solve.", r"\frac{1}{2}", "math-verify"),
+        ("Is it?", "yes", "math-verify"),
+        ("Why is the sky blue?", "Rayleigh scattering of sunlight by air molecules", "llm"),
+    ],
+)
+def test_the_kind_of_judge_for_a_reference(question: str, reference: str, kind: str) -> None:
+    assert fitting_kind([(question, reference)]) == kind
+
+
+def test_the_kind_of_most_rows_counts() -> None:
+    texts = [("Why?", "Rayleigh scattering by air molecules")]
+    assert fitting_kind(texts + [("How many?", "7")] * 2) == "math-verify"
+    assert fitting_kind(texts * 3 + [("How many?", "7")] * 2) == "llm"
+
+
+def test_the_summary_and_the_failures_tell(written: Any) -> None:
+    found = written([(None, TEXT)], [("Why?", "Rayleigh scattering by air molecules")])
+    estimates = estimate_rows("a", "arithmetic+words", [("logic", "held_out", 0.3, 0.2)])
+    sweep = sweep_rows([0.1], [None], ["a"])
+    text = summarise([trust()], estimates, sweep, GROUPS, "extremes", found)
+    told = "a, gases: mine gave no label to any of 1 responses (reference is text, not an expression)."
+    assert f"No label from the judge\n  {told} To have labels, name a judge of kind llm in" in text
+    study = Study(estimates, sweep, sweep.clear(), [trust()], GROUPS, "extremes", found)
+    assert study.failures[0].startswith(told)
+    assert "No label from the judge" not in summarise([trust()], estimates, sweep, GROUPS, "extremes")

@@ -1,0 +1,195 @@
+"""Outputs that are inputs, links, devices, on full disks: by every command that writes a file."""
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import entropy_sentinel as es
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.reading import write_features
+
+EXAMPLE = es.example()
+# A call by what it writes, with OUT in the place of the file; each ends well where OUT is a new file.
+CALLS = {
+    "features": "features log.jsonl -o OUT",
+    "features by the number of alternatives": "features log.jsonl --split -o OUT",
+    "fit": "fit traces --labels labels.csv --estimator log-3d -o OUT",
+    "estimate": "estimate log-3d.estimator traces --labels labels.csv -o OUT",
+    "monitor's rows": "monitor log-3d.estimator traces --labels labels.csv --by benchmark -o OUT",
+    "monitor's metrics": "monitor log-3d.estimator traces --labels labels.csv --metrics OUT",
+    "monitor's alerts": "monitor log-3d.estimator traces --labels labels.csv --alerts OUT",
+    "monitor's page": "monitor log-3d.estimator traces --labels labels.csv --by benchmark --page OUT",
+    "sample": "sample log-3d.estimator traces --budget 20 -o OUT",
+    "schema": "schema -o OUT",
+}
+# What the name of a file must end with.
+SUFFIX = {"estimate": ".csv", "monitor's rows": ".csv", "sample": ".csv"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a log, traces, labels and an estimator."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copytree(EXAMPLE.traces, folder / "traces")
+    shutil.copy(EXAMPLE.log, folder / "log.jsonl")
+    labels = es.read_labels(EXAMPLE.labels)
+    labels.write_csv(folder / "labels.csv")
+    es.save(es.fit(es.read_features(EXAMPLE.traces), labels, "log-3d"), folder / "log-3d.estimator")
+    (folder / "config.yaml").write_text("study: mine\n")
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it that is the working folder."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def call(what: str, out: str | Path, capsys: pytest.CaptureFixture) -> tuple[int, str]:
+    """Exit status and errors."""
+    with pytest.raises(SystemExit) as end:
+        main([str(out) if word == "OUT" else word for word in CALLS[what].split()])
+    return end.value.code, capsys.readouterr().err
+
+
+def inputs(what: str) -> Iterator[str]:
+    """The files that a call reads."""
+    if what == "schema":
+        yield "config.yaml"
+    for word in CALLS[what].split():
+        if word == "traces":
+            yield from (f"traces/{one.name}" for one in EXAMPLE.traces.iterdir())
+        elif Path(word).suffix in (".jsonl", ".csv", ".estimator"):
+            yield word
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+@pytest.mark.parametrize("by", ["name", "link", "hard link"])
+@pytest.mark.parametrize("what", CALLS)
+def test_no_input_is_overwritten(what: str, by: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    for number, read in enumerate(inputs(what)):
+        out = Path(f"out-{number}{SUFFIX.get(what, '')}")
+        if by == "name":
+            if SUFFIX.get(what, "") not in ("", Path(read).suffix):
+                continue
+            out = Path(read)
+        elif by == "link":
+            out.symlink_to(here / read)
+        else:
+            os.link(read, out)
+        before = contents(here)
+        status, said = call(what, out, capsys)
+        assert (status, said.count("\n")) == (1, 1)
+        assert f": {out} is read" in said
+        assert contents(here) == before
+        assert not out.is_symlink() or by == "link"
+
+
+def test_a_name_that_is_made_is_no_input(here: Path, capsys: pytest.CaptureFixture) -> None:
+    """`--split` writes `mine-top5.parquet` and `mine-top20.parquet` in the place of `mine.parquet`."""
+    with pytest.raises(SystemExit) as end:
+        main(["features", "log.jsonl", "traces", "--split", "-o", "mine.parquet"])
+    assert end.value.code == 0
+    os.replace("log.jsonl", "mine-top20.parquet.jsonl")
+    os.replace("mine-top20.parquet", "log.parquet")
+    os.link("log.parquet", "mine-top20.parquet")
+    before = contents(here)
+    with pytest.raises(SystemExit) as end:
+        main(["features", "log.parquet", "traces", "mine-top20.parquet.jsonl", "--split", "-o", "mine.parquet"])
+    assert end.value.code == 1
+    assert contents(here) == before
+
+
+def test_two_kinds_of_features_are_not_written_to_one_name(tmp_path: Path) -> None:
+    """As many alternatives, of other log-probabilities: both would be `both-top20.parquet`."""
+    raw = es.read_features(EXAMPLE.traces)
+    both = pl.concat([raw, raw.with_columns(logprobs_mode=pl.lit("processed_logprobs"), benchmark=pl.lit("x"))])
+    with pytest.raises(InputError, match=r"both-top20.parquet is what output of 20 alternatives .* writes"):
+        write_features(both, tmp_path / "both.parquet", split=True)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_links_stay_and_devices_stay(what: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    real, link = here / f"real{SUFFIX.get(what, '')}", here / f"link{SUFFIX.get(what, '')}"
+    link.symlink_to(real)
+    assert call(what, link, capsys)[0] == 0
+    assert link.is_symlink()
+    assert real.stat().st_size > 0
+    if what not in SUFFIX:
+        assert call(what, "/dev/null", capsys)[0] == 0
+        assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own without a free page, with an old file that all can be written over."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts a file system, as root can")
+    folder = tmp_path / "full"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", folder], capture_output=True).returncode:
+        pytest.skip("mounts a file system, which is not allowed here")
+    try:
+        for suffix in ("", ".csv"):
+            (folder / f"old{suffix}").write_text("item_id,label\n")
+        with (folder / "filler").open("wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(bytes(512))
+            except OSError:
+                pass
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_a_full_disk_leaves_what_was_there(what: str, full: Path, here: Path, capsys: pytest.CaptureFixture) -> None:
+    before, out = contents(full), full / f"old{SUFFIX.get(what, '')}"
+    status, said = call(what, out, capsys)
+    assert status == 1
+    assert said.splitlines()[-1] == f"OSError: [Errno 28] no space left on the disk, nothing of it was written: '{out}'"
+    assert "Traceback" not in said
+    assert contents(full) == before
+
+
+def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.CaptureFixture) -> None:
+    assert call("sample", "to_label.csv", capsys)[0] == 0
+    rows = pl.read_csv("to_label.csv", infer_schema=False)
+    rows.with_columns(label=pl.lit("true")).write_csv("to_label.csv")
+    assert call("sample", "to_label.csv", capsys)[0] == 0
+    assert pl.read_csv("to_label.csv")["label"].to_list() == [True] * 20
+    # Another budget chooses others: nothing is written, and it is said why.
+    before = contents(here)
+    with pytest.raises(SystemExit) as end:
+        main(["sample", "log-3d.estimator", "traces", "--budget", "10", "-o", "to_label.csv"])
+    assert end.value.code == 1
+    assert "are none of those to label now" in capsys.readouterr().err
+    assert contents(here) == before
+
+
+def test_a_state_s_files_are_no_outputs(here: Path, capsys: pytest.CaptureFixture) -> None:
+    watch = ["monitor", "log-3d.estimator", "traces", "--state", "state"]
+    with pytest.raises(SystemExit) as end:
+        main(watch)
+    assert end.value.code == 0
+    before = contents(here)
+    for option, name in (("--metrics", "state/state.json"), ("--alerts", "state/sums/new.json")):
+        with pytest.raises(SystemExit) as end:
+            main([*watch, option, name])
+        assert end.value.code == 1
+        assert f"InputError: {option}: {name} lies in state, whose files are read" in capsys.readouterr().err
+    assert contents(here) == before

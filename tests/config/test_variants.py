@@ -1,0 +1,93 @@
+"""Models that extend another: the same weights, asked in another way."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.jobs.work import Work
+
+PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+PROMPTS = {"level": {"user": "{question} Be {level} % sure, {name}."}}
+
+
+def study(**models: dict[str, Any]) -> Config:
+    raw = deepcopy(PAPER)
+    raw["models"] |= models
+    raw["run"]["models"] = ["qwen3-8b", *models]
+    if any(model.get("prompt") == "level" for model in models.values()):
+        raw["prompts"] = PROMPTS
+    return load_config(raw, "config.yaml")
+
+
+def refusal(**models: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as error:
+        study(**models)
+    return str(error.value)
+
+
+def test_a_variant_differs_in_what_it_says_and_in_its_name():
+    config = study(hot={"extends": "qwen3-8b", "sampling": {"temperature": 1.0}, "samples": 10})
+    plain, hot = (generation_settings(config, model, "gsm8k") for model in ("qwen3-8b", "hot"))
+    assert (hot["sampling"]["temperature"], hot["samples"], hot["model"]) == (1.0, 10, "hot")
+    assert {key for key in plain if plain[key] != hot[key]} == {"model", "sampling", "samples"}
+    assert hot["chat_template_kwargs"] == {"enable_thinking": False}, "that of the model it extends"
+
+
+def test_variants_of_variants_put_sections_together_key_by_key():
+    config = study(
+        a={"extends": "qwen3-8b", "sampling": {"temperature": 0.7, "max_tokens": 64}},
+        b={"extends": "a", "sampling": {"top_k": 20}, "chat_template_kwargs": {"enable_thinking": True}},
+    )
+    found = generation_settings(config, "b", "gsm8k")
+    assert found["sampling"] == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 64, "top_k": 20}
+    assert found["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+def test_prompt_and_variables_of_a_model_reach_its_jobs_alone():
+    variables = {"level": 90, "name": "{question}"}
+    config = study(sure={"extends": "qwen3-8b", "prompt": "level", "prompt_variables": variables})
+    plain, sure = (generation_settings(config, model, "gsm8k") for model in ("qwen3-8b", "sure"))
+    assert (sure["prompt"], sure["prompt_variables"]) == ("level", {"level": "90", "name": "{question}"})
+    assert "prompt_variables" not in plain
+
+
+def test_a_sampling_key_that_is_not_set_is_no_part_of_a_job():
+    settings = generation_settings(study(), "qwen3-8b", "gsm8k")
+    assert settings["sampling"] == {"temperature": 0.5, "top_p": 1.0, "max_tokens": 2048}
+
+
+def test_progress_counts_the_responses_of_each_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("entropy_sentinel.frames.contract.count_rows", lambda path: 7)
+    work = Work(study(many={"extends": "qwen3-8b", "samples": 10}), {}, {})
+    for model, expected in (("qwen3-8b", 7), ("many", 70)):
+        assert work("generation", {"model": model, "benchmark": "gsm8k"}) == (expected, "responses")
+
+
+@pytest.mark.parametrize(
+    ("models", "expected"),
+    [
+        ({"a": {"extends": "qwen"}}, "unknown model in models.a.extends: 'qwen'; known: phi-3.5-mini"),
+        ({"a": {"extends": "b"}, "b": {"extends": "a"}}, "models.a.extends: a model cannot extend itself: a -> b -> a"),
+        ({"a": {"extends": "qwen3-8b", "path": "here"}}, "models.a: has the weights of 'qwen3-8b', which it extends; "),
+        ({"a": {"extends": "qwen3-8b", "prompt": "levl"}}, "unknown prompt in models.a.prompt: 'levl'; known: solve"),
+        ({"a": {"extends": "qwen3-8b", "prompt": "level"}}, "unknown placeholder '{level}'; known: {question}, "),
+        (
+            {"a": {"extends": "qwen3-8b", "prompt": "level", "prompt_variables": {"level": 9}}},
+            "unknown placeholder '{name}'; known: {question}, {response}, {reference}, {level}; others get a value in",
+        ),
+        (
+            {"a": {"extends": "qwen3-8b", "prompt_variables": {"level": 9, "name": "x"}}},
+            "generation.prompt: prompt 'solve-step-by-step' must have a place for {level}",
+        ),
+        ({"a": {"extends": "qwen3-8b", "prompt_variables": {"question": 9}}}, "'question' must be lower-case letters"),
+    ],
+)
+def test_what_cannot_be_is_refused(models: dict[str, Any], expected: str):
+    assert expected in refusal(**models)

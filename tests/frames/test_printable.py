@@ -1,0 +1,46 @@
+"""What acts on a terminal is seen in its place; all other text is as it was."""
+
+import unicodedata
+
+import pytest
+
+from entropy_sentinel.frames.printable import one_line, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+        ("\x1b]0;title\x07", "␛]0;title␇"),
+        ("a\rb\x08c\x7f\0", "a␍b␈c␡␀"),
+        ("\x9b31m", "\ufffd31m"),  # a C1 control is ESC [ in one character
+        ("user\u202egpj.exe", "user\ufffdgpj.exe"),
+        ("\u2066a\u2069\u200f\u061c", "\ufffda\ufffd\ufffd\ufffd"),
+        ("a\u2028b\ufeff\u200b", "a\ufffdb\ufffd\ufffd"),
+        ("\U000e0041", "\ufffd"),
+        ("half \ud800", "half \ufffd"),
+    ],
+)
+def test_what_acts_on_a_terminal_is_seen(text: str, shown: str) -> None:
+    assert printable(text) == one_line(text) == shown
+    assert len(shown) == len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["größe 7 €", "数学", "\u05d0\u05d1", "a\u00a0b", "👩\u200d🔬", "می\u200cخواهم", "", "x" * 9]
+)
+def test_other_text_is_as_it_was(text: str) -> None:
+    assert printable(text) == one_line(text) == text
+
+
+def test_lines_and_tabs_stay_where_there_may_be_several() -> None:
+    assert printable("a\n\tb") == "a\n\tb"
+    assert one_line("a\n\tb") == "a␊␉b"
+
+
+def test_no_character_of_the_terminals_languages_is_left() -> None:
+    """C0, DEL and C1 whole (ECMA-48), and all that sets the direction of text (Unicode's Bidi_Control)."""
+    controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+    bidi = [*"\u061c\u200e\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))]
+    for char in controls + bidi:
+        assert unicodedata.category(one_line(char)) == "So", hex(ord(char))

@@ -1,0 +1,157 @@
+"""Files that appear whole or not at all, also where the path is a link, a device, a file that must stay as it is."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.frames.files import is_stream, whole_file
+
+
+def write(path: Path, text: str) -> None:
+    with whole_file(path) as partial:
+        partial.write_text(text)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    real, link, other = tmp_path / "real" / "numbers.prom", tmp_path / "link.prom", tmp_path / "twice.prom"
+    real.parent.mkdir()
+    real.write_text("old")
+    link.symlink_to(real)
+    other.symlink_to(link.name)
+    write(other, "new")
+    assert (link.is_symlink(), other.is_symlink(), real.is_symlink()) == (True, True, False)
+    assert real.read_text() == "new"
+    assert names(tmp_path) == ["link.prom", "real", "twice.prom"]
+    assert names(real.parent) == ["numbers.prom"]
+
+
+def test_a_link_to_what_is_not_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "later" / "file")
+    write(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "later" / "file").read_text() == "new"
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(OSError, match="one") as refused:
+        write(tmp_path / "one", "new")
+    assert refused.value.errno == errno.ELOOP
+    assert (tmp_path / "one").is_symlink()
+
+
+def test_a_pipe_gets_the_content(tmp_path: Path) -> None:
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    write(pipe, "new")
+    reader.join(10)
+    assert found == ["new"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_device_stays_one() -> None:
+    before = os.stat("/dev/null")
+    write(Path("/dev/null"), "new")
+    after = os.stat("/dev/null")
+    assert stat.S_ISCHR(after.st_mode)
+    assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("to_file", [True, False])
+def test_standard_output_gets_the_content_after_what_was_said_before(name: str, to_file: bool, tmp_path: Path) -> None:
+    """A file behind it too: `command --output /dev/stdout > file`."""
+    program = (
+        "from entropy_sentinel.frames.files import whole_file\n"
+        "print('before')\n"
+        f"with whole_file({name!r}) as partial: partial.write_text('content\\n')\n"
+        "print('after')"
+    )
+    with (tmp_path / "out").open("w") as out:
+        done = subprocess.run([sys.executable, "-c", program], stdout=out if to_file else subprocess.PIPE, text=True)
+    assert done.returncode == 0
+    assert ((tmp_path / "out").read_text() if to_file else done.stdout) == "before\ncontent\nafter\n"
+    assert names(tmp_path) == ["out"]
+
+
+def test_permissions_of_a_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.write_text("old")
+    path.chmod(0o640)
+    write(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away, as root can")
+def test_the_owner_of_a_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "theirs"
+    path.write_text("old")
+    os.chown(path, 1234, 2345)
+    write(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 2345)
+
+
+def test_a_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="is a folder, must be a file"), whole_file(tmp_path):
+        raise AssertionError("the block has begun")
+
+
+def test_a_file_that_must_not_be_written_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept").write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(PermissionError, match="must not be written"):
+        write(tmp_path / "kept", "new")
+    assert (tmp_path / "kept").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+        OSError("No space left on device (os error 28)"),
+        pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)"),
+        OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)),
+    ],
+)
+def test_a_full_disk_leaves_the_old_file(error: Exception, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("old")
+
+    def fill() -> None:
+        with whole_file(tmp_path / "table.csv") as partial:
+            partial.write_text("ne")
+            raise error
+
+    with pytest.raises(OSError, match=r"no space left on the disk, nothing of it was written: '.*table.csv'") as full:
+        fill()
+    assert full.value.errno == errno.ENOSPC
+    assert (tmp_path / "table.csv").read_text() == "old"
+    assert names(tmp_path) == ["table.csv"]
+
+
+def test_another_file_s_full_disk_is_not_said_of_this_one(tmp_path: Path) -> None:
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/elsewhere/copy")
+    with pytest.raises(OSError, match="/elsewhere/copy"), whole_file(tmp_path / "table.csv"):
+        raise error
+    assert names(tmp_path) == []
+
+
+def test_what_is_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = {name: is_stream(name) for name in ("/dev/null", "/dev/stdout", "/dev/fd/1")}
+    assert found == dict.fromkeys(found, True)
+    assert not is_stream(tmp_path / "file")
+    assert not is_stream(tmp_path / "none")

@@ -1,0 +1,124 @@
+"""`entropy-sentinel init`."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.commands.options import BASE
+from entropy_sentinel.frames.errors import ConfigError
+
+if TYPE_CHECKING:
+    from entropy_sentinel.commands.starting.study import Start
+
+Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not be there.")]
+RowFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ROWS]", help="Files of benchmark rows (.jsonl, .csv, .parquet, .gz), one for each domain."
+    ),
+]
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="A folder with weights, a Hugging Face id, a model of config.yaml, or a folder with traces or logs, one "
+        "file for each benchmark. Repeat it for more.",
+    ),
+]
+Question = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the question, where it is not found.")]
+Reference = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the reference answer, likewise.")]
+LogFile = Annotated[
+    list[str],
+    typer.Option("--log", metavar="FILE", help="The log of one model in place of rows and model; with --by, --labels."),
+]
+By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Of the log, whose values are domains: metadata.route.")]
+Labels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="FILE", help="Labels of the log: Parquet or CSV with item_id and label."),
+]
+
+
+def command(
+    study: Study,
+    rows: RowFiles = (),
+    model: Models = (),
+    question: Question = None,
+    reference: Reference = None,
+    log: LogFile = (),
+    by: By = None,
+    labels: Labels = (),
+) -> None:
+    """Write the config of a small study of your own, to read, change and run.
+
+    From files of benchmark rows and a model: the columns of question, reference and options are found by their names,
+    and said. Or from the log of a deployed model, some of whose responses have labels: what a study reads is then
+    written to a folder beside the config. The file is checked as Snakemake would check it.
+    """
+    from entropy_sentinel.commands.starting.study import text_of
+    from entropy_sentinel.config.config import load_config, read_config
+    from entropy_sentinel.frames.files import whole_file
+
+    if not Path(BASE).is_file():
+        raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
+    _check_new(study)
+    if log and (by is None or not labels or rows or model):
+        raise ConfigError("--log goes with --by COLUMN and --labels FILE, and without ROWS and --model")
+    if log:
+        _check_new(study.with_suffix(""))
+    if not log and not (rows and model):
+        raise ConfigError("a study needs files of rows and a --model, or a --log")
+    with _nothing_left(study.with_suffix("") if log else None):
+        start = _of_log(study, log, by, labels) if log else _of_rows(study, rows, model, question, reference)
+        study.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(study) as partial:
+            partial.write_text(text_of(start, str(study)), encoding="utf-8")
+            load_config(read_config([BASE, partial]), str(study))
+    for name, one in start.benchmarks.items():
+        said = [f"question '{one.question}'", f"reference '{one.reference}'" if one.reference else None]
+        said += [f"options '{one.options}'" if one.options else None, None if name in start.labelled else "no labels"]
+        typer.echo(f"{name}: {one.path}, {', '.join(filter(None, said))}")
+    typer.echo(f"{study}: look it over, then: snakemake --dry-run --quiet rules --configfile {study}")
+
+
+@contextmanager
+def _nothing_left(folder: Path | None) -> Iterator[None]:
+    """Delete the new folder where the block fails: what is written without a config would be in the way of the next."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _check_new(path: Path) -> None:
+    if path.exists():
+        raise ConfigError(f"{path}: is there already, and is not written over; name another file, or delete it")
+
+
+def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":
+    from entropy_sentinel.commands.starting.rows import look_at, name_of
+    from entropy_sentinel.commands.starting.study import Start, named_models, named_rows
+    from entropy_sentinel.config.plain import read_yaml
+
+    base = read_yaml(BASE)
+    found = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
+    return Start(name_of(str(study)), found, named_models(models, found, base["models"]))
+
+
+def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":
+    from entropy_sentinel.commands.starting.log import split_log
+    from entropy_sentinel.commands.starting.rows import name_of
+    from entropy_sentinel.commands.starting.study import Start, source_lines
+    from entropy_sentinel.config.plain import read_yaml
+
+    folder, base = study.with_suffix(""), read_yaml(BASE)
+    model, rows, labelled = split_log(log, by, labels, folder, base)
+    lines = source_lines(str(folder / "traces"))
+    return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

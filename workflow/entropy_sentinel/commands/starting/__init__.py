@@ -1,0 +1,1 @@
+"""What `entropy-sentinel init` finds in files, and the study that it writes."""

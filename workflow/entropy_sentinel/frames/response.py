@@ -1,0 +1,21 @@
+"""What identifies a response, wherever one is named."""
+
+import numpy as np
+import polars as pl
+
+# Which of the responses of a benchmark: the answer number `sample` to an item.
+SAMPLE = ("item_id", "sample")
+# Which of all responses.
+RESPONSE = ("model", "benchmark", *SAMPLE)
+# Which question. Whatever splits, folds, resamples or counts does so by this: answers to one question are alike.
+ITEM = ("benchmark", "item_id")
+
+
+def item_numbers(responses: pl.DataFrame) -> np.ndarray:
+    """A number for the item of each response, (n_responses,): the same where benchmark and item id are.
+
+    Items that are not named, as in some logs, are all different.
+    """
+    number = pl.struct(ITEM).rank("dense").cast(pl.Int64)
+    own = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
+    return responses.select(pl.when(pl.col("item_id").is_null()).then(own).otherwise(number)).to_series().to_numpy()

@@ -1,0 +1,93 @@
+"""The file in which people write labels: what they have filled in is never lost."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import is_stream, whole_file
+from entropy_sentinel.frames.spreadsheet import read_csv, write_csv
+from entropy_sentinel.verbs.reading import KEY
+
+LABEL = "label"
+# What a spreadsheet may have put between the cells when it saved the file.
+_SEPARATORS = ",;\t"
+
+Row = Mapping[str, Any]
+
+
+def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
+    """Write the responses to label, `Sample.responses`, to a .csv or .jsonl file; returns how many have a label there.
+
+    Labels that the file has are kept as they were written, and so is what people have added in columns of their own.
+    Raises InputError where one of its labels is on a response that is not among these, or where it cannot be read as
+    such a file: nothing is written then.
+    """
+    path = Path(path)
+    there = path.is_file() and not is_stream(path) and path.stat().st_size
+    rows = _filled(path, responses.columns) if there else []
+    with whole_file(path) as partial:
+        _WRITERS[path.suffix](_with_work(responses, rows, path), partial)
+    return sum(_is_filled(row[LABEL]) for row in rows)
+
+
+def _is_filled(value: Any) -> bool:
+    return value not in (None, "")
+
+
+def _filled(path: Path, written: Sequence[str]) -> list[Row]:
+    """The rows of a file that have a label, or something else beside what was `written` for a person."""
+    remedy = "it may hold somebody's work: name another file, or move this one away"
+    try:
+        rows = _READERS[path.suffix](path)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is there, and cannot be read as a file of labels ({said}); {remedy}") from None
+    if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
+        raise InputError(f"{path}: is there, and has no column '{absent[0]}', as a file of labels has; {remedy}")
+    return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
+
+
+def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
+    """The responses with the labels and further columns of `rows`."""
+    if not rows:
+        return responses
+    key = [name for name in KEY if name in responses.columns and all(name in row for row in rows)]
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, response in enumerate(responses.select(key).iter_rows()):
+        places.setdefault(tuple(map(str, response)), []).append(place)
+    found = [places.pop(tuple(str(row[name]) for name in key), []) for row in rows]
+    if lost := [row["item_id"] for row, place in zip(rows, found, strict=True) if len(place) != 1]:
+        raise InputError(
+            f"{path}: {len(lost)} of the {len(rows)} responses that people have filled in are none of those to label "
+            f"now (first: {lost[0]}), and their work would be lost; name another file for these"
+        )
+    further = dict.fromkeys(name for row in rows for name in row if name not in responses.columns)
+    columns: dict[str, list[Any]] = {name: [None] * len(responses) for name in (LABEL, *further)}
+    for row, (place,) in zip(rows, found, strict=True):
+        for name, values in columns.items():
+            values[place] = row.get(name)
+    return responses.with_columns(pl.Series(name, values, strict=False) for name, values in columns.items())
+
+
+def _read_csv(path: Path) -> list[Row]:
+    head = path.read_text(encoding="utf-8").partition("\n")[0]
+    separator = max(_SEPARATORS, key=head.count)
+    found = read_csv(path, separator=separator, infer_schema=False)
+    # Of a file without rows the names of its columns are all there is.
+    return found.to_dicts() or [dict.fromkeys(found.columns)]
+
+
+def _read_jsonl(path: Path) -> list[Row]:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError("a line is no object")
+    return rows
+
+
+_READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl": _read_jsonl}
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {".csv": write_csv, ".jsonl": pl.DataFrame.write_ndjson}
+SUFFIXES = tuple(_WRITERS)
