@@ -1,5 +1,7 @@
 """What the exact judge says of real references: copied, rewritten, stated without a box, rounded, and of other rows.
 
+And of solutions that people wrote, sentence by sentence, which no rewriting of a reference is like.
+
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
 references count as truly equal, and their pair is left out, where they are the same number by Python's fractions (or
 within the benchmark's tolerance of each other), the same list of numbers, or the same text without spaces and dollars:
@@ -7,6 +9,7 @@ nothing of the judge decides that. Units are left aside there. Prints one JSON o
 """
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -16,6 +19,8 @@ import sys
 import time
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
 
 import yaml
 from rewritings import REWRITINGS, ROOT, boxed, list_parts, measured, number, references, rewritten, unboxed
@@ -189,6 +194,30 @@ def _wrong_text(found, tolerances, arguments) -> dict:
     return counts.print("text references")
 
 
+def _solutions(found, tolerances, arguments) -> dict:
+    """gsm8k's own solutions, which end in a calculation or a sentence, without the mark before the answer.
+
+    As answers to their own questions they are right, but for some 60 whose last sentence has another number; to the
+    next question they are wrong, but where the answers are equal.
+    """
+    counts, folder = Counts(arguments.show), Path(os.environ["ENTROPY_SENTINEL_ROWS"])
+    rows = [
+        json.loads(line)
+        for name in ("gsm8k", "gsm8k_train")
+        for line in gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()
+    ]
+    parts = [(row["question"], *re.sub(r"<<[^>]*>>", "", row["answer"]).split("####")) for row in rows]
+    cases = [Case(question, text.strip(), one.strip(), truncated=False) for question, text, one in parts]
+    counts.add("own questions", cases, True, None, ["own questions"] * len(cases))
+    others = [
+        Case(one.question, one.response, other.reference, truncated=False)
+        for one, other in pairwise(cases)
+        if one.reference != other.reference
+    ]
+    counts.add("next questions", others, False, None, ["next questions"] * len(others))
+    return counts.print("solutions in words")
+
+
 def _speed(found, tolerances, arguments) -> dict:
     """CPU-seconds for a rewriting of every reference, boxed and not, wrong and right: about 11,000 responses."""
     cases, draw = [], random.Random(1)
@@ -215,6 +244,7 @@ PARTS = {
     "other rows": _other_rows,
     "rounded": _rounded,
     "wrong text": _wrong_text,
+    "solutions": _solutions,
 }
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
     assert status == 0
     assert said.splitlines()[1:] == [
         "took consensus: leave-one-domain-out needs 3 labelled domains, there are 2",
-        "verdict: not validated",
-        "  leaving out one domain at a time needs 3 labelled domains, there are 2",
+        "verdict: too few domains to say",
+        "  a verdict needs 3 domains of 20 labels or more, each estimated without its own; there are 2: 1 more",
     ]
     status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     chosen = es.load(tmp_path / "one").about["chosen"]

@@ -49,8 +49,11 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(0), "{broken", line(2)])
+    assert run(capsys, estimator, log, "--by", "route", "--min-responses", 1)[0] == 3
+    # That nothing can be said goes before it.
     status, said, errors = run(capsys, estimator, log, "--by", "route")
-    assert status == 3
+    assert status == 5
+    assert said.endswith("nothing can be said: no slice has 30 estimated responses\n")
     assert errors.startswith(f"1 x records that cannot be read: {log}: line 2 (must be a JSON object")
     assert "few responses: school: 1 responses are estimated, fewer than 30" in said
     # An alert goes before it.

@@ -9,6 +9,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from entropy_sentinel.estimators.estimator import CannotFit, Unfitted
 from entropy_sentinel.estimators.forest import fit_grid
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.validation import validate
 
 SAMPLES, ITEMS = 10, 60
 GRID = [{"max_depth": 10, "min_samples_split": 2, "n_estimators": 50}]
@@ -47,6 +48,13 @@ def test_folds_are_those_of_scikit_learn():
     once = TrainingRows(frame(max=values[first]), labels[first], SETTINGS, items=items[first])
     plain = StratifiedKFold(n_folds, shuffle=True, random_state=SETTINGS["seed"]).split(values[first], labels[first])
     assert all((test == expected).all() for (_, test), (_, expected) in zip(once.splits, plain, strict=True))
+
+
+def test_answers_to_one_question_are_one_label_on_the_card():
+    values, labels, items = near_copies()
+    domains = np.array(["a", "b", "c"])[items % 3]
+    card = validate(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
+    assert [one.n for one in card.domains] == [ITEMS // 3] * 3
 
 
 def test_a_part_keeps_its_items():

@@ -57,3 +57,18 @@ def test_options_are_the_last_lettered_lines_of_a_question() -> None:
     )
     assert [verdict.label for verdict in verdicts] == [True, False]
     assert choice.offered("No options here. A) is none\nB. nor this") == []
+
+
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        (r"So \boxed{(B) Not enough of vitamin C}.", True),
+        (r"So \boxed{A. Vitamin D}.", False),
+        (r"So \boxed{A, B}.", None),
+        (r"So \boxed{(B) or (C)}.", None),
+        (r"So \boxed{(B) is wrong}.", None),
+    ],
+)
+def test_letters_within_an_options_text_are_no_other_answer(response: str, label: bool | None) -> None:
+    question = "What is scurvy?\nA. Vitamin D\nB. Not enough of vitamin C\nC. A virus"
+    assert choice.make({}).judge([Case(question, response, "B", truncated=False)])[0].label is label

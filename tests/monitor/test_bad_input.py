@@ -140,8 +140,8 @@ def test_a_file_named_twice_counts_once(estimator: SavedEstimator, tmp_path: Pat
 def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(
     estimator: SavedEstimator, tmp_path: Path
 ) -> None:
-    for name, changes in {"a": {}, "b": {"route": ...}}.items():
-        path = log_file(tmp_path / f"{name}.jsonl", [line(number, **changes) for number in range(3)])
+    for name, first, changes in (("a", 0, {}), ("b", 3, {"route": ...})):
+        path = log_file(tmp_path / f"{name}.jsonl", [line(number, **changes) for number in range(first, first + 3)])
         pl.read_ndjson(path).write_parquet(path.with_suffix(".parquet"))
     found = es.monitor(estimator, sorted(tmp_path.glob("*.parquet")), by=["route"]).slices
     assert dict(found.select("route", "n_responses").rows()) == {None: 3, "shop": 2, "school": 1}

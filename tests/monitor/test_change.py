@@ -1,11 +1,15 @@
 """The test of a change, against scipy on the same values."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
-from scipy.stats import chi2, chi2_contingency, permutation_test
+from production import fitted, traffic
+from scipy.stats import chi2, chi2_contingency, norm, permutation_test
 from scipy.stats import false_discovery_control as fdr
 
-from entropy_sentinel.monitor.change import adjusted, p_of_change, weights_at
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.monitor.change import adjusted, p_of_change
 from entropy_sentinel.monitor.sums import pairs
 
 
@@ -14,11 +18,21 @@ def side(values: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     return len(values), values.sum(axis=0), np.array(products)
 
 
+def one(means: np.ndarray) -> np.ndarray:
+    """The accuracies of an estimator of one value."""
+    return means[:, 0]
+
+
+def median(means: np.ndarray) -> np.ndarray:
+    """Those of one that takes the median of several."""
+    return np.median(means, axis=1)
+
+
 def test_of_shares_it_is_the_chi_squared_test_with_n_minus_1() -> None:
     now, then = np.repeat([1.0, 0.0], [30, 20])[:, None], np.repeat([1.0, 0.0], [90, 20])[:, None]
     n = len(now) + len(then)
     statistic = chi2_contingency([[30, 20], [90, 20]], correction=False).statistic * (n - 1) / n
-    assert p_of_change(float, side(now), side(then)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-9)
+    assert p_of_change(one, side(now), side(then)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-9)
 
 
 def test_it_is_near_the_permutation_test() -> None:
@@ -27,13 +41,13 @@ def test_it_is_near_the_permutation_test() -> None:
     exact = permutation_test(
         (now, then), lambda a, b: a.mean() - b.mean(), permutation_type="independent", n_resamples=20_000, rng=1
     )
-    assert p_of_change(float, side(now[:, None]), side(then[:, None])) == pytest.approx(exact.pvalue, abs=0.01)
+    assert p_of_change(one, side(now[:, None]), side(then[:, None])) == pytest.approx(exact.pvalue, abs=0.01)
 
 
 def test_p_is_uniform_where_nothing_has_changed() -> None:
     rng = np.random.default_rng(4)
     found = [
-        p_of_change(float, side((rng.random((60, 1)) < 0.9) * 1.0), side((rng.random((400, 1)) < 0.9) * 1.0))
+        p_of_change(one, side((rng.random((60, 1)) < 0.9) * 1.0), side((rng.random((400, 1)) < 0.9) * 1.0))
         for _ in range(2000)
     ]
     assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.015)
@@ -42,25 +56,90 @@ def test_p_is_uniform_where_nothing_has_changed() -> None:
 def test_a_few_equal_values_are_no_proof() -> None:
     # Five of five where 900 of 1,000 were: likely (0.9^5 = 0.59), though the five have no variance.
     now, then = np.ones((5, 1)), np.repeat([1.0, 0.0], [900, 100])[:, None]
-    assert p_of_change(float, side(now), side(then)) == pytest.approx(0.457, abs=0.005)
-    assert p_of_change(float, side(now), side(np.ones((9, 1)))) == 1
-    assert p_of_change(float, side(np.ones((20, 1))), side(np.zeros((20, 1)))) < 1e-8
+    assert p_of_change(one, side(now), side(then)) == pytest.approx(0.457, abs=0.005)
+    assert p_of_change(one, side(now), side(np.ones((9, 1)))) == 1
+    assert p_of_change(one, side(np.ones((20, 1))), side(np.zeros((20, 1)))) < 1e-8
 
 
-def test_several_values_count_as_much_as_they_move_the_estimate() -> None:
+def test_of_a_mean_of_several_values_it_is_the_test_of_the_mean() -> None:
     rng = np.random.default_rng(5)
     now, then = rng.random((50, 3)), rng.random((70, 3)) + [0.1, 0, 0.3]
-    median = p_of_change(lambda mean: float(np.median(mean)), side(now), side(then))
-    middle = np.argsort(now.sum(axis=0) + then.sum(axis=0))[1]
-    assert median == pytest.approx(p_of_change(float, side(now[:, [middle]]), side(then[:, [middle]])), rel=1e-6)
-    whole = p_of_change(lambda mean: float(np.mean(mean)), side(now), side(then))
-    assert whole == pytest.approx(p_of_change(float, side(now.mean(1)[:, None]), side(then.mean(1)[:, None])), rel=1e-6)
+    whole = p_of_change(lambda means: means.mean(axis=1), side(now), side(then))
+    assert whole == pytest.approx(p_of_change(one, side(now.mean(1)[:, None]), side(then.mean(1)[:, None])), rel=1e-6)
 
 
-def test_where_an_estimate_is_cut_off_at_1_the_values_still_count() -> None:
-    assert weights_at(lambda mean: float(np.clip(mean + 0.9, 0, 1)), np.array([0.5])).tolist() == [1.0]
-    now, then = np.full((40, 1), 0.5) + np.linspace(0, 0.1, 40)[:, None], np.linspace(0.8, 0.9, 40)[:, None]
-    assert p_of_change(lambda mean: float(np.clip(mean + 0.9, 0, 1)), side(now), side(then)) < 1e-6
+@pytest.mark.parametrize("seed", range(4))
+def test_of_a_median_it_is_the_permutation_test_of_the_change_that_is_shown(seed: int) -> None:
+    # Seven values whose means lie so near to each other that chance says which is in the middle.
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(260, 1))
+    values = 0.6 * common + rng.normal(size=(260, 7)) * np.linspace(0.2, 1.5, 7)
+    values[:60] += rng.uniform(0, 0.3)
+    number = np.arange(260)
+    exact = permutation_test(
+        (number[:60], number[60:]),
+        lambda a, b: np.median(values[a].mean(0)) - np.median(values[b].mean(0)),
+        permutation_type="independent",
+        vectorized=False,
+        n_resamples=4000,
+        rng=1,
+    )
+    found = p_of_change(median, side(values[:60]), side(values[60:]))
+    # Where it is plainly none, it is known less well.
+    assert found == pytest.approx(exact.pvalue, abs=0.02 if exact.pvalue < 0.3 else 0.09)
+
+
+def test_far_out_it_is_a_tail_and_no_count_of_draws() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(400, 1)) + 0.1 * rng.normal(size=(400, 7))
+    values[:100] += 1
+    found = p_of_change(median, side(values[:100]), side(values[100:]))
+    alone = p_of_change(one, side(values[:100, [0]]), side(values[100:, [0]]))
+    assert 0 < found < 1e-12
+    assert np.log10(found) == pytest.approx(np.log10(alone), abs=1)
+
+
+@pytest.fixture(scope="module", params=["median-of-seven", "consensus"])
+def population(request: pytest.FixtureRequest) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+    """An estimator's accuracies and its values of 5,000 responses, (5000, k)."""
+    estimator = fitted(request.param).estimator
+    return estimator.accuracies_of, estimator.values(traffic(5000, seed=5).select(FEATURES))
+
+
+N, RUNS = (60, 400), 800
+
+
+def differences(population, shift: float, runs: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Two sets of responses, the first with so much less of each value."""
+    rng = np.random.default_rng(7)
+    for _ in range(runs):
+        drawn = population[1][rng.integers(0, len(population[1]), sum(N))]
+        yield drawn[: N[0]] - shift, drawn[N[0] :]
+
+
+def test_without_a_change_one_in_twenty_is_below_5_percent(population) -> None:
+    found = np.array([p_of_change(population[0], side(a), side(b)) for a, b in differences(population, 0, RUNS)])
+    for level in (0.05, 0.2):
+        assert np.mean(found < level) == pytest.approx(level, abs=3 * np.sqrt(level * (1 - level) / RUNS))
+
+
+def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population) -> None:
+    f, shift = population[0], 0.12
+    spread = np.std([f(a.mean(0)[None])[0] - f(b.mean(0)[None])[0] for a, b in differences(population, 0, 4000)])
+    power = norm.sf(norm.isf(0.025) - shift / spread)
+    assert 0.4 < power < 0.99
+    found = np.array([p_of_change(f, side(a), side(b)) for a, b in differences(population, shift, RUNS // 2)])
+    assert np.mean(found < 0.05) == pytest.approx(power, abs=0.06)
+
+
+def test_an_estimate_that_is_cut_off_at_1_changes_as_it_is_shown() -> None:
+    def cut_off(means: np.ndarray) -> np.ndarray:
+        return np.clip(means[:, 0] + 0.9, 0, 1)
+
+    high, higher = np.linspace(0.5, 0.6, 40)[:, None], np.linspace(0.8, 0.9, 40)[:, None]
+    # Both are shown as 1.000.
+    assert p_of_change(cut_off, side(high), side(higher)) == 1
+    assert p_of_change(cut_off, side(high - 0.7), side(higher)) < 1e-6
 
 
 def test_benjamini_and_hochberg_over_the_tests_there_are() -> None:

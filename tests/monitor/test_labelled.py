@@ -11,8 +11,9 @@ from production import BEGIN, fitted, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.sampling import improved, predictions
+from entropy_sentinel.monitor.terminal import parts
 
-ALL = ["n_labelled", "true_accuracy", "improved_accuracy", "improved_lower", "improved_upper"]
+ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,8 @@ def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float
     p = predictions(estimator.estimator, features)
     both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
     found = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
-    return [found.n_labelled, found.alone.estimate, found.improved.estimate, *found.improved[1:3]]
+    better = found.improved
+    return [found.n_labelled, found.alone.estimate, better.estimate, better.lower, better.upper, better.n_effective]
 
 
 def test_labels_and_predictions_of_a_slice(features, labels) -> None:
@@ -49,7 +51,7 @@ def test_labels_and_predictions_of_a_slice(features, labels) -> None:
         same = wanted(estimator, features.filter(pl.col("route") == route), labels)
         assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
     row = found.row(by_predicate=pl.col("route") == "support", named=True)
-    assert [row[name] for name in ALL] == [0, None, None, None, None]
+    assert [row[name] for name in ALL] == [0, None, None, None, None, None]
 
 
 def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
     first = features.filter(pl.col("time") < BEGIN + timedelta(days=1))
     labels = first[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
     found = es.monitor(fitted(), features, window="day", labels=labels)
-    assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None)
+    assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None, None)
     row = found.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
     assert [row[name] for name in ALL] == pytest.approx(wanted(fitted(), first, labels), abs=1e-12)
 
@@ -94,11 +96,11 @@ def test_all_responses_as_one_slice(features, labels) -> None:
 
 def test_labels_that_no_response_has_are_counted(features) -> None:
     strange = pl.DataFrame({"item_id": ["0-1", "nobody", "0-2"], "label": [True, False, None]})
-    found = es.monitor(fitted(), features, labels=strange)
+    found = es.monitor(fitted(), features, labels=strange, labels_at_random=True)
     assert found.slices["n_labelled"].to_list() == [1]
     assert found.problems.notes == {"labels without an estimated response": 1}
-    none = es.monitor(fitted(), features, labels=strange[1:]).slices
-    assert list(none.select(ALL).row(0)) == [0, None, None, None, None]
+    none = es.monitor(fitted(), features, labels=strange[1:], labels_at_random=True).slices
+    assert list(none.select(ALL).row(0)) == [0, None, None, None, None, None]
 
 
 def test_a_response_with_two_labels_is_an_error(features) -> None:
@@ -116,3 +118,81 @@ def test_what_sample_asks_for_comes_back(features, tmp_path: Path) -> None:
     assert found.slices["n_labelled"].sum() == 60
     assert found.problems.notes == {}
     assert (found.slices["improved_upper"] - found.slices["improved_lower"]).max() < 0.5
+
+
+def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
+    """It chooses by P(correct): without weights the labels say something else, and nothing in the file shows it."""
+    estimator = fitted()
+    asked = es.sample(estimator, features.select(pl.exclude("user")), ["route"], budget=60).responses
+    asked = asked.with_columns(label=pl.int_range(pl.len()) % 3 != 0)
+    asked.drop("weight").write_csv(tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="labels: 60 of 60 have no 'weight', how many .*--labels-at-random"):
+        es.monitor(estimator, features, labels=tmp_path / "labels.csv")
+    asked.select("item_id", "label").write_csv(tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="labels: 60 of 60 have no 'weight'"):
+        es.monitor(estimator, features, labels=tmp_path / "labels.csv")
+    some = asked.with_columns(pl.when(pl.int_range(pl.len()) > 2).then("weight").alias("weight"))
+    with pytest.raises(InputError, match="labels: 3 of 60 have no 'weight'"):
+        es.monitor(estimator, features, labels=some)
+    found = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
+    assert found["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())
+    every = features.select("item_id", label=pl.int_range(pl.len()) % 3 != 0)
+    assert es.monitor(estimator, features, labels=every).slices["labelled_accuracy"][0] == pytest.approx(
+        every["label"].mean()
+    )
+    weighted = es.monitor(estimator, features, labels=asked).slices["labelled_accuracy"][0]
+    wanted = (asked["label"].cast(float) * asked["weight"]).sum() / asked["weight"].sum()
+    assert weighted == pytest.approx(wanted)
+
+
+def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
+    estimator = fitted()
+    route = pl.col("route")
+    few, many, wrong = (features.filter(route == one) for one in ("school", "shop", "support"))
+    right = {frame["route"][0]: es.monitor(estimator, frame).slices["estimated_accuracy"][0] for frame in (few, many)}
+    labels = pl.concat(
+        [
+            labelled(few, len(few) // 8, right["school"]),
+            labelled(many, 1, right["shop"]),
+            labelled(wrong, 2, 0.0),
+        ]
+    )
+    found = es.monitor(estimator, features, by=["route"], labels=labels, level=0.8)
+    rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
+    assert {one["read"] for one in rows.values()} == {"with labels"}
+    wide = rows["school"]
+    before, after = wide["upper"] - wide["lower"], wide["improved_upper"] - wide["improved_lower"]
+    assert after > before
+    assert wide["read_because"].startswith(
+        f"the interval with labels is wider ({after:.2f}, without them {before:.2f})"
+    )
+    n = wide["n_labelled"]
+    assert f": {n} labels, worth {wide['labels_worth']:.0f} with the predictions" in wide["read_because"]
+    # An interval is as wide as one over the root of the labels.
+    more = int(np.ceil(n * (after / before) ** 2)) - n
+    assert wide["read_because"].endswith(f"; some {more:,} labels more would make it as narrow")
+    assert rows["shop"]["read_because"] is None
+    assert rows["support"]["read_because"].startswith("the labels contradict the estimate")
+    none = es.monitor(estimator, features, by=["route"], labels=labels.filter(pl.col("item_id").is_in(few["item_id"])))
+    assert dict(none.slices.select("route", "read").rows()) == {
+        "shop": "estimated",
+        "school": "with labels",
+        "support": "estimated",
+    }
+    said = "\n".join(one for one in parts(found) if isinstance(one, str))
+    assert "read 'with labels' where it is there" in said
+    assert f"school: {wide['read_because']}" in said
+    table = next(one for one in parts(found) if not isinstance(one, str))
+    headings = [column.header for column in table.columns]
+    assert headings[5:9] == ["labels say (n)", "with labels", "interval", "read"]
+    cells = dict(zip(list(table.columns[0].cells), list(table.columns[5].cells), strict=True))
+    assert cells["school"] == f"{wide['labelled_accuracy']:.3f} ({n})"
+
+
+def labelled(frame: pl.DataFrame, every: int, share: float) -> pl.DataFrame:
+    """Labels of every so manieth response, this share of them true."""
+    some = frame[::every]
+    n = len(some)
+    return some.select(
+        "item_id", label=pl.Series(np.arange(n) < round(share * n)), weight=pl.lit(len(frame) / n, pl.Float64)
+    )

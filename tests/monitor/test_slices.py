@@ -117,7 +117,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
         rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
         now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
-        p[route] = p_of_change(estimator.estimator.accuracy_of, side(estimator, now), side(estimator, then))
+        p[route] = p_of_change(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
     rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)
@@ -139,6 +139,22 @@ def test_windows_in_the_reference_and_before_it_have_no_change(estimator, featur
     assert found["change_q"].is_null().to_list() == [True, True, False, False]
 
 
+def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
+    there = r"the logs have responses from 2026-11-02 to 2026-11-05"
+    with pytest.raises(InputError, match=rf"reference: 2026-10-12 to 2026-10-18 \(UTC\) has no response .*; {there}"):
+        es.monitor(estimator, features, by=["route"], window="day", reference="2026-10-12..2026-10-18")
+    with pytest.raises(InputError, match=r"reference: up to 2026-10-18 \(UTC\) has no"):
+        es.monitor(estimator, features, reference="..2026-10-18")
+    # Responses of which none can be estimated are nothing to compare with.
+    early = pl.col("time") < BEGIN + timedelta(days=1)
+    none = features.with_columns(reason=pl.when(early).then(pl.lit("empty response")).otherwise("reason"))
+    with pytest.raises(InputError, match=r"reference: 2026-11-02 \(UTC\) has no response with an estimate"):
+        es.monitor(estimator, none, reference="2026-11-02")
+    open_end = es.monitor(estimator, features, reference="..2026-11-03")
+    assert open_end.slices["change"].null_count() == 0
+    assert open_end.provenance["reference"] == ["2026-11-02T00:00:00+00:00", "2026-11-04T00:00:00+00:00"]
+
+
 def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
     few = features.filter((pl.col("route") != "support") | (pl.col("time") < BEGIN + timedelta(days=2, hours=6)))
     found = es.monitor(estimator, few, by=["route"], reference="2026-11-02..2026-11-03", min_responses=60)
@@ -156,8 +172,13 @@ def test_intervals_are_those_of_the_validation_card(estimator, features) -> None
     same = card.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
     assert found["lower"].to_list() == same.lower.tolist()
     assert found["upper"].to_list() == same.upper.tolist()
-    assert found["basis"].to_list() == [same.basis] * 3 == ["conformal"] * 3
-    assert set(es.monitor(estimator, features, level=0.95).slices["basis"]) == {"prior"}  # 4 domains: up to 0.8
+    assert found["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
+    beside = card.residuals.conformal(found["estimated_accuracy"], found["n_estimated"], 0.8)
+    assert found["conformal_lower"].to_list() == beside.lower.tolist()
+    assert found["conformal_upper"].to_list() == beside.upper.tolist()
+    higher = es.monitor(estimator, features, level=0.95).slices  # 4 domains: conformal up to 0.8
+    assert set(higher["conformal_lower"]) == set(higher["conformal_upper"]) == {None}
+    assert set(higher["basis"]) == {"predictive"}
 
 
 def test_the_rank_is_by_expected_errors(estimator, features) -> None:
@@ -217,7 +238,15 @@ def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) ->
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
     assert found.provenance["overridden"] == {"of model 'other'": shops}
     for flags in found.slices["flags"]:
-        assert flags[-4:].to_list() == ["training accuracy", "not validated", "support unknown", "overridden"]
+        assert flags[-4:].to_list() == ["training accuracy", "too few domains to say", "support unknown", "overridden"]
+
+
+def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:
+    bare = fitted("atc-mtp")
+    bare.about["validation"] = None
+    found = es.monitor(bare, features, by=["route"])
+    assert list(found.provenance["general_flags"]) == ["no validation card"]
+    assert set(found.slices["basis"]) == {"prior"}
 
 
 def test_slices_outside_the_support_are_flagged(features) -> None:

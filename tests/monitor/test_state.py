@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from production import BEGIN, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import DamagedFileError, InputError, ProvenanceError
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor import collecting
 from entropy_sentinel.monitor.inputs import Inputs
@@ -156,12 +157,15 @@ def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, m
 def test_killed_between_the_new_and_the_old_the_old_does_not_count(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
     run(estimator, path, state)
-    (old,) = (state / "sums").iterdir()
-    kept = old.read_bytes()
+    old = [path for path in state.rglob("*") if path.parent != state and path.is_file()]
+    kept = [path.read_bytes() for path in old]
+    assert len(kept) == 4
     log_file(path, lines(0, 24))
     run(estimator, path, state)
-    old.write_bytes(kept)
+    for one, content in zip(old, kept, strict=True):
+        one.write_bytes(content)
     assert days(run(estimator, path, state)) == [(2, 24)]
+    assert not any(one.exists() for one in old)
 
 
 RUN = """
@@ -234,16 +238,38 @@ def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -
         es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
 
 
-@pytest.mark.parametrize("left", [200, 0])
-def test_a_damaged_part_is_named(estimator, tmp_path: Path, left: int) -> None:
+def test_a_forgotten_file_is_read_again(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
     run(estimator, path, state)
-    (part,) = (state / "sums").iterdir()
-    part.write_bytes(part.read_bytes()[:left])
-    with pytest.raises(DamagedFileError, match=f"{part}: is damaged .*; delete it, and give the log"):
-        run(estimator, path, state)
-    part.unlink()
+    (about,) = (state / "files").iterdir()
+    about.unlink()
     assert days(run(estimator, path, state)) == [(2, 24)]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from entropy_sentinel.jobs.ownership import Ownership
+with Ownership(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("as_part", [False, True])
+def test_a_state_that_another_process_works_on_is_waited_for(estimator, tmp_path: Path, as_part: bool) -> None:
+    path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
+    run(estimator, path, state)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOLD, state]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(run, estimator, *([state, tmp_path / "whole"] if as_part else [path, state]))
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=1)
+            holder.communicate("")
+            assert days(waiting.result(timeout=30)) == [(2, 24)]
 
 
 def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.times import moments, plausible, reference, starts
+from entropy_sentinel.monitor.times import EARLIEST, moments, plausible, reference, shown, starts
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())
@@ -73,8 +73,28 @@ def test_a_reference_has_its_last_day_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02"]
+    "text",
+    ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02", "2026-11-01.."]
+    + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31"],
 )
 def test_what_is_no_reference(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
         reference(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "grain", "said"),
+    [
+        ("2026-11-01..2026-11-07", "day", "2026-11-01 to 2026-11-07"),
+        ("2026-10-12..2026-10-18", "day", "2026-10-12 to 2026-10-18"),
+        ("2026-11-01", "day", "2026-11-01"),
+        ("..2026-10-18", "day", "up to 2026-10-18"),
+        ("2026-11-01T06:00..2026-11-01T14:00", "hour", "2026-11-01 06:00 to 2026-11-01 14:00"),
+    ],
+)
+def test_a_reference_is_shown_as_it_was_meant(text: str, grain: str, said: str) -> None:
+    assert shown(reference(text, grain)) == said
+
+
+def test_a_reference_may_have_no_begin() -> None:
+    assert reference("..2026-10-18") == (EARLIEST, datetime(2026, 10, 19, tzinfo=UTC))

@@ -104,7 +104,7 @@ def trust(
     others = {DEFAULT: 0.2, "atc-max": 0.05}
     reason = f"off by {aee:.3f} in the mean" if known else "there are 0 labelled domains"
     told = {
-        "verdict": "usable" if known else "not validated",
+        "verdict": "usable" if known else "too few domains to say",
         "reasons": (reason,),
         "method": "consensus",
         "method_reason": "no candidate beats it",
@@ -112,12 +112,14 @@ def trust(
             Method("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias),
             *(Method(name, len(known), other if known else None, None, None) for name, other in others.items()),
         ),
-        "coverage": ({"level": 0.9, "covered": 2, "n": 2, "lower": 0.34, "upper": 1.0, "basis": "prior"},),
+        "coverage": ({"level": 0.9, "covered": 2, "n": 2, "lower": 0.34, "upper": 1.0, "basis": "predictive"},),
         "left_out": tuple(found),
         "unlabelled": tuple(_domain(name, estimated, None) for name, estimated in unlabelled),
         "n_training": 80 * len(left_out),
         "training_accuracy": 0.5,
         "caution": None,
+        "error_at_least": 0.06 if known else None,
+        "error_at_most": 0.09 if known else None,
     }
     return Trust(model=model, **(told | changes))
 
@@ -125,7 +127,7 @@ def trust(
 def _domain(name: str, estimated: float | None, true: float | None) -> Domain:
     if estimated is None:
         return Domain(name, 100, None, None, None, None, true, "all training rows are correct")
-    return Domain(name, 100, estimated, estimated - 0.1, estimated + 0.1, "prior", true, None)
+    return Domain(name, 100, estimated, estimated - 0.1, estimated + 0.1, "predictive", true, None)
 
 
 class SyntheticStudy:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from entropy_sentinel.statistics.conformal import coverage, guarantees, highest_level, quantile, winkler
+from entropy_sentinel.statistics.conformal import coverage, highest_level, quantile, reaches, winkler
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "conformal.json").read_text())
 
@@ -30,10 +30,10 @@ def test_the_rank_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.9), (19, 0.95)])
-def test_k_scores_guarantee_k_of_k_plus_1(k: int, level: float) -> None:
+def test_k_scores_reach_k_of_k_plus_1(k: int, level: float) -> None:
     assert highest_level(k) == pytest.approx(level)
-    assert guarantees(k, level)
-    assert not guarantees(k - 1, level)
+    assert reaches(k, level)
+    assert not reaches(k - 1, level)
     assert quantile(np.arange(k), level) == k - 1
     assert quantile(np.arange(k - 1), level) == math.inf
 

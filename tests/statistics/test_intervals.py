@@ -5,7 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy import optimize, special, stats
+from scipy import stats
 
 from entropy_sentinel.analyses import accuracy
 from entropy_sentinel.statistics import intervals
@@ -14,17 +14,8 @@ from entropy_sentinel.statistics.intervals import Residuals
 MANY = 10**9
 
 
-def test_the_prior_follows_from_the_published_tables() -> None:
+def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
     folder = f"{accuracy.__path__[0]}/paper"
-    pairs = pl.read_csv(f"{folder}/table_2_7_estimation.csv")["aee"].to_numpy()
-    assert len(pairs) == 36
-    logs = np.log(pairs**2 * math.pi / 2)
-    # The logarithm of a scaled inverse chi-squared variance has variance trigamma(nu / 2) and mean
-    # log(nu s^2 / 2) - digamma(nu / 2).
-    freedom = optimize.brentq(lambda nu: special.polygamma(1, nu / 2) - logs.var(ddof=1), 0.5, 100)
-    scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
-    assert freedom == pytest.approx(intervals.PRIOR_FREEDOM, abs=0.05)
-    assert scale == pytest.approx(intervals.PRIOR_SCALE, abs=0.005)
     sizes = pl.read_csv(f"{folder}/table_4_group_size.csv").group_by("k").agg(pl.col("aee_median").median())
     by_size = dict(sizes.iter_rows())
     assert by_size[1] / by_size[2] == pytest.approx(intervals.ONE_DOMAIN, abs=0.005)
@@ -33,17 +24,17 @@ def test_the_prior_follows_from_the_published_tables() -> None:
 def test_a_conformal_interval_by_hand() -> None:
     errors = [0.02, -0.05, 0.01, 0.08]
     residuals = Residuals([0.5 + one for one in errors], [0.5] * 4, [MANY] * 4, n_training=4)
-    found = residuals.intervals([0.5, 0.95], [MANY, MANY], 0.8)
+    found = residuals.conformal([0.5, 0.95], [MANY, MANY], 0.8)
     # The largest of four errors, for sampling adds nothing; cut at 1.
     np.testing.assert_allclose(found.lower, [0.42, 0.87], atol=1e-6)
     np.testing.assert_allclose(found.upper, [0.58, 1.0], atol=1e-6)
     assert found.basis == "conformal"
-    assert residuals.intervals([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
+    assert residuals.conformal([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
 
 
 def test_a_small_slice_has_a_wider_interval() -> None:
     residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
-    lower, upper, _ = residuals.intervals([0.5, 0.5], [MANY, 96], 0.8)
+    lower, upper, _ = residuals.conformal([0.5, 0.5], [MANY, 96], 0.8)
     # 0.25 / 96 is the variance of a share of half among 96: 50 of 100 with two of each added.
     expected = math.sqrt(0.1**2 + stats.norm.ppf(0.9) ** 2 * 0.25 / 96)
     np.testing.assert_allclose(upper - 0.5, [0.1, expected], atol=1e-6)
@@ -52,11 +43,11 @@ def test_a_small_slice_has_a_wider_interval() -> None:
 
 def test_a_large_slice_has_no_narrower_one_and_domains_differ_in_size() -> None:
     residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [96, 96, MANY, MANY], n_training=4)
-    assert residuals.intervals([0.5], [MANY], 0.8).upper[0] == pytest.approx(0.6, abs=1e-6)
+    assert residuals.conformal([0.5], [MANY], 0.8).upper[0] == pytest.approx(0.6, abs=1e-6)
     # At 60 % the third of four: of the errors .05, .05 as they are, of .02 and .1 with the chance of 96 responses.
     chance = stats.norm.ppf(0.8) ** 2 * 0.25 / 96
     errors = sorted([0.05, 0.05, math.sqrt(0.02**2 + chance), math.sqrt(0.1**2 + chance)])
-    assert residuals.intervals([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
+    assert residuals.conformal([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
 
 
 @pytest.mark.parametrize("error", [0.0, 0.03, 0.08])
@@ -74,20 +65,36 @@ def test_slices_of_any_size_are_covered(n: int, error: float) -> None:
     assert held / draws >= 0.9 - 3 * math.sqrt(0.09 / draws)
 
 
-def test_above_the_highest_level_the_prior_speaks() -> None:
+def test_above_the_level_that_k_domains_reach_there_is_no_conformal_interval() -> None:
+    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
+    lower, upper, basis = residuals.conformal([0.5, 0.4], [MANY, 10], 0.81)
+    assert basis == "conformal"
+    assert np.isnan([*lower, *upper]).all()
+    assert not np.isnan(residuals.conformal([0.5], [MANY], 0.8).lower[0])
+
+
+def test_the_predictive_interval_by_hand() -> None:
     residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
     lower, upper, basis = residuals.intervals([0.5], [MANY], 0.9)
-    variance = (4.3 * 0.11**2 + 0.05**2 + 0.05**2 + 0.02**2 + 0.1**2) / 8.3
-    assert basis == "prior"
-    assert upper[0] - 0.5 == pytest.approx(stats.t.ppf(0.95, 8.3) * math.sqrt(variance), abs=1e-6)
+    # As if one and a half domains more had been seen, off by .18.
+    variance = (1.5 * 0.18**2 + 0.05**2 + 0.05**2 + 0.02**2 + 0.1**2) / 5.5
+    assert basis == "predictive"
+    assert upper[0] - 0.5 == pytest.approx(stats.t.ppf(0.95, 5.5) * math.sqrt(variance), rel=1e-3)
     assert lower[0] == pytest.approx(1 - upper[0])
 
 
+def test_the_smaller_the_slice_the_wider_the_predictive_interval() -> None:
+    residuals = Residuals([0.5, 0.45, 0.52, 0.4], [0.5] * 4, [200] * 4, n_training=4)
+    lower, upper, _ = residuals.intervals([0.5] * 4, [0, 10, 100, MANY], 0.9)
+    assert (lower[0], upper[0]) == (0.0, 1.0)
+    assert (np.diff(upper - lower) < -0.005).all()
+
+
 def test_without_any_residual_the_prior_alone_speaks_and_more_widely_for_one_domain() -> None:
-    for n_training, scale in {1: 0.11 * 1.64, 2: 0.11}.items():
-        lower, upper, basis = Residuals([], [], [], n_training).intervals([0.5], [MANY], 0.9)
+    for n_training, scale in {1: 0.18 * 1.64, 2: 0.18}.items():
+        lower, upper, basis = Residuals([], [], [], n_training).intervals([0.5], [MANY], 0.8)
         assert basis == "prior"
-        assert upper[0] - 0.5 == pytest.approx(min(stats.t.ppf(0.95, 4.3) * scale, 0.5), abs=1e-6)
+        assert upper[0] - 0.5 == pytest.approx(min(stats.t.ppf(0.9, 1.5) * scale, 0.5), rel=1e-3)
         assert lower[0] == pytest.approx(1 - upper[0])
 
 
@@ -114,7 +121,7 @@ def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k
         estimated = np.clip(true + 0.12 * rng.standard_t(3, k + 1) / math.sqrt(3), 0, 1)
         seen = rng.binomial(200, true) / 200
         residuals = Residuals(estimated[:k], seen[:k], [200] * k, k)
-        lower, upper, _ = residuals.intervals(estimated[k:], [200], level)
+        lower, upper, _ = residuals.conformal(estimated[k:], [200], level)
         held += lower[0] <= seen[k] <= upper[0]
     # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
     slack = 3 * math.sqrt(level * (1 - level) / 3000)

@@ -215,8 +215,10 @@ def test_files(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     es.read_labels(example.labels).write_csv(table)
     assert es.read_labels(table)["label"].equals(es.read_labels(example.labels)["label"])
-    table.write_text("item_id,label\nx,yes\n")
-    with pytest.raises(InputError, match=r"labels.csv: column 'label' must be true, false or empty, was String"):
+    table.write_text("item_id,label\nx,yes\ny,perhaps\n")
+    with pytest.raises(
+        InputError, match=r"labels.csv: row 2: 'label' must be true, false, yes, no, 1, 0 or empty, was 'perhaps'"
+    ):
         es.read_labels(table)
     table.write_text("item_id\nx\n")
     with pytest.raises(InputError, match=r"labels.csv: column 'label' is missing; columns there: item_id"):

@@ -95,7 +95,7 @@ def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
     drawing = figure_left_out([trust(left_out=[])], LABEL)
     assert drawing.caption == "No domain could be estimated."
     only = figure_left_out([trust(left_out=[], unlabelled=[(UNLABELLED, 0.6)])], LABEL)
-    assert only.figure.axes[0].get_title() == "a: not validated\nno labelled domain was left out"
+    assert only.figure.axes[0].get_title() == "a: too few domains to say\nno labelled domain was left out"
 
 
 def test_figure_1_marks_a_domain_without_labels_on_the_axis_of_the_estimates():

@@ -45,6 +45,7 @@ def test_a_model_has_its_verdict_errors_and_domains() -> None:
     found = machine_summary(trusts=[trust("tiny-a", unlabelled=[("puzzles", 0.25)])])
     (model,) = found["models"]
     assert (model["model"], model["verdict"], model["reasons"]) == ("tiny-a", "usable", ["off by 0.125 in the mean"])
+    assert (model["confidence"], model["error_at_least"], model["error_at_most"]) == (0.9, 0.06, 0.09)
     assert (model["recommended"]["aee"], model["recommended"]["method"]) == (0.125, "consensus")
     assert (model["default"]["aee"], model["best"]["estimator"]) == (0.2, "atc-max")
     assert (model["worst"]["domain"], round(model["worst"]["error"], 9)) == ("logic", -0.15)

@@ -203,16 +203,16 @@ def test_the_page_begins_with_a_verdict_and_its_numbers():
     assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(trusts=[six]))
 
 
-@pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "not validated"])
+@pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "too few domains to say"])
 def test_every_verdict_has_its_look(verdict):
     html = small_report(trusts=[trust(verdict=verdict)])
     assert f'<b class="verdict {verdict.replace(" ", "-")}">{verdict}</b>' in html
-    assert verdict == "not validated" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
+    assert verdict == "too few domains to say" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
 
 
 def test_where_nothing_could_be_left_out_the_page_says_so():
     text = text_of(small_report(trusts=[trust(left_out=[], caution="only 3 rows are correct")]))
-    assert "a not validated - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
+    assert "a too few domains to say - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
     assert "a : caution, only 3 rows are correct." in text
 
 
@@ -221,8 +221,9 @@ def test_domains_without_labels_stand_at_the_top_with_an_interval():
     assert html.index('id="unlabelled"') < html.index('id="methods"') < html.index('id="summary"')
     assert "a puzzles 0.61 0.51 to 0.71 100 usable" in text_of(html)
     assert "a riddles (all training rows are correct) - - 100 usable" in text_of(html)
-    assert "Too few domains have labels for a guarantee" in html
-    assert "conformal" not in html
+    assert "The interval is predictive" in html
+    assert "The interval is an assumption" not in html
+    assert "with 90% confidence the AEE on new domains is at most 0.10" in text_of(html)
     assert 'id="unlabelled"' not in small_report()
 
 

@@ -206,12 +206,14 @@ def test_estimates_show_domains_without_labels_first():
 
 def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelled_first():
     known = trust(left_out=[("logic", 0.3, 0.45), ("units", None, 0.5)], unlabelled=[("puzzles", 0.6)])
+    logic, units = known.left_out
+    known = replace(known, left_out=(replace(logic, conformal_lower=0.25, conformal_upper=0.35), units))
     table = table_left_out([known, trust("b", [], [("puzzles", 0.4)])])
     assert table.cells() == [
-        ["a", "puzzles", "100", "0.600", "0.500", "0.700", "-", "-", "prior"],
-        ["b", "puzzles", "100", "0.400", "0.300", "0.500", "-", "-", "prior"],
-        ["a", "logic", "100", "0.300", "0.200", "0.400", "0.450", "-0.150", "prior"],
-        ["a", "units", "100", "-", "-", "-", "0.500", "-", "all training rows are correct"],
+        ["a", "puzzles", "100", "0.600", "0.500", "0.700", "-", "-", "-", "-", "predictive"],
+        ["b", "puzzles", "100", "0.400", "0.300", "0.500", "-", "-", "-", "-", "predictive"],
+        ["a", "logic", "100", "0.300", "0.200", "0.400", "0.450", "-0.150", "0.250", "0.350", "predictive"],
+        ["a", "units", "100", "-", "-", "-", "0.500", "-", "-", "-", "all training rows are correct"],
     ]
 
 

@@ -64,28 +64,35 @@ def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: Trust
     assert one.estimated == pytest.approx(training.fit("recommended").accuracy(observations("z").select(FEATURES)))
     assert found.method == training.fit("recommended").chosen["method"]
     assert 0 <= one.lower < one.estimated < one.upper <= 1
-    assert one.basis == "prior", "four domains cannot guarantee 90 %"
+    assert one.basis == "predictive"
+    assert (one.conformal_lower, one.conformal_upper) == (None, None), "four domains reach 80 %"
 
 
-def test_nine_domains_guarantee_an_interval_of_90_percent() -> None:
+def test_nine_domains_have_a_conformal_interval_of_90_percent_beside_the_other() -> None:
     settings = SETTINGS | {"estimators": ["recommended"]}
     few, enough = (
         validation(study(observations("z", **UNLABELLED), names=names), settings) for names in ("abcdefgh", "abcdefghi")
     )
-    assert [one.unlabelled[0].basis for one in (few, enough)] == ["prior", "conformal"]
-    assert {one.basis for one in enough.left_out} == {"prior"}, "each goes by the eight others"
+    (without,), (beside,) = few.unlabelled, enough.unlabelled
+    assert (without.conformal_lower, without.conformal_upper) == (None, None)
+    # The largest of the nine errors, for the new domain is no smaller than they are.
+    farthest = max(abs(one.error) for one in enough.left_out)
+    assert beside.conformal_upper == pytest.approx(min(beside.estimated + farthest, 1))
+    assert beside.conformal_lower == pytest.approx(max(beside.estimated - farthest, 0))
+    assert {one.conformal_lower for one in enough.left_out} == {None}, "each goes by the eight others"
+    assert {one.basis for one in (*enough.left_out, beside)} == {"predictive"}
 
 
 def test_with_two_labelled_domains_nothing_is_validated_but_what_has_no_labels_is_estimated() -> None:
     found = validation(study(observations("z", **UNLABELLED), names="ab"), OF_NAMES)
-    assert (found.verdict, found.left_out, found.recommended.aee) == ("not validated", (), None)
+    assert (found.verdict, found.left_out, found.recommended.aee) == ("too few domains to say", (), None)
     assert (found.best, found.worst, found.headline_rho) == (None, None, None)
     assert found.unlabelled[0].estimated is not None
 
 
 def test_without_any_label_there_is_a_reason_in_the_place_of_estimates() -> None:
     found = validation(observations("z", **UNLABELLED), OF_NAMES)
-    assert (found.verdict, found.method, found.training_accuracy) == ("not validated", None, None)
+    assert (found.verdict, found.method, found.training_accuracy) == ("too few domains to say", None, None)
     assert (
         found.unlabelled[0].reason == found.method_reason == "the training group has no row with a label and features"
     )

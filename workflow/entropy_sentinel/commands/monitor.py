@@ -9,10 +9,11 @@ import typer
 
 from entropy_sentinel.commands.features import INCOMPLETE, After, Mode
 from entropy_sentinel.commands.options import TopK
-from entropy_sentinel.monitor.settings import ALERTS, TIME, WINDOWS
+from entropy_sentinel.monitor.settings import ALERTS, POOLED, TIME, WINDOWS
 
-# Exit status where something is an alert; it goes before INCOMPLETE.
-ALERT = 4
+# Exit status where something is an alert, and where no slice has enough responses to be one; 4 goes before 5, and both
+# before INCOMPLETE.
+ALERT, NOTHING = 4, 5
 
 Window = StrEnum("Window", list(WINDOWS))
 Kind = StrEnum("Kind", {name: name for name in ALERTS})
@@ -59,7 +60,7 @@ Reference = Annotated[
         "--reference",
         metavar="FIRST..LAST",
         rich_help_panel=_SLICES,
-        help="Days that later ones are compared with, as 2026-11-01..2026-11-07.",
+        help="Days that later ones are compared with, as 2026-11-01..2026-11-07, or ..2026-11-07 for all up to then.",
     ),
 ]
 Level = Annotated[
@@ -69,6 +70,16 @@ Few = Annotated[
     int,
     typer.Option(
         "--min-responses", min=1, rich_help_panel=_SLICES, help="With fewer, a slice is flagged and is no alert."
+    ),
+]
+Pool = Annotated[
+    int,
+    typer.Option(
+        "--pool-windows",
+        min=1,
+        metavar="N",
+        rich_help_panel=_SLICES,
+        help="Where the newest window of a slice has fewer, so many windows at most count together; 1 for none.",
     ),
 ]
 Most = Annotated[
@@ -85,7 +96,7 @@ On = Annotated[
         "--alert-on",
         rich_help_panel=_ALERTS,
         help="What else is an alert: a drop since the reference, a slice outside the estimator's support, one with "
-        "many responses that are cut off. Repeat it for more.",
+        "many responses that are cut off, one that had enough responses once and has no more. Repeat it for more.",
     ),
 ]
 Drop = Annotated[
@@ -122,7 +133,16 @@ LabelFiles = Annotated[
         "-l",
         metavar="FILE",
         rich_help_panel=_READING,
-        help="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id and label.",
+        help="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id, label and "
+        "weight.",
+    ),
+]
+AtRandom = Annotated[
+    bool,
+    typer.Option(
+        "--labels-at-random",
+        rich_help_panel=_READING,
+        help="All responses were as likely to be labelled: the labels need no weight.",
     ),
 ]
 State = Annotated[
@@ -168,6 +188,7 @@ def command(
     reference: Reference = None,
     level: Level = 0.9,
     min_responses: Few = 30,
+    pool_windows: Pool = POOLED,
     max_slices: Most = 1000,
     fail_below: Below = None,
     alert_on: On = (),
@@ -178,6 +199,7 @@ def command(
     page: Page = None,
     state: State = None,
     labels: LabelFiles = (),
+    labels_at_random: AtRandom = False,
     top_k: TopK = None,
     logprobs_mode: Mode = None,
     trace_after: After = None,
@@ -193,7 +215,8 @@ def command(
     order of their expected errors: where to collect data first.
 
     Exit status: 0; 1 for an error; 3 where something in the logs could not be used, which is counted and shown; 4 for
-    an alert. With windows, alerts are about the newest two.
+    an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 5, 5 before 3). With
+    windows, alerts are about the newest two, and about those before where the newest are thin.
     """
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.frames.printable import one_line
@@ -218,11 +241,13 @@ def command(
         reference=reference,
         level=level,
         labels=labels or None,
+        labels_at_random=labels_at_random,
         state=state,
         fail_below=fail_below,
         alert_on=alert_on,
         least_drop=least_drop,
         min_responses=min_responses,
+        pool_windows=pool_windows,
         max_slices=max_slices,
         top_k=top_k,
         logprobs_mode=logprobs_mode,
@@ -239,5 +264,7 @@ def command(
     show(map(one_line, found.problems.lines()), sys.stderr)
     if found.alerts:
         raise typer.Exit(ALERT)
+    if found.silent:
+        raise typer.Exit(NOTHING)
     if found.incomplete:
         raise typer.Exit(INCOMPLETE)

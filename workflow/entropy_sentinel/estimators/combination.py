@@ -29,9 +29,9 @@ class Combination(Estimator):
         """The members' values, (n_rows, n_members)."""
         return np.column_stack([member.values(features) for member in self.members])
 
-    def accuracy_of(self, mean: np.ndarray) -> float:
-        estimates = [member.accuracy_of(one) for member, one in zip(self.members, mean, strict=True)]
-        return float(_SUMMARIES[self.summary](estimates))
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        estimates = [member.accuracies_of(one) for member, one in zip(self.members, means.T, strict=True)]
+        return _SUMMARIES[self.summary](np.column_stack(estimates), axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         if not self.rankers:

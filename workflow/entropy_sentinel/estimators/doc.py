@@ -24,8 +24,8 @@ class Doc(Estimator):
     def values(self, features: pl.DataFrame) -> np.ndarray:
         return confidences(self.confidence, features)
 
-    def accuracy_of(self, mean: np.ndarray) -> float:
-        return float(np.clip(mean + self.shift, 0, 1))
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        return np.clip(means + self.shift, 0, 1)
 
 
 SAVED = (Doc,)

@@ -32,14 +32,21 @@ class Estimator(ABC):
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """One value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracy_of` takes.
+        """One value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracies_of` takes.
 
         `features` has the features that the estimator needs, none null.
         """
 
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        """The accuracies, (n_slices,) in [0, 1], of slices from the means of their responses' values.
+
+        `means` is (n_slices,), or (n_slices, n_values).
+        """
+        return means
+
     def accuracy_of(self, mean: np.ndarray) -> float:
         """The accuracy, in [0, 1], of a slice from the mean of its responses' values, () or (n_values,)."""
-        return float(mean)
+        return float(self.accuracies_of(np.asarray(mean, dtype=float)[None])[0])
 
     def accuracy(self, features: pl.DataFrame) -> float:
         """The accuracy, in [0, 1], of the slice of all these responses, at least one."""

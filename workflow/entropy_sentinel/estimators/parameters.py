@@ -16,6 +16,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import family_of, modules
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.reproducible import reproducible
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError
 
@@ -55,7 +56,7 @@ def dump(estimator: Estimator) -> bytes:
     import skops.io  # here and below, for it brings torch where that is installed: seconds
 
     try:
-        payload = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED)
+        payload = reproducible(skops.io.dumps(estimator))
     except Exception as error:  # whatever skops has no form for: a lock, an open file
         raise NotPlain(f"holds what cannot be saved ({type(error).__name__}: {error})") from None
     restore(payload, estimator.name)

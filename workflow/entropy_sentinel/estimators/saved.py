@@ -62,6 +62,7 @@ class SavedEstimator:
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
     """Write an estimator in one step. `about` is JSON-serialisable and holds `signal`, the facts named in SIGNAL.
 
+    The same estimator with the same `about` is the same bytes, whoever fits it again and whenever.
     Of one that could not be fitted the file says why. Raises ContractError for one that `load_estimator` would refuse.
     """
     header = {"name": estimator.name, "versions": {package: version(package) for package in PACKAGES}, **about}

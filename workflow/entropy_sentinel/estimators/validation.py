@@ -13,27 +13,22 @@ import numpy as np
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, TOO_FEW, Verdict, verdict_of
 from entropy_sentinel.statistics.conformal import coverage
-from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, evaluate
+from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
 
 LEVELS = (0.8, 0.9, 0.95)
-# With fewer, there is nothing to leave out: an estimator of one domain says little about its rivals on three.
-FEWEST_DOMAINS = 3
-# An estimate is of use on its own if it is off by no more than the paper's is in the median (AEE of Tables 2 and 7,
-# .10), and in no domain by so much that a good one is taken for a bad one.
-USABLE_AEE, USABLE_WORST = 0.10, 0.25
-# What puts domains in the right order is of use for deciding where to look first.
-RANKING_RHO = 0.7
-
-USABLE, RANKING, NO_USE, UNKNOWN = "usable", "ranking only", "do not use", "not validated"
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A labelled domain: how many responses, what was estimated without it, and what is true.
+    """A labelled domain: how many items, what was estimated without it, and what is true.
 
-    `estimated` is null where the estimator cannot be fitted on the others, with the `reason`.
+    Several answers to one item may all be right or wrong together: they count as one label.
+
+    `estimated` is null, with the `reason`, where the estimator cannot be fitted on the others or the domain has too few
+    labels to count.
     """
 
     domain: str
@@ -62,33 +57,65 @@ class Coverage:
 class Validation:
     """The validation card of an estimator.
 
-    `bias` is the mean of estimated minus true; `aee`, `rho` and `bias` are null where there is nothing to compute them
-    from. `reasons` are sentences with the numbers that the verdict rests on. `n_domains` are the domains that the
-    estimator is fitted on.
+    `n_domains` are the domains that the estimator is fitted on, `n_counted` those that count: with FEWEST_LABELS labels
+    and an estimate. All that follows is over these. `bias` is the mean of estimated minus true; `aee`, `rho` and `bias`
+    are null where there is nothing to compute them from. `verdict`, `reasons` and the limits of the error on new
+    domains are those of `estimators.verdict`.
     """
 
     estimator: str
     n_domains: int
+    n_counted: int
     domains: tuple[Domain, ...]
     aee: float | None
     rho: float | None
     bias: float | None
+    error_at_least: float | None
+    error_at_most: float | None
     coverage: tuple[Coverage, ...]
     verdict: str
     reasons: tuple[str, ...]
 
+    @classmethod
+    def of(cls, estimator: str, n_domains: int, domains: tuple[Domain, ...]) -> "Validation":
+        """The card that follows from what was estimated for each domain without it."""
+        known, residuals = _counted(domains), _residuals(domains, n_domains)
+        errors = evaluate(residuals.estimated, residuals.true)
+        bias = float(residuals.errors.mean()) if known else None
+        if len(known) < FEWEST_DOMAINS:
+            there = len(known) if domains else n_domains
+            reason = (
+                f"a verdict needs {FEWEST_DOMAINS} domains of {FEWEST_LABELS} labels or more, each estimated without "
+                f"its own; there are {there}: {FEWEST_DOMAINS - there} more"
+            )
+            said, levels = Verdict(TOO_FEW, (reason,)), ()
+        else:
+            said = verdict_of([one.domain for one in known], residuals, errors.aee, errors.rho, bias)
+            levels = tuple(_coverage(residuals, level) for level in LEVELS)
+        return cls(
+            estimator=estimator,
+            n_domains=n_domains,
+            n_counted=len(known),
+            domains=domains,
+            aee=errors.aee,
+            rho=errors.rho,
+            bias=bias,
+            error_at_least=said.error_at_least,
+            error_at_most=said.error_at_most,
+            coverage=levels,
+            verdict=said.verdict,
+            reasons=(*said.reasons, *_left_aside(domains)),
+        )
+
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; null where none has been estimated."""
-        return max(self._estimated(), key=lambda one: abs(one.estimated - one.true), default=None)
+        return max(_counted(self.domains), key=lambda one: abs(one.estimated - one.true), default=None)
 
     @property
     def residuals(self) -> Residuals:
         """What intervals for other slices are made of."""
-        known = self._estimated()
-        return Residuals(
-            [one.estimated for one in known], [one.true for one in known], [one.n for one in known], self.n_domains
-        )
+        return _residuals(self.domains, self.n_domains)
 
     def as_dict(self) -> dict[str, Any]:
         """The card as JSON has it."""
@@ -96,42 +123,63 @@ class Validation:
 
     @classmethod
     def from_dict(cls, card: Mapping[str, Any]) -> "Validation":
-        """The card from JSON."""
-        domains = tuple(Domain(**one) for one in card["domains"])
-        levels = tuple(Coverage(**one) for one in card["coverage"])
-        return cls(**{**card, "domains": domains, "coverage": levels, "reasons": tuple(card["reasons"])})
-
-    def _estimated(self) -> list[Domain]:
-        return [one for one in self.domains if one.estimated is not None]
+        """The card from JSON, made anew from its domains, so that a card of an earlier release is judged as of now."""
+        domains = (Domain(**one) for one in card["domains"])
+        counted = tuple(one if one.n >= FEWEST_LABELS else _too_few(one.domain, one.n, one.true) for one in domains)
+        return cls.of(card["estimator"], card["n_domains"], counted)
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and say what that means.
 
-    With fewer than FEWEST_DOMAINS domains nothing is estimated, and the verdict is "not validated".
+    With fewer than FEWEST_DOMAINS domains nothing is estimated. A domain of fewer than FEWEST_LABELS labels is not left
+    out: the others are fitted with it, but it does not count.
     """
     names = np.unique(rows.domains)
     if len(names) < FEWEST_DOMAINS:
-        reason = f"leaving out one domain at a time needs {FEWEST_DOMAINS} labelled domains, there are {len(names)}"
-        return Validation(name, len(names), (), None, None, None, (), UNKNOWN, (reason,))
+        return Validation.of(name, len(names), ())
     with one_thread():
         domains = tuple(_left_out(rows, name, domain) for domain in names)
-    known = [one for one in domains if one.estimated is not None]
-    estimated, true = [one.estimated for one in known], [one.true for one in known]
-    errors = evaluate(estimated, true)
-    bias = float(np.subtract(estimated, true).mean()) if known else None
-    card = Validation(name, len(names), domains, errors.aee, errors.rho, bias, (), UNKNOWN, ())
-    verdict, reasons = _verdict(card)
-    levels = tuple(_coverage(card.residuals, level) for level in LEVELS) if len(known) >= FEWEST_DOMAINS else ()
-    return Validation(name, len(names), domains, errors.aee, errors.rho, bias, levels, verdict, reasons)
+    return Validation.of(name, len(names), domains)
 
 
 def _left_out(rows: TrainingRows, name: str, domain: str) -> Domain:
     here = rows.domains == domain
-    fitted, true, n = rows.part(~here).fit(name), float(rows.y[here].mean()), int(here.sum())
+    true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
+    if n < FEWEST_LABELS:
+        return _too_few(str(domain), n, true)
+    fitted = rows.part(~here).fit(name)
     if isinstance(fitted, Unfitted):
         return Domain(str(domain), n, None, true, fitted.reason)
     return Domain(str(domain), n, fitted.accuracy(rows.features.filter(here)), true)
+
+
+def _too_few(domain: str, n: int, true: float) -> Domain:
+    return Domain(domain, n, None, true, f"{n} labels, fewer than {FEWEST_LABELS}: it does not count")
+
+
+def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
+    return [one for one in domains if one.estimated is not None]
+
+
+def _residuals(domains: tuple[Domain, ...], n_domains: int) -> Residuals:
+    known = _counted(domains)
+    return Residuals([one.estimated for one in known], [one.true for one in known], [one.n for one in known], n_domains)
+
+
+def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
+    """What to say of the domains that do not count."""
+    few = [one.domain for one in domains if one.n < FEWEST_LABELS]
+    unfitted = [one.domain for one in domains if one.estimated is None and one.n >= FEWEST_LABELS]
+    said = []
+    if few:
+        said.append(
+            f"{len(few)} of {len(domains)} domains do not count, with fewer than {FEWEST_LABELS} labels: "
+            f"{', '.join(few)}"
+        )
+    if unfitted:
+        said.append(f"{len(unfitted)} of {len(domains)} domains could not be estimated: {', '.join(unfitted)}")
+    return tuple(said)
 
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
@@ -144,29 +192,3 @@ def _coverage(residuals: Residuals, level: float) -> Coverage:
     share = coverage(lower, upper, residuals.true)
     covered = round(share.estimate * len(made))
     return Coverage(level, covered, len(made), share.lower, share.upper, made[0].basis)
-
-
-def _verdict(card: Validation) -> tuple[str, tuple[str, ...]]:
-    """What may be done with the estimates, and why."""
-    missing = [one.domain for one in card.domains if one.estimated is None]
-    absent = (f"{len(missing)} of {len(card.domains)} domains could not be estimated: {missing[0]}",) if missing else ()
-    worst, known = card.worst, len(card.domains) - len(missing)
-    if known < FEWEST_DOMAINS:
-        return UNKNOWN, absent
-    off = worst.estimated - worst.true
-    reasons = [
-        f"off by {card.aee:.3f} in the mean over {known} domains that it had not seen (usable up to {USABLE_AEE:.2f})",
-        f"worst in {worst.domain}: {worst.estimated:.3f} estimated, {worst.true:.3f} true (usable up to "
-        f"{USABLE_WORST:.2f}, is {abs(off):.3f})",
-        "estimates have no bias in the mean"
-        if round(card.bias, 3) == 0
-        else f"estimates are too {'high' if card.bias > 0 else 'low'} by {abs(card.bias):.3f} in the mean",
-    ]
-    ranks = card.rho is not None and known >= FEWEST_FOR_RHO
-    if ranks:
-        reasons.append(f"rank correlation with the truth {card.rho:.3f} (a ranking from {RANKING_RHO:.1f})")
-    else:
-        reasons.append(f"the order of {known} domains shows nothing: a ranking needs {FEWEST_FOR_RHO}")
-    if card.aee <= USABLE_AEE and abs(off) <= USABLE_WORST:
-        return USABLE, (*reasons, *absent)
-    return (RANKING if ranks and card.rho >= RANKING_RHO else NO_USE), (*reasons, *absent)

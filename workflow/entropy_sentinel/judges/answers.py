@@ -1,21 +1,19 @@
 r"""Where the final answer of a response stands: in its last box, or else in its last statement.
 
 `last_boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else
-the last sentence, and `expression` the formula or number with its unit in it.
+the last sentence; `statements.expression` finds the formula or number with its unit in it.
 """
 
 import re
-
-from entropy_sentinel.judges.notation import clean, spelled
-from entropy_sentinel.judges.numbers import NUMBER
-from entropy_sentinel.judges.units import leading_unit, parse_unit
+from typing import NamedTuple
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
 _BETWEEN_BOXES = re.compile(
     r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
 )
-_SPAN = re.compile(
+# A formula between its delimiters.
+SPAN = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
     re.DOTALL,
 )
@@ -25,23 +23,16 @@ _ANCHOR = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
-_FILLER = re.compile(
-    r"(?:approximately|about|roughly|around|exactly|simply|therefore|thus|just|equal to|given by|indeed|the value|"
-    r"the number|≈|~|:|-(?=\s)|\*)\s*",
-    re.IGNORECASE,
-)
-# After an answer comes what explains it.
-_EXPLANATION = re.compile(
-    r",?\s+(?:because|since|which|as|so|for|when|where|if|after|by|that|while)\b|;|\s\((?=[a-z])|,(?=\s[a-z]{3,})"
-)
-_REMARK = re.compile(r"\s\((?:[a-z]{2,}|i\.e|e\.g)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
-_JOINT = re.compile(r"\s*,?\s*(?:and|or)\s+|\s*,\s*", re.IGNORECASE)
-# A number or a point, `(3, 4)`, outside formulas.
-_PLAIN = re.compile(
-    rf"(?P<point>[\[(]\s*{NUMBER}(?:\s*,\s*{NUMBER})+\s*[\])])|(?<![\w.\\^{{])(?P<money>[-+]?\s*(?:\\?\$|€|£)\s*)?(?P<number>{NUMBER}(?:\s*/\s*\d+)?)(?P<after>\s*(?:€|%|\\%|°|\^\\circ)?)"
-)
-_PROSE = re.compile(r"[A-Za-z]{3,}")
-_FORMULA_WORDS = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|max|min|pi)\b")
+
+
+class Statement(NamedTuple):
+    """The last statement of a response; `anchored`: whether it says that it is the answer."""
+
+    clause: str
+    anchored: bool
+    # What of the same sentence comes before, up to "answer is"; and what follows the sentence.
+    opening: str = ""
+    following: str = ""
 
 
 def last_boxed(response: str) -> str | None:
@@ -49,7 +40,19 @@ def last_boxed(response: str) -> str | None:
 
     None if there is none, or if the last one never ends.
     """
-    found: list[tuple[int, int, str]] = []
+    found = _last_boxes(response)
+    return found and ", ".join(found[0])
+
+
+def around_boxes(response: str) -> tuple[str, str]:
+    """What stands before and after what `last_boxed` gives."""
+    found = _last_boxes(response)
+    return (response[: found[1]], response[found[2] :]) if found else (response, "")
+
+
+def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
+    """The contents of the last boxes that belong together, where the first begins and where the last ends."""
+    found: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
         inside = _braces(response, box.end())
         found.append((box.start(), box.end() + len(inside or "") + 2, inside))
@@ -61,7 +64,7 @@ def last_boxed(response: str) -> str | None:
             break
         answers.insert(0, inside.strip())
         start = begin
-    return ", ".join(answers)
+    return answers, start, found[-1][1]
 
 
 def _braces(text: str, begin: int) -> str | None:
@@ -76,110 +79,26 @@ def _braces(text: str, begin: int) -> str | None:
     return None
 
 
-def stated(response: str) -> tuple[str, bool]:
-    """The last statement of a response without a box, "" for none, and whether it says that it is the answer."""
+def stated(response: str) -> Statement:
+    """The last statement of a response without a box, with an empty clause for none."""
     text = re.sub(r"\*\*|__|`", "", response).strip()
     anchors = list(_ANCHOR.finditer(text))
     if anchors:
-        rest = text[anchors[-1].end() :].strip()
-        clause = next(iter(_sentences(rest)), "")
+        clause, *following = _sentences(text[anchors[-1].end() :].strip()) or [""]
         if clause:
-            return clause, True
-    sentences = [one for one in _sentences(text) if _SPAN.search(one) or re.search(r"\d", one)] or _sentences(text)
-    return (sentences[-1], False) if sentences else ("", False)
-
-
-def expression(clause: str, anchored: bool) -> str | None:
-    """The formula, or the number with its unit, that a clause ends in or, after "answer is", begins with."""
-    clause = _REMARK.sub("", spelled(clause)).strip()
-    return (_first_expression(clause) if anchored else None) or _last_expression(clause)
-
-
-def numbers(clause: str) -> list[str]:
-    """All numbers and formulas in a clause: where none is called the answer, each may be."""
-    clause = spelled(clause)
-    masked = _SPAN.sub(lambda span: " " * len(span[0]), clause)
-    return [_inside(span) for span in _SPAN.finditer(clause)] + [_amount(found) for found in _PLAIN.finditer(masked)]
-
-
-def _first_expression(clause: str) -> str | None:
-    while found := _FILLER.match(clause):
-        clause = clause[found.end() :]
-    span = _SPAN.search(clause)
-    if span and (span.start() == 0 or re.fullmatch(r"[^\d,;]*=\s*", clause[: span.start()])):
-        return _spans_from(clause, span)
-    plain = _EXPLANATION.split(clause.rstrip(" .!"))[0]
-    if span is None and not _PROSE.search(_FORMULA_WORDS.sub(" ", plain)):
-        return plain
-    name = re.match(r"[A-Za-z]\w*(?:\([a-z]\))?\s*=\s*", clause)
-    found = _PLAIN.match(clause, name.end() if name else 0)
-    return _plain_from(clause, found) if found else None
-
-
-def _last_expression(clause: str) -> str | None:
-    spans = list(_SPAN.finditer(clause))
-    values = [span for span in spans if re.search(r"\d|=", span[0]) and not _is_unit(span)]
-    masked = _SPAN.sub(lambda span: " " * len(span[0]), clause)
-    numbers = list(_PLAIN.finditer(masked))
-    if not values and not numbers:
-        values = spans
-    if values and (not numbers or values[-1].end() > numbers[-1].start()):
-        return _spans_from(clause, _first_joined(clause, values))
-    return _plain_from(clause, _first_joined(clause, numbers)) if numbers else None
-
-
-def _first_joined(clause: str, found: list[re.Match[str]]) -> re.Match[str]:
-    """The first of those that `and` or a comma joins to the last."""
-    first = found[-1]
-    for earlier in reversed(found[:-1]):
-        if not _JOINT.fullmatch(clause[earlier.end() : first.start()]):
-            break
-        first = earlier
-    return first
-
-
-def _is_unit(span: re.Match[str]) -> bool:
-    r"""Whether a formula is nothing but the unit of the number before it: `50.7 $\mathrm{atm}$`."""
-    unit = parse_unit(clean(_inside(span)))
-    return unit is not None and unit.powers is not None
-
-
-def _spans_from(clause: str, span: re.Match[str]) -> str:
-    """The formula in `span`, with those that `and` or a comma joins to it, and the unit that follows."""
-    parts = [_inside(span)]
-    while (joint := _JOINT.match(clause, span.end())) and (following := _SPAN.match(clause, joint.end())):
-        parts.append(_inside(following))
-        span = following
-    unit = leading_unit(clean(re.split(r"[,;(]", clause[span.end() :])[0]))
-    return " ".join([", ".join(parts), unit]).strip()
-
-
-def _plain_from(clause: str, found: re.Match[str]) -> str:
-    """The number in `found`, with numbers that `and` or a comma joins to it, and the unit that follows."""
-    parts, end = [_amount(found)], found.end()
-    while (joint := _JOINT.match(clause, end)) and (following := _PLAIN.match(clause, joint.end())):
-        parts.append(_amount(following))
-        end = following.end()
-    has_unit = found["money"] or (found["after"] or "").strip() or clause[end : end + 1] == "-"
-    unit = "" if has_unit else leading_unit(clean(re.split(r"[,;()]", clause[end:])[0]))
-    return f"{', '.join(parts)} {unit}".strip()
-
-
-def _amount(found: re.Match[str]) -> str:
-    """The number or point in `found`, money in LaTeX."""
-    if found["point"]:
-        return found["point"]
-    money = (found["money"] or "").replace(" ", "").replace("\\$", "$").replace("$", "\\$")
-    return money + found["number"].strip(" .") + found["after"].strip()
-
-
-def _inside(span: re.Match[str]) -> str:
-    return next(group for group in span.groups() if group is not None).strip().rstrip(".,")
+            opening = re.split(r"[.!?,;:\n]", text[: anchors[-1].start()])[-1] + anchors[-1][0]
+            return Statement(clause, True, opening, "\n".join(following))
+    sentences = _sentences(text)
+    counted = [place for place, one in enumerate(sentences) if SPAN.search(one) or re.search(r"\d", one)]
+    place = (counted or [len(sentences) - 1])[-1]
+    if not sentences:
+        return Statement("", False)
+    return Statement(sentences[place], False, following="\n".join(sentences[place + 1 :]))
 
 
 def _sentences(text: str) -> list[str]:
     """Sentences and lines; formulas are never split, and one set apart goes with the words before it."""
-    masked = _SPAN.sub(lambda span: "\x00" * len(span[0]), text)
+    masked = SPAN.sub(lambda span: "\x00" * len(span[0]), text)
     ends = [found.end() for found in _SENTENCE_END.finditer(masked)]
     parts = [text[begin:end] for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)]
     return [part.strip() for part in parts if part.strip(" .!?\n*#-")]

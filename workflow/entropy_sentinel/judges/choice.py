@@ -9,6 +9,7 @@ from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.words import negated, option
 
 _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
+_LETTERED = re.compile(r"\(?([A-J])[).:]\s*(\S.*)", re.DOTALL)
 _LETTERS = "ABCDEFGHIJ"
 
 
@@ -28,7 +29,9 @@ class ChoiceJudge:
             return Verdict(None, answer=answer, reason="reference is no option of the question")
         if answer is None:
             return Verdict(None, reason="cut off before an answer" if case.truncated else "no final answer")
-        found = None if negated(answer) and normalised(answer) not in options else _letter(answer, options)
+        found = _with_its_text(answer, options)
+        if found is None and not (negated(answer) and normalised(answer) not in options):
+            found = _letter(answer, options)
         if found is None:
             return Verdict(None, answer=answer, reason="answer is no option of the question")
         return Verdict(found == expected, answer=answer)
@@ -51,6 +54,12 @@ def offered(question: str) -> list[tuple[str, str]]:
         if letter == _LETTERS[len(found) : len(found) + 1]:
             found.append((letter, text))
     return found
+
+
+def _with_its_text(answer: str, options: Mapping[str, str]) -> str | None:
+    """The letter of `(C) Vitamin B` where C is that option: what its text says is no other answer."""
+    found = _LETTERED.fullmatch(answer.strip(" *`\"'"))
+    return found[1] if found and options.get(normalised(found[2])) == found[1] else None
 
 
 def _letter(text: str, options: Mapping[str, str]) -> str | None:

@@ -1,72 +1,51 @@
-r"""Whether two answers are the same: numbers with units, lists and intervals, formulas."""
+r"""Whether two answers are the same: numbers with units, lists, sets, ratios, equations, formulas."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges.equations import equation, same_equation
 from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.names import ELEMENT_OF, without_name, without_point_name
 from entropy_sentinel.judges.notation import clean, key
-from entropy_sentinel.judges.numbers import NUMBER, Number, close, plain_number
+from entropy_sentinel.judges.numbers import close
+from entropy_sentinel.judges.quantities import SUFFIX, Quantity, compound, quantity
+from entropy_sentinel.judges.ranges import is_relation, real_set, same_ranges
+from entropy_sentinel.judges.ratios import Ratio, ratio, same_ratio
+from entropy_sentinel.judges.references import json_list, readable, units_in_letters
+from entropy_sentinel.judges.spelled_numbers import NUMBER_WORDS
 from entropy_sentinel.judges.structure import Structure, at_top_level, split
-from entropy_sentinel.judges.units import Unit, parse_unit, scales
+from entropy_sentinel.judges.things import harmless
+from entropy_sentinel.judges.units import parse_unit, scales
+from entropy_sentinel.judges.wording import WORDS_AFTER, Unclear, content, unsure
 
 Tolerance = Mapping[str, Any] | None
 
-# What is called something: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
-_NAMED = re.compile(
-    r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
-    r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
+_ALMOST = re.compile(r"\\approx(?![A-Za-z])")
+_TEXT = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
+_AMOUNT = re.compile(
+    r"\b(?:\w+(?:th|st|nd|rd)|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|both|either|"
+    rf"neither|option|choice|[A-J]|{NUMBER_WORDS})\b",
+    re.IGNORECASE,
 )
-_ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
-_INEQUALITY = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|[<>]|\\[lg]t(?![A-Za-z])")
-_MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUMBER})(?P<rest>.*)")
-_WITH_UNIT = re.compile(rf"(?P<number>{NUMBER})(?P<space>\s*)(?P<unit>\D.*)", re.DOTALL)
-_BASE = re.compile(r"(\d+)\s*_\s*\{?\s*(\d+)\s*\}?")
-# Where the unit of a formula begins, `3\sqrt{2} \text{ cm}`.
-_UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
 
 
-class Unclear(Exception):
-    """The judge cannot say; the message is the reason."""
+def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
+    """Whether `answer` is the `reference`, both as they were written. Raises Unclear where that cannot be said.
 
-
-@dataclass(frozen=True)
-class Quantity:
-    """A number, with its unit if it names one."""
-
-    number: Number
-    unit: Unit | None = None
-
-
-def same_as_reference(reference: str, answer: str, tolerance: Tolerance) -> bool:
-    """Whether `answer` is the `reference`, both as they were written. Raises Unclear where that cannot be said."""
-    expected, found = clean(reference), clean(answer)
-    if not expected:
+    `question` is what both answer: words after a number that it counts, `7 zorgs`, change nothing.
+    """
+    expected, found = content(clean(reference)), content(clean(answer))
+    listed, letters = json_list(reference, question), units_in_letters(reference)
+    if not expected or not (listed or readable(expected, letters)):
         raise Unclear("reference cannot be read")
     if not found:
         raise Unclear("answer cannot be read")
-    return _Comparison(tolerance, units_in_letters=not reference.lstrip().startswith(("$", "\\("))).same(
-        expected, found, _json_list(reference)
-    )
-
-
-def reference_quantity(reference: str) -> Quantity | None:
-    """The number of a reference, with its unit; None if it is no such."""
-    letters = not reference.lstrip().startswith(("$", "\\("))
-    return quantity(_without_name(clean(reference))[1], letters)
-
-
-def _json_list(reference: str) -> Structure | None:
-    """`[0, 5]` as a list in order; `$[0, 5]$` is an interval."""
-    try:
-        found = json.loads(reference)
-    except (json.JSONDecodeError, RecursionError):
-        return None
-    return Structure("list", tuple(str(part) for part in found)) if isinstance(found, list) else None
+    if unsure(found):
+        raise Unclear("answer says what it is not, or when")
+    return _Comparison(tolerance, letters, question).same(expected, found, listed)
 
 
 @dataclass(frozen=True)
@@ -75,29 +54,55 @@ class _Comparison:
 
     tolerance: Tolerance
     units_in_letters: bool
+    question: str = ""
 
     def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
         if key(reference) == key(answer):
             return True
-        reference = _ELEMENT_OF.sub("", reference)
+        if listed is None and (decided := self._by_kind(reference, answer)) is not None:
+            return decided
+        reference = ELEMENT_OF.sub("", reference)
+        reference, answer = without_point_name(reference, answer)
         structure = listed or split(reference)
         interval = structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
-        if _INEQUALITY.search(reference) or (interval and _INEQUALITY.search(answer)):
+        if is_relation(reference) or (interval and is_relation(answer)):
             return self._same_formula(reference, answer)
-        if _INEQUALITY.search(answer):
+        if is_relation(answer):
             return False  # it says in which range the answer lies
-        name, expected = (None, reference) if structure and len(structure.parts) > 1 else _without_name(reference)
+        name, expected = (None, reference) if structure and len(structure.parts) > 1 else without_name(reference)
         if name is None and structure is None and "=" in reference:
             return self._same_formula(reference, answer)
         if name is not None:
             structure = split(expected)
         found = [
             rest
-            for part in at_top_level(answer, re.compile(r"\\approx(?![A-Za-z])"))
-            for label, rest in [_without_name(part, keep_lists=True)]
+            for part in at_top_level(answer, _ALMOST)
+            for label, rest in [without_name(part, keep_lists=True)]
             if not (name and label and key(name) != key(label) and "\\text" not in name + label)
         ]
-        return any(self._same_value(expected, structure, rest) for rest in found)
+        same = any(self._same_value(expected, structure, rest) for rest in found)
+        said = equation(answer)
+        if same and said and not said.names and equation(reference) is None and not self._asked(said.left):
+            raise Unclear("an equation, or the value of its left side")
+        return same
+
+    def _by_kind(self, reference: str, answer: str) -> bool | None:
+        """For compound quantities, ratios, sets of numbers and equations; None for other kinds."""
+        if compound(reference) or compound(answer):
+            return self._same_single(reference, answer)
+        if (expected := ratio(reference)) is not None or ratio(answer) is not None:
+            return _same_ratio(expected, ratio(answer))
+        on_a_line = any(is_relation(text) or "\\cup" in text for text in (reference, answer))
+        if on_a_line and (same := _same_set(reference, answer)) is not None:
+            return same
+        one, other = equation(reference), equation(answer)
+        if one is None or other is None or (one.names and key(one.left) == key(other.left)):
+            return None
+        same = same_equation(one, other)
+        return same if same or not other.names else None
+
+    def _asked(self, text: str) -> bool:
+        return key(text) in key(self.question)
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
         """Names are off; the same structure or else the same number or formula."""
@@ -121,7 +126,11 @@ class _Comparison:
             return False
         if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
             return self._same_brackets_aside(structure, other)
-        return self._same_parts(structure, other)
+        same = self._same_parts(structure, other)
+        both = {structure.held, other.held}
+        if same and "()" in both and both & {"", r"\{\}"} and (real_set(reference) or real_set(answer)):
+            raise Unclear("a point, an interval or two answers")
+        return same
 
     def _same_brackets_aside(self, structure: Structure, other: Structure) -> bool:
         """Brackets matter for two ends, an interval; a longer list may be written in any."""
@@ -147,16 +156,24 @@ class _Comparison:
 
     def _same_single(self, reference: str, answer: str) -> bool:
         expected = quantity(reference, self.units_in_letters)
-        if expected is None:
-            return self._same_formula(reference, answer)
-        found = quantity(answer, True)
+        found = None if expected is None else quantity(answer, True)
+        if found is None and expected is not None and expected.number.value != 0 and _only_words(answer):
+            return False
         if found is None:
             return self._same_formula(reference, answer)
-        factors = scales(expected.unit, found.unit)
+        unit = found.unit
+        if expected.unit is None:
+            if found.compound or SUFFIX.fullmatch(answer):
+                raise Unclear("units cannot be compared")
+            if unit is not None and unit.powers is None and harmless(unit.text, self.question):
+                unit = None
+        if _percent_of_less_than_one(expected, found):
+            raise Unclear("per cent, or a share")
+        factors = scales(expected.unit, unit)
         if factors is None:
             raise Unclear("units cannot be compared")
         # The tolerance is for the number as it stands: 1 is no answer to 54.7 degrees, though nearly so in radians.
-        named = expected.unit is not None and found.unit is not None
+        named = expected.unit is not None and unit is not None
         return any(
             close(expected.number, found.number, factor, self.tolerance if named or factor == 1 else None)
             for factor in factors
@@ -164,14 +181,24 @@ class _Comparison:
 
     def _same_formula(self, reference: str, answer: str) -> bool:
         try:
-            expected = expressions.read(reference)
+            expected = expressions.read(WORDS_AFTER.sub("", reference))
         except UnreadableError:
             raise Unclear("reference cannot be read") from None
         try:
-            found = expressions.read(_without_words(answer))
+            found = expressions.read(self._without_words(answer))
         except UnreadableError:
             raise Unclear("answer cannot be read") from None
         return expressions.equal(expected, found)
+
+    def _without_words(self, text: str) -> str:
+        r"""A formula without the words after it: `2n \text{ ways}`."""
+        found = WORDS_AFTER.search(text)
+        if found is None:
+            return text
+        unit = parse_unit(found[0])
+        if unit is not None and unit.powers is None and not harmless(found[1], self.question):
+            raise Unclear("words after the answer may change it")
+        return text[: found.start()]
 
 
 # Ways to write a structure that say the same as another: a list without brackets as a set, a point as a vector.
@@ -185,68 +212,36 @@ _ALSO = {
 }
 
 
-def _without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
-    """`x = 5` as `x` and `5`; `3 + 4 = 7` as nothing and `7`; a list of such as it is."""
-    if keep_lists and (structure := split(text)) is not None and structure.held == "":
-        return None, text
-    name = None
-    if found := _NAMED.fullmatch(text):
-        name, text = found["name"].strip(), found["rest"].strip()
-    elif not keep_lists:
-        return None, text
-    return name, at_top_level(text, re.compile("="))[-1] if "=" in text else text
+def _same_ratio(reference: Ratio | None, answer: Ratio | None) -> bool:
+    if reference is None:
+        raise Unclear("answer cannot be read")  # not as what the reference is
+    if answer is None:
+        raise Unclear("answer is no ratio and no time")
+    same = same_ratio(reference, answer)
+    if same is None:
+        raise Unclear("the same as ratios, not as times")
+    return same
 
 
-def _without_words(text: str) -> str:
-    r"""A formula without the words after it: `2n \text{ ways}`."""
-    return re.sub(r"(?<=\S)\s*\\text\{[^{}]*\}$", "", text)
+def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
+    r"""Whether the answer to `0.5` is `0.5\%`: to 12.5, per cent went without saying, but this may be a share."""
+    alone = expected.unit is None and found.unit is not None and found.unit.text == "%"
+    return alone and abs(expected.number.value) < 1 and expected.number.value == found.number.value
 
 
-@lru_cache(maxsize=4096)
-def quantity(text: str, letters: bool) -> Quantity | None:
-    """The number of a cleaned text, with its unit; None if it is no such.
-
-    `letters`: whether a letter after a number is a unit, `2 m`, or a variable.
-    """
-    if (number := plain_number(text)) is not None:
-        return Quantity(number)
-    if found := _MONEY.fullmatch(text):
-        number = plain_number(found["sign"] + found["number"])
-        rest = found["rest"] if _is_factor(found["rest"]) else ""
-        return number and Quantity(number, parse_unit(found["unit"] + rest))
-    if found := _BASE.fullmatch(text):
-        return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
-    if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
-        number = plain_number(found["number"])
-        return number and Quantity(number, parse_unit(found["unit"]))
-    if (start := _UNIT_START.search(text)) and start.start() and _is_unit(text[start.start() :], False):
-        number = _constant(text[: start.start()])
-        return number and Quantity(number, parse_unit(text[start.start() :]))
-    number = _constant(text)
-    return number and Quantity(number)
+def _only_words(text: str) -> bool:
+    """Whether an answer is words that are no number and no option: `undefined`, `no solution`."""
+    return bool(_TEXT.fullmatch(text)) and not _AMOUNT.search(text)
 
 
-def _is_factor(rest: str) -> bool:
-    """Whether what follows an amount of money multiplies it: `$3 million`."""
-    unit = parse_unit(rest.strip())
-    return unit is not None and unit.is_number
-
-
-def _is_unit(text: str, letters: bool) -> bool:
-    """Whether what follows a number is a unit: a known one, or words; a letter alone only where letters may be."""
-    text = re.sub(r"\s*;\s*(\}?)$", r"\1", text)
-    if re.search(r"\d", re.sub(r"\^\s*\{?\s*[-+]?\d+\s*\}?", "", text)) or re.search(r"[=,;]|\b(?:and|or)\b", text):
-        return False
-    if _UNIT_START.match(text):
-        return True
-    unit = parse_unit(text)
-    if unit is not None and unit.powers is not None:
-        return letters or bool(re.match(r"[A-Za-z]{2}", text) and not re.search(r"\\", text))
-    return bool(re.match(r"[A-Za-z]{3,}", text)) and not re.search(r"[\\^+*=]|(?<!\w)-|-(?!\w)", text)
-
-
-def _constant(text: str) -> Number | None:
-    try:
-        return expressions.number(expressions.read(text.strip()))
-    except UnreadableError:
-        return None
+def _same_set(reference: str, answer: str) -> bool | None:
+    """Whether two sets of numbers are the same; None where one cannot be read as such."""
+    expected, found = real_set(reference), real_set(answer)
+    if expected is not None and found is not None:
+        return same_ranges(expected, found)
+    structure = split(answer)
+    if expected is not None and structure is not None and structure.held == "":
+        together = real_set(" \\cup ".join(structure.parts))
+        if together is not None and same_ranges(expected, together):
+            raise Unclear("several sets, or their union")
+    return None

@@ -36,9 +36,9 @@ def final_answer(case: Case) -> str | None:
         return boxed
     if case.truncated:
         return None
-    clause, anchored = answers.stated(case.response)
+    statement = answers.stated(case.response)
     whole = case.response.strip()
-    return clause if anchored else whole if whole and "\n" not in whole else None
+    return statement.clause if statement.anchored else whole if whole and "\n" not in whole else None
 
 
 def normalised(text: str) -> str:

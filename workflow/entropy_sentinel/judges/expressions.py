@@ -12,7 +12,7 @@ from latex2sympy2_extended.math_normalization import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
 from math_verify.errors import TimeoutException as TimeoutException
 from math_verify.utils import timeout as timeout
-from sympy import Float
+from sympy import Float, simplify, sqf_part, together
 
 from entropy_sentinel.judges.numbers import Number
 
@@ -29,8 +29,11 @@ _READING = LatexExtractionConfig(
 )
 # What it would skip in silence: words, and relations that it does not know.
 _UNREADABLE = re.compile(
-    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s+\d|\d\s*:\s*\d"
+    r"\\text\{(?!\s*(?:[A-Za-z]|lcm|gcd|det|tr|rank|arg|sgn|max|min|Re|Im|cis|adj|proj|arc[a-z]+|sec|csc|cot)\s*\})|"
+    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d"
 )
+_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?")
+_OF_ANGLES = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 _LONGEST = 2000
 
 
@@ -43,6 +46,8 @@ def read(text: str) -> Any:
     """The SymPy object of a cleaned formula. Raises UnreadableError."""
     if len(text) > _LONGEST or _UNREADABLE.search(text):
         raise UnreadableError
+    if _OF_ANGLES.search(text):
+        text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
     found = parse(
         f"\\boxed{{{text}}}", [_READING], fallback_mode="no_fallback", parsing_timeout=None, raise_on_error=True
     )
@@ -59,6 +64,16 @@ def number(expression: Any) -> Number | None:
     if not getattr(value, "is_Float", False) and not getattr(value, "is_Integer", False):
         return None
     return Number(float(value), exact=not expression.atoms(Float))
+
+
+def same_equation(reference: tuple[Any, Any], answer: tuple[Any, Any]) -> bool:
+    """Whether two equations, as pairs of sides, are the same up to a factor: `y = 2x + 1` and `2x - y + 1 = 0`."""
+    one, other = (together(left - right) for left, right in (reference, answer))
+    if one == 0 or other == 0 or one.free_symbols != other.free_symbols:
+        return False
+    if all(expression.is_polynomial() for expression in (one, other)):
+        one, other = sqf_part(one), sqf_part(other)  # `(x - 1)^2 = 0` is `x = 1`
+    return bool(simplify(one / other).is_number)
 
 
 def equal(reference: Any, answer: Any) -> bool:

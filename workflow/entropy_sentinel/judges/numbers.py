@@ -14,6 +14,8 @@ NUMBER = (
     r"[-+]?\s*(?:(?:\d{1,3}(?:,\d{3}|\s\d{3})+(?!\d)|\d+)(?:\.\d*)?|\.\d+)"
     r"(?:\s*\\(?:times|cdot)\s*10\^\{[-+]?\d{1,4}\})?"
 )
+# 2 1/2
+MIXED = r"[-+]?\s*\d+\s+\d+\s*/\s*\d+"
 _POWER = re.compile(r"([-+]?)\s*10\^\{([-+]?\d{1,4})\}")
 _DECIMAL = re.compile(r"([-+]?)\s*(\d+(?:\.\d*)?|\.\d+)(?:\s*\\(?:times|cdot)\s*10\^\{([-+]?\d{1,4})\})?")
 # 3/4, \frac{3}{4}, \frac34, and either after a whole number: 1\frac{3}{4}, 1 3/4

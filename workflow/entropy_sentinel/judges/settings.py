@@ -18,7 +18,7 @@ class MathVerify(Settings):
     # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
     # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
@@ -38,7 +38,7 @@ class Choice(Settings):
     """The letter of an option of a multiple-choice question, or its text."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
-    # 2: the last lettered lines of a question are its options.
+    # 2: the last lettered lines of a question are its options, and `A, B` names two of them.
     VERSION: ClassVar[int] = 2
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")

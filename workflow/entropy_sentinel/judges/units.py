@@ -55,6 +55,7 @@ _PREFIXED = {
 }  # fmt: skip
 # A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
 _UNSPOKEN = ("deg", "%")
+_MULTIPLES = ("dozen", "hundred", "thousand", "million", "billion", "trillion")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class Unit:
     size: float = 1.0
     powers: tuple[tuple[str, int], ...] | None = None
     unspoken: bool = field(default=False)
+    # How many it counts, of `million dollars` a million.
+    multiple: float = 1.0
+
+    @property
+    def is_base(self) -> bool:
+        """The base of a numeral, `52_8`."""
+        return bool(self.powers) and self.powers[0][0].startswith("base ")
 
     @property
     def is_number(self) -> bool:
@@ -76,15 +84,20 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
     """Factors by which an answer's number may be multiplied to be in the reference's unit; None if none can be known.
 
     Nothing is yielded where both are known and of different kinds. Where one names no unit, the numbers are compared
-    as they stand, but for `million` and its like.
+    as they stand, but for `million` and its like; None where only the answer names one and that is not known, for
+    `or more` and `squared` look like units, or is a base, which changes what the digits mean.
     """
+    if reference is None and answer is not None and (answer.powers is None or answer.is_base):
+        return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
             return iter([1.0]) if _same_words(reference.text, answer.text) else None
         return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
     named = reference or answer
-    if named is None or not named.is_number:
+    if named is None:
         return iter([1.0])
+    if not named.is_number:
+        return iter([1 / named.multiple if named is reference else named.multiple])
     converted = 1 / named.size if named is reference else named.size
     return iter([1.0, converted] if named.unspoken else [converted])
 
@@ -108,7 +121,8 @@ def parse_unit(text: str) -> Unit | None:
     if factors is None:
         return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
     size, powers = _product(factors)
-    return Unit(words, size, powers, unspoken=len(factors) == 1 and factors[0][0] in _UNSPOKEN)
+    multiple = math.prod(one**exponent for name, one, _, exponent in factors if name in _MULTIPLES)
+    return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
 
 
 def leading_unit(text: str) -> str:
@@ -125,7 +139,7 @@ def leading_unit(text: str) -> str:
 # Words of a sentence that are also symbols.
 _WORDS = {"a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "us"}
 _TOKEN = re.compile(
-    r"\s*(?:(?P<over>/|per\b)|(?P<power>square|sq\b|cubic|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
+    r"\s*(?:(?P<over>/|per\b)|(?P<power>square\b|sq\b|cubic\b|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
     r"(?P<open>\()|(?P<close>\))|"
     r"(?P<name>[A-Za-zμΩÅ°%$€£]+|\\[%$])\s*(?:\^?\s*\{?\s*(?P<exponent>[-+]?\d+)\s*\}?|(?P<words>squared|cubed))?)\s*"
 )

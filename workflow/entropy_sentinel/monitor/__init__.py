@@ -5,12 +5,13 @@
     inputs      a file as frames of features; what cannot be used is counted by `problems`
     times       a log's times, windows, the reference
     sums        what is known of a slice, which adds up
-    state       sums of files that were read before
+    state       sums of files that were read before; `stored` are its files, `identity` tells responses apart
     merging     sums of all files by slice and window
     estimates   a row per slice: accuracy, interval, flags; `change` against a reference
     labelled    what a few labels make of the estimates
+    recent      the newest windows, the thin ones pooled
     alerts, outputs, openmetrics, terminal      what is made of the rows
-    running     all of it, one after the other
+    asking, running     all of it, one after the other
     page, pictures      the same for a browser
 
 `sampling` and `drawing` choose the responses whose labels say most.

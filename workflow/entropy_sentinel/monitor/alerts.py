@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -10,12 +9,12 @@ import polars as pl
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.estimates import CUT_OFF as CUT_OFF_FLAG
 from entropy_sentinel.monitor.estimates import OUTSIDE as OUTSIDE_FLAG
-from entropy_sentinel.monitor.settings import ALERTS, BELOW, CUT_OFF, DROP, OUTSIDE
+from entropy_sentinel.monitor.estimates import STALE as STALE_FLAG
+from entropy_sentinel.monitor.recent import pooled_words
+from entropy_sentinel.monitor.settings import ALERTS, BELOW, CUT_OFF, DROP, OUTSIDE, STALE
 
 # A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
 FALSE_DISCOVERIES = 0.05
-# Windows that alerts are about: the newest, which may have only begun, and the one before it.
-NEWEST_WINDOWS = 2
 _FLAGS = {OUTSIDE: OUTSIDE_FLAG, CUT_OFF: CUT_OFF_FLAG}
 
 
@@ -41,22 +40,25 @@ class AlertRules:
             raise ConfigError(f"fail_below: must be above 0 and at most 1, was {self.fail_below}")
 
 
-def newest(windows: pl.DataFrame, min_responses: int) -> list[datetime]:
-    """The windows that alerts are about: the last ones in which some slice has enough responses."""
-    enough = windows.filter(pl.col("n_estimated") >= min_responses, pl.col("window").is_not_null())
-    return enough["window"].unique().sort().tail(NEWEST_WINDOWS).to_list()
+def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: AlertRules, window: str | None) -> list[dict[str, Any]]:
+    """The alerts in rows of slices, or of their newest windows, in their order; JSON-serialisable.
 
-
-def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: AlertRules) -> list[dict[str, Any]]:
-    """The alerts in rows of slices, in their order; JSON-serialisable.
-
-    Each has `kind`, `slice` (column to value), `window` where there is one, the row's numbers, and `message`.
+    Each has `kind`, `slice` (column to value), `window` where there is one, the first of those that are pooled and
+    their number, the row's numbers, and `message`.
     """
     found = []
     for row in rows.iter_rows(named=True):
         if row["n_estimated"] >= max(rules.min_responses, 1):
-            found += [_alert(row, slices, kind, message) for kind, message in _kinds(row, rules)]
+            pooled = pooled_words(row, window)
+            more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
+            found += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
     return found
+
+
+def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: AlertRules) -> list[dict[str, Any]]:
+    """Alerts about slices, rows of the whole time, of which nothing can be said any more."""
+    stale = whole.filter(pl.col("flags").list.contains(STALE_FLAG)) if STALE in rules.on else whole.head(0)
+    return [_alert(row, slices, STALE, _reason(row, STALE_FLAG)) for row in stale.iter_rows(named=True)]
 
 
 def _kinds(row: Mapping[str, Any], rules: AlertRules) -> Iterator[tuple[str, str]]:
@@ -69,12 +71,19 @@ def _kinds(row: Mapping[str, Any], rules: AlertRules) -> Iterator[tuple[str, str
         yield DROP, f"estimated accuracy fell by {-change:.3f} to {accuracy:.3f} since the reference (q {q:.2g})"
     for kind, flag in _FLAGS.items():
         if kind in rules.on and flag in row["flags"]:
-            yield kind, row["reasons"][row["flags"].index(flag)]
+            yield kind, _reason(row, flag)
+
+
+def _reason(row: Mapping[str, Any], flag: str) -> str:
+    return row["reasons"][row["flags"].index(flag)]
 
 
 def _alert(row: Mapping[str, Any], slices: Sequence[str], kind: str, message: str) -> dict[str, Any]:
     numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
-    when = {"window": row["window"].isoformat()} if "window" in row else {}
+    when = {}
+    if "window" in row:
+        when = {"window": row["window"].isoformat(), "window_from": row["window_from"].isoformat()}
+        when["n_windows"] = row["n_windows"]
     return {
         "kind": kind,
         "slice": {name: row[name] for name in slices},

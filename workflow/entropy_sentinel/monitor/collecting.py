@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.content import content
+from entropy_sentinel.monitor.identity import NUMBERS, Others
 from entropy_sentinel.monitor.inputs import Inputs, columns_of
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.scoring import Accumulator, responses, score, support_of
@@ -24,6 +25,9 @@ from entropy_sentinel.sources.logs.records import STANDARD_INPUT
 log = logging.getLogger(__name__)
 
 Source = str | Path | pl.DataFrame
+
+# What is said of responses that stand in the sums of two parts.
+_IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
 
 
 class _Changed(Exception):
@@ -42,12 +46,15 @@ class Collector:
     ) -> None:
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or labels
-        self._support = support_of(saved.about)
+        self._support, self._compare = support_of(saved.about), lasting
         self.read: list[FileSums] = []
-        self.n_known = 0
+        self.n_known, self._took_over = 0, False
 
     def add(self, sources: Iterable[Source]) -> None:
         """Read what is not known yet. Raises InputError for a file that cannot be read."""
+        sources = list(sources)
+        # One file alone, and never again: there is nothing that it could be the same as.
+        self._compare = self._lasting or len(sources) > 1
         with one_thread():
             for source in sources:
                 if isinstance(source, pl.DataFrame):
@@ -58,6 +65,13 @@ class Collector:
                     self._add_standard_input()
                 else:
                     self._add_file(str(source))
+
+    def problems(self) -> Problems:
+        """What of the files read now could not be used."""
+        found = Problems.total(one.problems for one in self.read)
+        if self._took_over and (twice := self._state.n_twice()):
+            found.add(_IN_TWO_PARTS, [], twice)
+        return found
 
     def check(self) -> None:
         """Raise where nothing of this run is of use, and forget what it has added.
@@ -134,10 +148,9 @@ class Collector:
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
         """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
         found = content(path, {one.n_bytes for one in self._state.files.values()})
-        if found.key in self._state.files:
-            known = self._state.files[found.key].path
-            if known != name:
-                log.info("%s: has the content of %s, which counts once", name, known)
+        if known := self._state.holder(found.key):
+            if known.path != name:
+                log.info("%s: its content is in %s too, and counts once", name, known.path)
             self.n_known += 1
         else:
             replaces = self._state.begun_by(found)
@@ -147,22 +160,39 @@ class Collector:
 
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
         problems, sums = Problems(self._strict), Accumulator()
-        inputs = Inputs(self._saved.about, self._reading, problems)
-        with self._state.writing(about) as (of_sums, of_responses):
+        others = self._state.others(about) if self._compare else None
+        inputs = Inputs(self._saved.about, self._reading, problems, others)
+        with self._state.writing(about) as writers:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
+                if others is not None:
+                    writers.numbers.write(frame.select(*NUMBERS))
                 if self._keep_responses:
-                    of_responses.write(responses(frame, self._saved.estimator))
+                    writers.responses.write(responses(frame, self._saved.estimator))
                 if full := sums.add(score(frame, self._saved.estimator, self._support)):
-                    of_sums.write(full.frame())
+                    writers.sums.write(full.frame())
             if rest := sums.rest():
-                of_sums.write(rest.frame())
+                writers.sums.write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.problems, about.rejected = sorted(inputs.seen), problems.as_dict(), dict(inputs.rejected)
-            about.taken = dict(inputs.taken)
+            about.seen, about.rejected, about.taken = sorted(inputs.seen), dict(inputs.rejected), dict(inputs.taken)
+            if others is not None:
+                self._note_same(problems, others, about.path)
+                if others.all_same:
+                    writers.discard()
+                    about.n_responses, about.rejected, about.taken = 0, {}, {}
+            about.problems = problems.as_dict()
         self.read.append(about)
 
     def _take_over(self, folder: Path) -> None:
         with Ownership(folder):
-            self.read += self._state.take_over(folder)
+            added = self._state.take_over(folder)
+        self.read += added
+        self._took_over |= bool(added)
+
+    @staticmethod
+    def _note_same(problems: Problems, others: Others, path: str) -> None:
+        if others.n_same:
+            problems.note("responses that another file has too: they count once", [path], others.n_same)
+        if others.n_other:
+            problems.note("responses whose id another file has for something else: both count", [path], others.n_other)

@@ -14,8 +14,9 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, re
 from entropy_sentinel.frames.errors import CutOffError, DamagedFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
+from entropy_sentinel.monitor.identity import NUMBERS, Others
 from entropy_sentinel.monitor.problems import Problems
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.settings import TIME, Reading
 from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
 from entropy_sentinel.sources.logs.reading import PLACE
 from entropy_sentinel.sources.logs.summary import Summary
@@ -40,9 +41,12 @@ class Inputs:
     same. `seen` are the columns of slices and time that had a value.
     """
 
-    def __init__(self, about: dict[str, Any], reading: Reading, problems: Problems) -> None:
+    def __init__(
+        self, about: dict[str, Any], reading: Reading, problems: Problems, others: Others | None = None
+    ) -> None:
+        """With `others`, responses that these have are left out, and frames have the columns NUMBERS."""
         self._model, self._signal = about.get("model"), about["signal"]
-        self._reading, self._problems = reading, problems
+        self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
         self.rejected, self.taken = Counter[str](), Counter[str]()
         self._last = None
@@ -56,12 +60,18 @@ class Inputs:
         self._last = None
         try:
             for batch in self._features(source):
+                if self._others is not None:
+                    batch = self._others.new(batch, self._time)
                 if len(batch):
                     yield self._prepared(batch)
         except (CutOffError, DamagedFileError) as error:
             if self._problems.strict:
                 raise
             self._problems.add("files that cannot be read to their end", [str(error)])
+
+    @property
+    def _time(self) -> str:
+        return self._reading.time or TIME
 
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
@@ -79,7 +89,7 @@ class Inputs:
         reading, strict = self._reading, self._problems.strict
         logs = open_logs(
             path,
-            columns=_wanted(path, reading),
+            columns=_wanted(path, [*reading.by, *([self._time] if reading.time or self._others else [])]),
             logprobs_mode=reading.logprobs_mode,
             top_k=reading.top_k,
             trace_after=reading.trace_after,
@@ -108,7 +118,8 @@ class Inputs:
         keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in reading.by}
         frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys)
         self._count_excluded(frame)
-        return frame.select(*FEATURES, *KEY, "cut_off", "excluded", "grain", *keys)
+        numbers = [] if self._others is None else NUMBERS
+        return frame.select(*FEATURES, *KEY, "cut_off", "excluded", "grain", *numbers, *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
@@ -204,9 +215,8 @@ def _holds_features(path: str) -> bool:
     return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
 
 
-def _wanted(path: str, reading: Reading) -> list[str]:
+def _wanted(path: str, names: list[str]) -> list[str]:
     """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
-    names = [*reading.by, *([reading.time] if reading.time else [])]
     if Path(path).suffix == ".parquet":
         with readable(path):
             there = pl.read_parquet_schema(path)

@@ -24,8 +24,10 @@ ALL, EVERYTHING = "slice", "all"
 # Names that the table has for its own columns (monitor/estimates.py).
 TAKEN = frozenset(
     ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
-    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "true_accuracy", "n_labelled")
-    + ("improved_accuracy", "improved_lower", "improved_upper")
+    + ("conformal_lower", "conformal_upper")
+    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "n_labelled")
+    + ("labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth")
+    + ("read", "read_because", "window_from", "n_windows")
     + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 )
 

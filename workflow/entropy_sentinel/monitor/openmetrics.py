@@ -1,15 +1,18 @@
 """Rows as OpenMetrics text, which Prometheus scrapes and Grafana shows: one gauge per number, labelled by slice.
 
-With windows it has the newest one alone: a time series is made by those who scrape.
+With windows it has the newest one alone, of each slice with those before it where it is thin: a time series is made by
+those who scrape. A family of which there is no sample is not there.
 Format: https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md, version 1.0.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.monitor.estimates import STALE
 from entropy_sentinel.monitor.merging import NOTHING
 from entropy_sentinel.monitor.result import Monitored
 
@@ -31,24 +34,57 @@ GAUGES = {
 
 def openmetrics(found: Monitored) -> str:
     """The text, `# EOF` included."""
-    rows = found.slices
-    lines = []
-    if found.windows is not None:
-        rows = found.windows.filter(pl.col("window").is_in(found.newest[-1:]))
-        for start in found.newest[-1:]:
-            lines += _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", "seconds")
-            lines.append(f"{PREFIX}window_start_seconds {start.timestamp():.0f}")
-    names = label_names(found.by)
-    labels = [_labels({name: row[column] for name, column in names.items()}) for row in rows.iter_rows(named=True)]
-    for name, (column, meaning) in GAUGES.items():
-        lines += _gauge(name, meaning)
+    rows, names = found.now, label_names(found.by)
+    labels = _labels_of(rows, names)
+    lines = [*_when(found, names), *_slices(found)]
+    pooled = {"pooled_windows": ("n_windows", "Windows that the slice's numbers are of.")} if found.newest else {}
+    for name, (column, meaning) in (GAUGES | pooled).items():
         values = zip(labels, rows[column].to_list(), strict=True)
-        lines += [f"{PREFIX}{name}{{{label}}} {value!r}" for label, value in values if value is not None]
-    lines += _gauge("flag", "1 where the slice has the flag.")
-    for label, flags in zip(labels, rows["flags"].to_list(), strict=True):
-        lines += [f"{PREFIX}flag{{{_joined(label, _labels({'flag': flag}))}}} 1" for flag in flags]
+        lines += _family(name, meaning, [(label, value) for label, value in values if value is not None])
+    lines += _flags(found, names)
     lines += _alerts(found, names)
     return "\n".join([*lines, *_about(found), "# EOF", ""])
+
+
+def _when(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
+    """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
+    made = datetime.fromisoformat(found.provenance["made"]).timestamp()
+    yield from _family("last_run_timestamp_seconds", "When the monitor ran.", [("", int(made))], "seconds")
+    newest = [("", int(one.timestamp())) for one in found.newest[-1:]]
+    yield from _family("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
+    if found.last_usable is not None:
+        usable = found.last_usable.drop_nulls("last_usable")
+        begins = [int(one.timestamp()) for one in usable["last_usable"].to_list()]
+        samples = list(zip(_labels_of(usable, names), begins, strict=True))
+        meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
+        yield from _family("last_usable_window_start_seconds", meaning, samples, "seconds")
+
+
+def _slices(found: Monitored) -> Iterator[str]:
+    """How many slices there are, and of how many something can be said now."""
+    enough = (found.now["n_estimated"] >= max(found.provenance["min_responses"], 1)).sum()
+    yield from _family("slices", "Slices over the whole time.", [("", len(found.slices))])
+    yield from _family("usable_slices", "Slices with enough responses in the newest windows.", [("", enough)])
+
+
+def _flags(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
+    """The flags of the rows, and of slices of which there may be no row any more."""
+    rows = pl.concat([one.select(*found.by, "flags") for one in (found.now, _stale(found))])
+    samples = [
+        (_joined(label, _labels({"flag": flag})), 1)
+        for label, flags in zip(_labels_of(rows, names), rows["flags"].to_list(), strict=True)
+        for flag in flags
+    ]
+    yield from _family("flag", "1 where the slice has the flag.", samples)
+
+
+def _stale(found: Monitored) -> pl.DataFrame:
+    stale = found.slices.filter(pl.col("flags").list.contains(STALE))
+    return stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
+
+
+def _labels_of(rows: pl.DataFrame, names: Mapping[str, str]) -> list[str]:
+    return [_labels({name: row[column] for name, column in names.items()}) for row in rows.iter_rows(named=True)]
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
@@ -67,12 +103,12 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _alerts(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
-    yield from _gauge("alert", "1 for an alert of this kind in one of the newest windows.")
     there = dict.fromkeys(
         _joined(_labels({name: one["slice"][column] for name, column in names.items()}), _labels({"kind": one["kind"]}))
         for one in found.alerts
     )
-    yield from (f"{PREFIX}alert{{{label}}} 1" for label in there)
+    meaning = "1 for an alert of this kind in one of the newest windows."
+    yield from _family("alert", meaning, [(label, 1) for label in there])
 
 
 def _about(found: Monitored) -> Iterator[str]:
@@ -89,11 +125,15 @@ def _about(found: Monitored) -> Iterator[str]:
     yield f"{PREFIX}monitor_info{{{_labels({name: value or '' for name, value in said.items()})}}} 1"
 
 
-def _gauge(name: str, meaning: str, unit: str | None = None) -> Iterator[str]:
+def _family(name: str, meaning: str, samples: Sequence[tuple[str, Any]], unit: str | None = None) -> Iterator[str]:
+    """A gauge with its samples, each the labels and the value; nothing where there is none."""
+    if not samples:
+        return
     yield f"# TYPE {PREFIX}{name} gauge"
     if unit:
         yield f"# UNIT {PREFIX}{name} {unit}"
     yield f"# HELP {PREFIX}{name} {meaning}"
+    yield from (f"{PREFIX}{name}{f'{{{labels}}}' if labels else ''} {value!r}" for labels, value in samples)
 
 
 def _labels(values: Mapping[str, Any]) -> str:

@@ -44,9 +44,8 @@ def write_metrics(found: Monitored, path: str | Path) -> None:
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows whose windows are text, as 2026-11-01T00:00Z."""
-    if "window" not in rows.columns:
-        return rows
-    return rows.with_columns(pl.col("window").dt.strftime("%Y-%m-%dT%H:%MZ"))
+    times = [name for name in ("window", "window_from") if name in rows.columns]
+    return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%MZ"))
 
 
 def _csv(found: Monitored, path: Path) -> None:
@@ -61,7 +60,7 @@ def _parquet(found: Monitored, path: Path) -> None:
 def _json(found: Monitored, path: Path) -> None:
     rows = {"slices": plain(found.slices).to_dicts()}
     if found.windows is not None:
-        rows["windows"] = plain(found.windows).to_dicts()
+        rows |= {"windows": plain(found.windows).to_dicts(), "recent": plain(found.recent).to_dicts()}
     path.write_text(json.dumps({**rows, "alerts": found.alerts, "provenance": found.provenance}, indent=1))
 
 

@@ -1,5 +1,6 @@
 """A monitor's findings as one HTML page that needs no other file; all text is escaped."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +9,22 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.terminal import SHOWN, cells, headings, labels_of_a_part, reasons, slice_name
+from entropy_sentinel.monitor.terminal import (
+    SHOWN,
+    cells,
+    headings,
+    labels_and_estimates,
+    labels_of_a_part,
+    reasons,
+    slice_name,
+)
+from entropy_sentinel.monitor.times import Reference, shown
 from entropy_sentinel.report.pages import render
-from entropy_sentinel.statistics.intervals import CONFORMAL
+from entropy_sentinel.statistics.intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
 # Rows of a table that a page has: with a million slices it must stay one that a browser opens.
 MOST_ROWS = 10 * SHOWN
-_BASIS = {
-    True: "at least this share of slices that are to the labelled domains as these are to each other have their true "
-    "accuracy in it (conformal, from leaving out one labelled domain at a time).",
-    False: "an expectation, no guarantee: there are too few labelled domains for one at this level. It rests on the "
-    "errors on these and on published ones (prior).",
-}
 
 
 def write_page(found: Monitored, path: str | Path) -> None:
@@ -59,10 +63,10 @@ def page(found: Monitored) -> str:
         ],
         figures=figures,
         tables=list(_tables(found)),
-        interval=_BASIS[found.slices["basis"].to_list()[:1] == [CONFORMAL]],
+        interval=" ".join(NOTES[basis] for basis in found.slices["basis"].unique(maintain_order=True)),
         flags=reasons(found),
         facts=_facts(found),
-        problems=[*labels_of_a_part(found), *found.problems.lines()],
+        problems=[*labels_of_a_part(found), *labels_and_estimates(found), *found.problems.lines()],
     )
 
 
@@ -82,7 +86,7 @@ def _summary(found: Monitored) -> str:
 def _tables(found: Monitored) -> list[dict[str, Any]]:
     tables = [_table(found, "The whole time" if found.windows is not None else "Slices", found.slices)]
     for window in reversed(found.newest):
-        rows = found.windows.filter(pl.col("window") == window)
+        rows = found.recent.filter(pl.col("window") == window)
         tables.append(_table(found, f"{found.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))
     return tables
 
@@ -106,6 +110,8 @@ def _facts(found: Monitored) -> dict[str, str]:
         "its file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
         "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["signal"].items()),
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
-        "reference": " to ".join(one[:10] for one in about["reference"]) if about["reference"] else "none",
+        "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))
+        if about["reference"]
+        else "none",
         "version": about["version"],
     }

@@ -109,11 +109,9 @@ def _panel(axes: Axes, here: pl.DataFrame, middle: timedelta) -> None:
 def _known_rows(found: Monitored) -> tuple[pl.DataFrame, str]:
     """Slices whose labels stand for them, or else those of the newest window, and what they are of."""
     sets = {"": found.slices}
-    if found.windows is not None and found.newest:
+    if found.newest:
         newest = found.newest[-1]
-        sets[f" in the {found.provenance['window']} from {newest:%Y-%m-%d}"] = found.windows.filter(
-            pl.col("window") == newest
-        )
+        sets[f" in the {found.provenance['window']} from {newest:%Y-%m-%d}"] = found.now
     for of, rows in sets.items():
         if LABELLED in rows.columns and rows[LABELLED].count():
             return rows.drop_nulls([LABELLED, "estimated_accuracy"]), of

@@ -16,13 +16,17 @@ class Monitored:
     `slices` has a row per slice over the whole time, `windows` one per slice and window, null where none are asked for;
     both are by rank, the most expected errors first. Columns: those of the slices (text, null where a response has no
     value), `window` (its begin, UTC; null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`,
-    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, `expected_errors` with
-    its limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices),
-    `rank`, `flags` and their `reasons`; with labels also `n_labelled`, `true_accuracy` of these, by their weights, and
-    `improved_accuracy` from labels and predictions together, with its limits.
+    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, beside them
+    `conformal_lower` and `conformal_upper` (null where the level needs more domains), `expected_errors` with its
+    limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices), `rank`,
+    `flags` and their `reasons`; with labels also `n_labelled`, `labelled_accuracy`, what these alone say, by their
+    weights, `improved_accuracy` from labels and predictions together, with its limits, `labels_worth`, as many
+    labels alone would be as exact, `read`, which of the two to read ("with labels" or "estimated"), and `read_because`.
 
-    `newest` are the windows that alerts are about. `problems` are those of the files read now, `provenance` is
-    JSON-serialisable.
+    `recent` are the rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
+    are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to `window`.
+    `last_usable` has a row per slice of `slices`, in their order: its last window with enough responses, those before
+    it pooled, or null. `problems` are those of the files read now, `provenance` is JSON-serialisable.
     """
 
     by: tuple[str, ...]
@@ -32,11 +36,24 @@ class Monitored:
     provenance: dict[str, Any]
     problems: Problems
     newest: list[datetime] = field(default_factory=list)
+    recent: pl.DataFrame | None = None
+    last_usable: pl.DataFrame | None = None
 
     @property
     def frame(self) -> pl.DataFrame:
         """The rows by slice and window where windows were asked for, else those by slice."""
         return self.slices if self.windows is None else self.windows
+
+    @property
+    def now(self) -> pl.DataFrame:
+        """The rows of what is newest: of the newest window where windows were asked for, else those by slice."""
+        return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing can be said of what is newest: no slice has enough responses."""
+        least = max(self.provenance["min_responses"], 1)
+        return not (self.now["n_estimated"] >= least).any()
 
     @property
     def incomplete(self) -> bool:

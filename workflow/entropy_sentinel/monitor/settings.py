@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
@@ -9,14 +10,17 @@ from entropy_sentinel.frames.printable import one_line
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
+WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+# Windows that are pooled at most, where the newest has too few responses: two weeks of days.
+POOLED = 14
 # Partial results are kept by the hour where hours are asked for, else by the day, of which weeks are made.
 GRAINS = {"hour": "hour", "day": "day", "week": "day"}
 # Where a log's time is, in the formats that have one.
 TIME = "time"
 
 # What an alert can be about.
-BELOW, DROP, OUTSIDE, CUT_OFF = "below", "drop", "support", "cut-off"
-ALERTS = (DROP, OUTSIDE, CUT_OFF)
+BELOW, DROP, OUTSIDE, CUT_OFF, STALE = "below", "drop", "support", "cut-off", "stale"
+ALERTS = (DROP, OUTSIDE, CUT_OFF, STALE)
 
 # What may be overridden, and is then said in every output.
 MODEL, SIGNAL = "model", "signal"
@@ -26,7 +30,10 @@ READING_OPTIONS = (
     *("by", "window", "time", "reference", "top_k", "logprobs_mode", "trace_after", "model"),
     *("any_model", "any_signal", "strict"),
 )
-ASKING_OPTIONS = (*("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),)
+ASKING_OPTIONS = (
+    *("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),
+    *("pool_windows", "labels_at_random"),
+)
 
 
 def check_names_of_columns(option: str, names: Iterable[str]) -> None:

@@ -7,10 +7,11 @@ import polars as pl
 from rich.table import Table
 
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.monitor.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.statistics.intervals import PRIOR
+from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 # Rows of a table that are shown; files have all. And domains that are named.
 SHOWN, NAMED = 20, 4
@@ -29,14 +30,19 @@ def parts(found: Monitored) -> list[Part]:
         f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
     ]
     shown += _rows(found, found.slices, "all responses" if found.windows is None else "the whole time")
-    if found.windows is not None and found.newest:
-        newest = found.windows.filter(pl.col("window") == found.newest[-1])
-        shown += _rows(found, newest, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
+    if found.newest:
+        shown += _rows(found, found.now, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
+        shown += _pooled(found)
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += _bases(found)
-    shown += labels_of_a_part(found)
+    shown += [*labels_of_a_part(found), *labels_and_estimates(found)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
     shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
+    if found.silent:
+        shown.append(
+            f"nothing can be said: no slice has {found.provenance['min_responses']} estimated responses"
+            + (f" in the last {found.provenance['pool_windows']} {found.provenance['window']}s" if found.newest else "")
+        )
     return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
@@ -44,13 +50,15 @@ def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:
     """What stands above the numbers of slices."""
     level = f"{rows['level'][0]:.0%} interval" if len(rows) else "interval"
     changes = ["change", "q"] if found.provenance["reference"] is not None else []
-    labels = ["labels", "true", "with labels", "interval"] if LABELLED in rows.columns else []
+    labels = ["labels say (n)", "with labels", "interval", "read"] if LABELLED in rows.columns else []
     return ["responses", "estimated", level, "errors expected", *changes, *labels, "flags"]
 
 
 def cells(found: Monitored, row: dict[str, Any]) -> list[str]:
     """A slice's name, its numbers, and its flags but for those that all slices have."""
-    shown = [slice_name(row[name] for name in found.by), f"{row['n_estimated']:,}", number(row["estimated_accuracy"])]
+    together = f" in {row['n_windows']} {found.provenance['window']}s" if row.get("n_windows", 1) > 1 else ""
+    shown = [slice_name(row[name] for name in found.by), f"{row['n_estimated']:,}{together}"]
+    shown += [number(row["estimated_accuracy"])]
     shown += [_interval(row, "lower", "upper", ".3f"), _errors(row)]
     if found.provenance["reference"] is not None:
         shown += [number(row["change"], "+.3f"), number(row["change_q"], ".2g")]
@@ -69,7 +77,7 @@ def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
 def _bases(found: Monitored) -> list[str]:
     if PRIOR not in found.slices["basis"].to_list():
         return []
-    return [f"{PRIOR}: too few labelled domains for a guarantee at this level; intervals rest on published errors too"]
+    return [NOTES[PRIOR]]
 
 
 def labels_of_a_part(found: Monitored) -> list[str]:
@@ -83,14 +91,39 @@ def labels_of_a_part(found: Monitored) -> list[str]:
     return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
 
 
+def labels_and_estimates(found: Monitored) -> list[str]:
+    """Which of the two numbers to read, and what to know of the slices whose number with labels it is."""
+    if LABELLED not in found.now.columns or not (found.now["read"] == LABELS).any():
+        return []
+    rows = found.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
+    return [
+        f"read '{LABELS}' where it is there: it is right if the labels were drawn as their weights say, whatever the "
+        f"estimator does; '{ESTIMATED}' assumes that the slice is to the labelled domains as they are to each other. "
+        "The two rest on different assumptions, and their intervals are not combined",
+        *(f"{slice_name(row[name] for name in found.by)}: {row['read_because']}" for row in rows.iter_rows(named=True)),
+    ]
+
+
+def _pooled(found: Monitored) -> list[str]:
+    """What to say of slices whose newest window is thin."""
+    if not (found.now["n_windows"] > 1).any():
+        return []
+    about = found.provenance
+    return [
+        f"with fewer than {about['min_responses']} responses in the newest {about['window']}, a slice's "
+        f"{about['window']}s before it count too, at most {about['pool_windows']}"
+    ]
+
+
 def _with_flags(made: Table) -> Table:
     made.columns[-1].justify = "left"
     return made
 
 
 def _labelled(row: dict[str, Any]) -> list[str]:
-    numbers = [number(row["true_accuracy"]), number(row["improved_accuracy"])]
-    return [f"{row['n_labelled']:,}", *numbers, _interval(row, "improved_lower", "improved_upper", ".3f")]
+    say = f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+    with_labels = [number(row["improved_accuracy"]), _interval(row, "improved_lower", "improved_upper", ".3f")]
+    return [say, *with_labels, row["read"]]
 
 
 def _interval(row: dict[str, Any], lower: str, upper: str, form: str) -> str:

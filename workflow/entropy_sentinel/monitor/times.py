@@ -52,23 +52,43 @@ def starts(times: pl.Expr, window: str) -> pl.Expr:
 def reference(text: str, grain: str = "day") -> Reference:
     """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; hours where these are the `grain`.
 
-    ConfigError where it is none, or does not begin and end where a grain does.
+    `..2026-11-07` is all up to then. ConfigError where it is none, or does not begin and end where a grain does.
     """
-    first, _, last = text.partition("..")
+    first, dots, last = (part.strip() for part in text.partition(".."))
     try:
-        start, end = (datetime.fromisoformat(part.strip()) for part in (first, last or first))
-    except ValueError:
-        raise ConfigError(f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, was '{text}'") from None
-    start, end = (one if one.tzinfo else one.replace(tzinfo=UTC) for one in (start, end))
-    if len((last or first).strip()) <= len("2026-11-01"):
-        end += timedelta(days=1)
-    if end <= start:
+        end = _moment(last or (first if not dots else ""))
+        start = EARLIEST if dots and not first else _moment(first)
+        if len(last or first) <= len("2026-11-01"):
+            end += timedelta(days=1)
+        found = Reference(start.astimezone(UTC), end.astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise ConfigError(
+            f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
+        ) from None
+    if found.end <= found.start:
         raise ConfigError(f"reference: must end after its begin, was '{text}'")
-    found = Reference(start.astimezone(UTC), end.astimezone(UTC))
+    if found.start < EARLIEST or found.end > LATEST:
+        raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
     for one in found:
         if (one.minute, one.second, one.microsecond) != (0, 0, 0) or (grain == "day" and one.hour):
             raise ConfigError(f"reference: must be of whole {grain}s in UTC, as the windows are, was '{text}'")
     return found
+
+
+def shown(period: Reference) -> str:
+    """A period as it was meant: its first and its last day, hours where it is not of whole days."""
+    if any(one.hour for one in period):
+        first, last = (f"{one:%Y-%m-%d %H:%M}" for one in period)
+    else:
+        first, last = f"{period.start:%Y-%m-%d}", f"{period.end - timedelta(days=1):%Y-%m-%d}"
+    if period.start == EARLIEST:
+        return f"up to {last}"
+    return first if first == last else f"{first} to {last}"
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _of_numbers(column: pl.Series) -> pl.Series:

@@ -1,7 +1,8 @@
-"""Split conformal prediction (Papadopoulos et al. 2002; Lei et al. 2018): intervals that few assumptions make valid.
+"""Split conformal prediction (Papadopoulos et al. 2002; Lei et al. 2018): intervals from the ranks of errors.
 
 Where the calibration scores and the new one are exchangeable, the new one is at most `quantile(scores, level)` with a
-probability of at least `level`, whatever their distribution.
+probability of at least `level`, whatever their distribution. That is over all draws of the scores: not given what the
+scores were, nor given anything that was decided by them.
 """
 
 import math
@@ -18,7 +19,7 @@ _ROUNDING = 1e-9
 def quantile(scores: np.ndarray | Sequence[float], level: float) -> np.ndarray:
     """The smallest score that is large enough: of k scores, (..., k), the one of rank ceil(level * (k + 1)), (...).
 
-    Infinite where there is none, for `level` is above `highest_level(k)`: no finite interval has that guarantee.
+    Infinite where there is none, for `level` is above `highest_level(k)`.
     """
     scores = np.asarray(scores, dtype=float)
     rank, k = math.ceil(level * (scores.shape[-1] + 1) - _ROUNDING), scores.shape[-1]
@@ -26,11 +27,16 @@ def quantile(scores: np.ndarray | Sequence[float], level: float) -> np.ndarray:
 
 
 def highest_level(k: int) -> float:
-    """The highest level that k calibration scores can guarantee with a finite interval: k / (k + 1)."""
+    """The highest level that k calibration scores reach with a finite interval: k / (k + 1)."""
     return k / (k + 1)
 
 
-def guarantees(k: int, level: float) -> bool:
+def fewest(level: float) -> int:
+    """The fewest calibration scores that reach the level with a finite interval."""
+    return math.ceil(level / (1 - level) - _ROUNDING)
+
+
+def reaches(k: int, level: float) -> bool:
     """Whether k calibration scores give a finite interval of this level."""
     return level <= highest_level(k) + _ROUNDING
 

@@ -1,37 +1,49 @@
 """Intervals for the accuracy of slices nobody has labelled, from the errors of an estimator on labelled domains.
 
 An estimate is off for two reasons: the estimator is off on a domain that it has not seen, and the accuracy of the n
-responses of a slice is itself drawn by chance. The first is known from leaving out one labelled domain at a time.
+responses of a slice is itself drawn by chance. The first is known from leaving out one labelled domain at a time and
+fitting again, the second from n. Both assume that domains are exchangeable: that the new one is to the labelled ones as
+they are to each other. Nothing in the labels can show that.
 
-With k labelled domains the interval is conformal up to the level k / (k + 1): as wide as the error of the right rank
-among theirs. It holds if the slice is to the labelled domains as they are to each other; leave-one-out errors stand for
-errors of the estimator that has seen one domain more. A slice that is smaller than a domain has more chance in it: that
-domain's error is taken as larger, by the normal quantile of the variance that is more. A larger slice gets no narrower
-interval, for how much of the errors was chance is not known.
+Two intervals, made from the same errors:
 
-Above that level no interval is guaranteed. The best that can be said is then `prior`: errors are taken for normal, with
-a variance that is expected to be as in the paper's published results, and learned from the k errors beyond that
-(Student's t with the prior's degrees of freedom and k more).
+- `predictive`, the one to read, is the posterior predictive of `statistics.predictive`, at any level and for any number
+  of domains. The verdict of a validation card is read from the same posterior, so that an estimator that is called
+  usable after lucky errors has intervals that reckon with luck. Without any error it is the prior alone, `prior`: an
+  assumption.
+- `conformal` is as wide as the error of the right rank among the k domains, up to the level k / (k + 1). It makes no
+  assumption on the shape of errors, but its level is that over all sets of domains, and not over those that a verdict
+  has singled out. Errors come from refits without the domain, as in the jackknife+ (Barber et al. 2021), whose theorem
+  is for other intervals, made of all refits, and for the level 1 - 2 alpha (CV+: slightly less). None is proved here.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
-from entropy_sentinel.statistics.conformal import guarantees, quantile
+from entropy_sentinel.statistics.conformal import quantile, reaches
+from entropy_sentinel.statistics.predictive import PRIOR_FREEDOM, PRIOR_SCALE, Spread
 
-CONFORMAL, PRIOR = "conformal", "prior"
+PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
-# The paper's errors, by 36 pairs of a model and a group of two or three domains (Tables 2 and 7): of a normal error of
-# standard deviation s the mean distance (AEE) is s sqrt(2 / pi). Taking s^2 for scaled inverse chi-squared, mean and
-# variance of log s^2 give the scale and the degrees of freedom. With one domain, errors are larger by the ratio of the
-# medians of Table 4 for k = 1 and 2. tests/statistics/test_intervals.py works all three out of the published tables.
-PRIOR_SCALE, PRIOR_FREEDOM, ONE_DOMAIN = 0.11, 4.3, 1.64
+# What a page says of an interval's basis.
+NOTES = {
+    PREDICTIVE: "The interval is predictive: errors on new domains are taken for normal, with a spread that is learned "
+    "from those on the labelled domains, each estimated without its labels, and from an assumption that weighs as much "
+    f"as {PRIOR_FREEDOM} domains off by {PRIOR_SCALE:.2f}. It holds if the new domain is to the labelled ones as "
+    "these are to each other.",
+    PRIOR: "The interval is an assumption (prior): too few labelled domains could be left out to learn how far the "
+    f"estimator is off. It takes errors to be spread by {PRIOR_SCALE:.2f} or so, more than most published ones.",
+}
+
+# Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;
+# tests/statistics/test_intervals.py works it out.
+ONE_DOMAIN = 1.64
 
 
 class Intervals(NamedTuple):
@@ -58,41 +70,60 @@ class Residuals:
     def __len__(self) -> int:
         return len(self.estimated)
 
-    def basis(self, level: float) -> str:
-        """What an interval of this level rests on."""
-        return CONFORMAL if guarantees(len(self), level) else PRIOR
+    @property
+    def errors(self) -> np.ndarray:
+        """Estimated minus true, (k,)."""
+        return np.subtract(self.estimated, self.true)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """What these errors say of the error on a new domain."""
+        return self.spread_after(0)
+
+    def spread_after(self, more: int) -> Spread:
+        """What would be known after `more` domains with errors like these."""
+        scale = PRIOR_SCALE * (ONE_DOMAIN if self.n_training <= 1 else 1)
+        times = 1 + more / len(self) if len(self) else 1
+        return Spread.of(self.errors, _sampling_variance(self.true, self.n), scale, times)
 
     def intervals(self, estimates: Sequence[float], n: Sequence[int], level: float) -> Intervals:
         """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must be above 0 and below 1, was {level}")
-        estimates, basis = np.asarray(estimates, dtype=float), self.basis(level)
+        _check_level(level)
+        half = self.spread.half_widths(_sampling_variance(estimates, n), level)
+        return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
+
+    def conformal(self, estimates: Sequence[float], n: Sequence[int], level: float) -> Intervals:
+        """The conformal ones; NaN throughout above the level that so many domains reach.
+
+        A slice that is smaller than a domain has more chance in it: that domain's error is taken as larger, by the
+        normal quantile of the variance that is more. A larger slice gets no narrower interval, for how much of the
+        errors was chance is not known.
+        """
+        _check_level(level)
+        if not reaches(len(self), level):
+            return _around(estimates, math.nan, CONFORMAL)
         sampling = _sampling_variance(estimates, n)
-        if basis == CONFORMAL:
-            half = quantile(self._errors_at(sampling, level), level)
-        else:
-            freedom = PRIOR_FREEDOM + len(self)
-            half = student.ppf((1 + level) / 2, freedom) * np.sqrt(self._variance() + sampling)
-        return Intervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
+        return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def without(self, place: int) -> "Residuals":
         """The residuals of the other domains: what would be known if this one were new."""
         others = [np.delete(np.asarray(one), place) for one in (self.estimated, self.true, self.n)]
         return Residuals(*others, self.n_training - 1)
 
-    def _errors(self) -> np.ndarray:
-        return np.subtract(self.estimated, self.true)
-
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""
         more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
-        return np.sqrt(self._errors() ** 2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
+        return np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
 
-    def _variance(self) -> float:
-        """The expected variance of the estimator's error on an unseen domain, what is sampling taken off."""
-        own = np.sum(self._errors() ** 2 - _sampling_variance(self.estimated, self.n)) if len(self) else 0.0
-        scale = PRIOR_SCALE * (ONE_DOMAIN if self.n_training <= 1 else 1)
-        return (PRIOR_FREEDOM * scale**2 + max(own, 0.0)) / (PRIOR_FREEDOM + len(self))
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be above 0 and below 1, was {level}")
+
+
+def _around(estimates: Sequence[float], half: np.ndarray | float, basis: str) -> Intervals:
+    estimates = np.asarray(estimates, dtype=float)
+    return Intervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
 
 def _sampling_variance(accuracy: Sequence[float], n: Sequence[int]) -> np.ndarray:

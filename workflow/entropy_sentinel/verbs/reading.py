@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
 from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.frames.spreadsheet import read_csv
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.files import Paths, files, log_files
+from entropy_sentinel.verbs.labels import labels_of
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +28,8 @@ log = logging.getLogger(__name__)
 KEY = ("model", "benchmark", "item_id", "sample")
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
-_TEXT = dict.fromkeys(("model", "benchmark", "item_id"), pl.String)  # 007 is no number
-_READERS = {".csv": partial(read_csv, schema_overrides=_TEXT), ".jsonl": pl.read_ndjson}
+# Columns of labels beside `label`; 007 is no number.
+_LABEL_COLUMNS = {**dict.fromkeys(KEY[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -173,28 +172,14 @@ def write_features(
 def read_labels(paths: Paths) -> pl.DataFrame:
     """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
 
-    A label is true, false or empty. `model`, `benchmark` and `sample` are kept where they are there, and `weight`, how
-    many responses the one stands for. Raises InputError for a file without the two.
+    A label is true, false, yes, no, 1, 0, in small or capital letters, or empty. `model`, `benchmark` and `sample` are
+    kept where they are there, and `weight`, how many responses the one stands for. Raises InputError for a file without
+    the two, and, with file, row and value, for what is no label or no weight.
 
     >>> read_labels(example().labels)["label"].mean()
     0.59375
     """
-    return pl.concat([_labels_of(path) for path in files(paths)], how="diagonal_relaxed")
-
-
-def _labels_of(path: Path) -> pl.DataFrame:
-    try:
-        found = _READERS.get(path.suffix, pl.read_parquet)(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path}: must be a Parquet, CSV or JSON Lines file of labels: {error}") from None
-    if absent := {"item_id", "label"} - set(found.columns):
-        raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(found.columns)}")
-    if found["label"].dtype != pl.Boolean and found["label"].null_count() < len(found):
-        raise InputError(f"{path}: column 'label' must be true, false or empty, was {found['label'].dtype}")
-    kept = [name for name in (*KEY, WEIGHT) if name in found.columns]
-    # A column of which nothing is filled in has no type.
-    label = pl.col("label") if found["label"].dtype == pl.Boolean else pl.lit(None, pl.Boolean).alias("label")
-    return found.select(*kept, label)
+    return pl.concat([labels_of(path, _LABEL_COLUMNS) for path in files(paths)], how="diagonal_relaxed")
 
 
 def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:

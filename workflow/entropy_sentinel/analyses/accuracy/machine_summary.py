@@ -11,6 +11,7 @@ from entropy_sentinel.analyses.accuracy.advice import Advice
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Method, Trust
 from entropy_sentinel.analyses.headings import TrainingGroup
+from entropy_sentinel.estimators.verdict import CONFIDENCE
 
 _OF_GROUP = (
     "benchmark",
@@ -61,6 +62,9 @@ def _model(trust: Trust, default: str) -> dict[str, Any]:
         "model": trust.model,
         "verdict": trust.verdict,
         "reasons": list(trust.reasons),
+        "confidence": CONFIDENCE,
+        "error_at_least": trust.error_at_least,
+        "error_at_most": trust.error_at_most,
         "recommended": _method(trust.recommended) | {"method": trust.method, "method_reason": trust.method_reason},
         "default": _method(trust.of(default)),
         "best": _method(trust.best),

@@ -22,6 +22,7 @@ from entropy_sentinel.analyses.accuracy.unjudged import Unjudged, unjudged
 from entropy_sentinel.analyses.headings import SCOPES, Groups, TrainingGroup, training_group
 from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.estimators.verdict import CONFIDENCE, USABLE_ERROR
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
@@ -30,7 +31,7 @@ from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
-from entropy_sentinel.statistics.intervals import CONFORMAL, PRIOR
+from entropy_sentinel.statistics.intervals import NOTES
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 # The figure that stands at the top.
@@ -136,6 +137,8 @@ def render_report(
         label=label,
         trusts=trusts,
         level=f"{LEVEL:.0%}",
+        confidence=f"{CONFIDENCE:.0%}",
+        usable=f"{USABLE_ERROR:.2f}",
         unlabelled=any(trust.unlabelled for trust in trusts),
         interval=interval,
         bases=interval_notes(trusts),
@@ -171,13 +174,7 @@ def render_report(
 def interval_notes(trusts: Sequence[Trust]) -> list[str]:
     """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
     bases = {one.basis for trust in trusts for one in trust.unlabelled}
-    texts = {
-        CONFORMAL: "The interval is conformal: as wide as the errors on the left-out domains say, and valid if the "
-        "domain is to these as they are to each other.",
-        PRIOR: "Too few domains have labels for a guarantee: the interval takes errors to be spread as in the paper's "
-        "published results, and learns from those known here (prior).",
-    }
-    return [text for basis, text in texts.items() if basis in bases]
+    return [text for basis, text in NOTES.items() if basis in bases]
 
 
 def verdict(headline: Headline) -> str:

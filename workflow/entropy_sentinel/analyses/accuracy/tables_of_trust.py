@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Trust
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.statistics.conformal import fewest
+from entropy_sentinel.statistics.intervals import NOTES
 
+# Of which a conformal interval can be made.
+_FEWEST = fewest(LEVEL)
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the training split of the other ones."
 
 
@@ -21,21 +25,25 @@ def table_left_out(trusts: Sequence[Trust]) -> Table:
             "Upper": one.upper,
             "True": one.true,
             "Error": one.error,
+            "Conformal from": one.conformal_lower,
+            "Conformal to": one.conformal_upper,
             "Interval": one.basis or one.reason,
         }
         for domains in ("unlabelled", "left_out")
         for trust in trusts
         for one in getattr(trust, domains)
     ]
-    numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error"]
+    bases = {row["Interval"] for row in rows}
+    numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
         f"Accuracy of every domain as the recommended estimator sees it without its labels; intervals at {LEVEL:.0%}.",
         number_frame(rows, ["Model", "Domain"], [*numbers, "Interval"]),
         (
             f"{_LEFT_OUT_NOTE} Domains without labels come first, by what was fitted on all labelled ones.",
             "Responses: of a labelled domain those of its training split. Error: estimated minus true.",
-            "Interval: conformal, from the errors on the labelled domains; prior, also from those that the paper "
-            "published, for there are too few.",
+            *(f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases),
+            f"Conformal: beside it, the interval at {LEVEL:.0%} from the ranks of errors, whatever their shape; its "
+            f"level is over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",
         ),
     )
 

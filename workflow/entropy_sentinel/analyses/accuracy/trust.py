@@ -11,16 +11,18 @@ from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
-# Of the intervals shown; nine labelled domains are the fewest that can guarantee it.
+# Of the intervals shown; nine labelled domains are the fewest that have a conformal one.
 LEVEL = 0.9
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain of `n` responses with features, estimated by what was fitted on other domains.
+    """A domain of `n` items with responses that have features, estimated by what was fitted on other domains.
 
     `true` is null where nobody has labelled. `estimated`, and `lower` and `upper`, the ends of its interval, are null
     where there is no estimate, with the `reason`. `basis` is what the interval rests on: statistics/intervals.py.
+    `conformal_lower` and `conformal_upper` are the ends of the conformal one beside it, null also where there are too
+    few domains for it.
     """
 
     domain: str
@@ -31,6 +33,8 @@ class Domain:
     basis: str | None
     true: float | None
     reason: str | None
+    conformal_lower: float | None = None
+    conformal_upper: float | None = None
 
     @property
     def error(self) -> float | None:
@@ -58,11 +62,12 @@ class Method:
 class Trust:
     """The recommended estimator on one model: what came of leaving out each labelled domain, and what is unlabelled.
 
-    `verdict`, `reasons` and `coverage` are those of `estimators.validation`. `left_out` are the labelled domains, each
-    estimated without its labels; `unlabelled` those without any label, estimated by all that have some. `method` was
-    taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way. `methods` has
-    one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of the labelled
-    rows; `caution` says what speaks against estimates from these.
+    `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
+    `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
+    domains, each estimated without its labels; `unlabelled` those without any label, estimated by all that have some.
+    `method` was taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way.
+    `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
+    the labelled rows; `caution` says what speaks against estimates from these.
     """
 
     model: str
@@ -77,6 +82,8 @@ class Trust:
     n_training: int
     training_accuracy: float | None
     caution: str | None
+    error_at_least: float | None
+    error_at_most: float | None
 
     @property
     def recommended(self) -> Method:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.trust import LEVEL, Domain, Method, Trust
@@ -50,12 +51,13 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
         n_training=len(training),
         training_accuracy=training.accuracy if len(training) else None,
         caution=caution(training),
+        error_at_least=own.error_at_least,
+        error_at_most=own.error_at_most,
     )
 
 
 def _method(card: Validation) -> Method:
-    known = sum(one.estimated is not None for one in card.domains)
-    return Method(card.estimator, known, card.aee, card.rho, card.bias)
+    return Method(card.estimator, card.n_counted, card.aee, card.rho, card.bias)
 
 
 def _left_out(card: Validation) -> Iterable[Domain]:
@@ -66,8 +68,7 @@ def _left_out(card: Validation) -> Iterable[Domain]:
         if one.estimated is None:
             found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
             continue
-        ends = _interval(residuals.without(place), one.estimated, one.n)
-        found.append(Domain(one.domain, one.n, one.estimated, *ends, one.true, None))
+        found.append(_with_intervals(residuals.without(place), one.domain, one.n, one.estimated, one.true))
         place += 1
     return sorted(found, key=lambda one: -one.true)
 
@@ -80,16 +81,18 @@ def _unlabelled(
         "benchmark", maintain_order=True
     ):
         featured = rows.filter(pl.col("feature_reason").is_null())
+        n = featured["item_id"].n_unique()
         estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
             reason = "no row of the domain has features" if featured.is_empty() else estimator.reason
-            yield Domain(name, len(featured), None, None, None, None, None, reason)
+            yield Domain(name, n, None, None, None, None, None, reason)
         else:
-            ends = _interval(residuals, estimated, len(featured))
-            yield Domain(name, len(featured), estimated, *ends, None, None)
+            yield _with_intervals(residuals, name, n, estimated, None)
 
 
-def _interval(residuals: Residuals, estimated: float, n: int) -> tuple[float, float, str]:
-    """Lower and upper end of the interval of an estimate, and what it rests on."""
-    found = residuals.intervals([estimated], [n], LEVEL)
-    return float(found.lower[0]), float(found.upper[0]), found.basis
+def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
+    """The domain with the intervals of its estimate that follow from these errors."""
+    lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
+    ends = residuals.conformal([estimated], [n], LEVEL)
+    conformal = [None if np.isnan(one[0]) else float(one[0]) for one in (ends.lower, ends.upper)]
+    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, *conformal)

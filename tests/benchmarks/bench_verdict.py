@@ -1,0 +1,137 @@
+"""How often intervals hold given the verdict, in worlds whose errors are known: what the design of both rests on.
+
+A world is a distribution of an estimator's errors on domains; k labelled domains and a new one are drawn from it, each
+with its labels by chance. The card's verdict and the intervals for the new domain follow from the k. Printed, by world
+and k: how often the verdict is `usable`, how far the estimator is then off on the new domain, and how often intervals
+of 80, 90 and 95 % hold its truth, over all draws, given `usable`, and given any other verdict.
+
+Given the verdict, no interval of finite width can hold as often as it says in every world: where `usable` is rare, it
+is luck that made it, and an estimator believed to be off by at most .10 gets intervals for at most that. So the prior
+is such that `usable` is very rare in worlds that are off by .12, and intervals hold in those where it is not.
+
+Run by `make bench-verdict`; the last line is one JSON object. With real estimators: `make bench-intervals`.
+"""
+
+import argparse
+import json
+import math
+import multiprocessing
+import time
+from collections.abc import Callable
+
+import numpy as np
+from tabulate import tabulate
+
+from entropy_sentinel.estimators.validation import LEVELS
+from entropy_sentinel.estimators.verdict import NO_USE, USABLE, decide
+from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.predictive import MEAN_DISTANCE
+
+SIZES = (3, 4, 9, 19)
+# Below, a share is of too few cards to say anything of them.
+FEWEST_CARDS = 50
+# Errors (n_worlds, n_domains) of a mean distance of `aee`, for domains of these accuracies.
+Errors = Callable[[np.random.Generator, np.ndarray, float], np.ndarray]
+
+
+def normal(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
+    return aee / MEAN_DISTANCE * rng.normal(size=p.shape)
+
+
+def heavy(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
+    """Student's t with three degrees of freedom, whose mean distance is 2 sqrt(3) / pi."""
+    return aee * math.pi / (2 * math.sqrt(3)) * rng.standard_t(3, p.shape)
+
+
+def one_sided(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
+    """A bias, the same for all domains of a world, and a third as much beside it."""
+    return aee * rng.choice([-1.0, 1.0], (len(p), 1)) * (1 + rng.normal(size=p.shape) / 3)
+
+
+WORLDS: list[tuple[str, Errors, float]] = [
+    ("unshifted", normal, 0.0),
+    *(("shifted", normal, aee) for aee in (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)),
+    *(("heavy tails", heavy, aee) for aee in (0.05, 0.12, 0.20)),
+    *(("one-sided", one_sided, aee) for aee in (0.05, 0.12, 0.20)),
+]
+
+
+def draw(errors: Errors, aee: float, k: int, labels: int, worlds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Estimated, true and seen accuracies, (n_worlds, k + 1); the last domain is the new one."""
+    rng = np.random.default_rng(k)
+    p = rng.uniform(0.15, 0.85, (worlds, k + 1))
+    return np.clip(p + errors(rng, p, aee), 0, 1), p, rng.binomial(labels, p) / labels
+
+
+def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]:
+    """Verdicts and coverage in one world: name, errors and their mean distance, domains, labels of each, draws."""
+    name, errors, aee, k, labels, worlds = case
+    estimated, p, seen = draw(errors, aee, k, labels, worlds)
+    verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
+    for at in range(worlds):
+        residuals = Residuals(estimated[at, :k], seen[at, :k], [labels] * k, k)
+        verdicts.append(decide(residuals, None))
+        for place, level in enumerate(LEVELS):
+            lower, upper, _ = residuals.intervals(estimated[at, k:], [labels], level)
+            inside[at, place] = lower[0] <= seen[at, k] <= upper[0]
+            if level == 0.9:
+                widths.append(upper[0] - lower[0])
+    usable, off = np.array(verdicts) == USABLE, np.abs(estimated - p)[:, k]
+    return {
+        "world": name,
+        "error": aee,
+        "domains": k,
+        "usable": round(float(usable.mean()), 4),
+        "not good": round(float((np.array(verdicts) == NO_USE).mean()), 4),
+        "error if usable": round(float(off[usable].mean()), 3) if usable.sum() >= FEWEST_CARDS else None,
+        "covered": _shares(inside),
+        "covered if usable": _shares(inside[usable]),
+        "covered if not": _shares(inside[~usable]),
+        "width at 90 %": round(float(np.mean(widths)), 3),
+    }
+
+
+def _shares(inside: np.ndarray) -> list[float] | None:
+    return [round(float(one), 3) for one in inside.mean(axis=0)] if len(inside) >= FEWEST_CARDS else None
+
+
+def shortest(rows: list[dict[str, object]]) -> float:
+    """By how much coverage falls short of its level at most, in all of the three conditions."""
+    found = [row[name] for row in rows for name in ("covered", "covered if usable", "covered if not") if row[name]]
+    return max(level - one for shares in found for level, one in zip(LEVELS, shares, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--worlds", type=int, default=4000, help="draws of each world and number of domains")
+    parser.add_argument("--labels", type=int, default=100, help="labels per domain")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    start = time.perf_counter()
+    cases = [(*world, k, arguments.labels, arguments.worlds) for world in WORLDS for k in SIZES]
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        rows = pool.map(measure, cases, chunksize=1)
+    print(tabulate([{name: _text(value) for name, value in row.items()} for row in rows], headers="keys"))
+    # At .10 itself, the limit of `usable`, each such verdict is luck.
+    judged = [row for row in rows if row["world"] in ("unshifted", "shifted") and row["error"] != 0.10]
+    print(
+        json.dumps(
+            {
+                "benchmark": "verdict",
+                "ratio": round(shortest(judged), 3),
+                "of": "coverage short of its level, unconditional and given the verdict: the most, in worlds with "
+                f"normal errors but for the one at the limit, where {FEWEST_CARDS} cards or more have the verdict",
+                "usable_where_off_by_.12": max(row["usable"] for row in judged if row["error"] == 0.12),
+                "wall_s": round(time.perf_counter() - start, 1),
+                "rows": rows,
+            }
+        )
+    )
+
+
+def _text(value: object) -> object:
+    return " ".join(f"{one:.3f}" for one in value) if isinstance(value, list) else "-" if value is None else value
+
+
+if __name__ == "__main__":
+    main()

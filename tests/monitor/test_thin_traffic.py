@@ -1,0 +1,225 @@
+"""Slices of few responses a day: windows are pooled until something can be said, and silence is said too."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import BEGIN, fitted, saved, traffic, written
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+import entropy_sentinel as es
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.openmetrics import openmetrics
+from entropy_sentinel.monitor.result import Monitored
+
+ATC = "atc-se_sum"
+
+
+@pytest.fixture(scope="module")
+def estimator() -> SavedEstimator:
+    return fitted(ATC)
+
+
+@pytest.fixture(scope="module")
+def sides(estimator: SavedEstimator) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Responses that this estimator takes for correct, and others: a share of both is estimated as just that."""
+    pool = traffic(3000, seed=3).with_columns(cut_off=pl.lit(False))
+    above = pl.Series(estimator.estimator.values(pool.select(FEATURES)) == 1)
+    return pool.filter(above), pool.filter(~above)
+
+
+class Log:
+    """Responses of routes by day, of which a given share is estimated to be correct."""
+
+    def __init__(self, sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+        self._sides = sides
+        self.parts: list[pl.DataFrame] = []
+
+    def add(self, day: float, route: str, n: int, share: float) -> "Log":
+        right, wrong = round(n * share), n - round(n * share)
+        rows = pl.concat([self._sides[0].head(right), self._sides[1].head(wrong)])
+        place, when = len(self.parts), BEGIN + timedelta(days=day, hours=1)
+        self.parts.append(
+            rows.with_columns(
+                route=pl.lit(route),
+                time=pl.lit(when),
+                item_id=pl.format("{}-{}", pl.lit(place), pl.int_range(pl.len())),
+            )
+        )
+        return self
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        return pl.concat(self.parts)
+
+
+@pytest.fixture
+def log(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Log:
+    return Log(sides)
+
+
+def watched(estimator: SavedEstimator, log: Log, **options: object) -> Monitored:
+    return es.monitor(estimator, log.rows, by=["route"], window="day", **options)
+
+
+def metrics(found: Monitored) -> dict[str, list]:
+    return {family.name: family.samples for family in text_string_to_metric_families(openmetrics(found))}
+
+
+def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, log: Log) -> None:
+    """Sixty a day over eleven routes, one of them at 1.0, then at .25 for five days."""
+    for day in range(3):
+        for route in range(11):
+            log.add(day, f"r{route}", 10, 1.0 if route == 0 else 0.8)
+    options = {"reference": "2026-11-02..2026-11-04", "alert_on": ["drop"]}
+    said, silent = [], []
+    for day in range(3, 8):
+        for route in range(11):
+            log.add(day, f"r{route}", 8 if route == 0 else 5, 0.25 if route == 0 else 0.8)
+        found = watched(estimator, log, **options)
+        said.append([(one["kind"], one["slice"]["route"], one["n_estimated"]) for one in found.alerts])
+        silent.append(found.silent)
+    # Eight a day: on the fourth day there are 32, and never 30 of another route. Each day's four are those.
+    assert said == [[], [], [], [("drop", "r0", 32)], [("drop", "r0", 32)]]
+    assert silent == [True, True, True, False, False]
+    (alert,) = found.alerts
+    assert alert["change"] == pytest.approx(0.25 - 1)
+    assert (alert["n_windows"], alert["window_from"][:10], alert["window"][:10]) == (4, "2026-11-06", "2026-11-09")
+    assert alert["message"].endswith("(of 32 responses in 4 days from 2026-11-06 00:00)")
+    row = found.now.row(by_predicate=pl.col("route") == "r0", named=True)
+    assert row["estimated_accuracy"] == pytest.approx(0.25)
+    # The test is of these 32 against the 30 of the reference, and of no other route.
+    assert row["change_p"] == row["change_q"] < 1e-6
+    read = metrics(found)
+    assert [one.value for one in read["entropy_sentinel_pooled_windows"] if one.labels["route"] == "r0"] == [4]
+    assert read["entropy_sentinel_usable_slices"][0].value == 1
+
+
+def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimator, log: Log) -> None:
+    for day in range(6):
+        log.add(day, "a", 40 if day < 3 else 9, 1.0 if day < 3 else 0.0)
+    found = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
+    assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
+    assert (found.alerts, found.silent) == ([], True)
+
+
+def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedEstimator, log: Log) -> None:
+    log.add(0, "a", 45, 1.0)
+    for day in range(1, 4):
+        log.add(day, "a", 29, 9 / 29)
+    found = watched(estimator, log, fail_below=0.6)
+    assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(58, 2, pytest.approx(9 / 29))]
+    assert [(one["kind"], one["n_windows"]) for one in found.alerts] == [("below", 2)]
+    accuracy = metrics(found)["entropy_sentinel_estimated_accuracy"]
+    assert [one.value for one in accuracy] == [pytest.approx(9 / 29)]
+
+
+@pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
+def test_a_slice_that_had_enough_and_has_too_few_is_stale(
+    estimator: SavedEstimator, log: Log, day: int, stale: bool
+) -> None:
+    """Fourteen days are pooled: those of the 2nd to the 15th of November, and then no more."""
+    log.add(0, "a", 45, 1.0).add(day, "a", 20, 0.3).add(day, "b", 60, 0.7)
+    found = watched(estimator, log, alert_on=["stale"])
+    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("stale", {"route": "a"})] * stale
+    assert ["stale" in flags for flags in found.slices.sort("route")["flags"]] == [stale, False]
+    row = found.now.row(by_predicate=pl.col("route") == "a", named=True)
+    assert (row["n_estimated"], row["n_windows"]) == ((20, 1) if stale else (65, 14))
+    last = {
+        one.labels["route"]: one.value for one in metrics(found)["entropy_sentinel_last_usable_window_start_seconds"]
+    }
+    assert last == {
+        "a": (BEGIN if stale else BEGIN + timedelta(days=day)).timestamp(),
+        "b": (BEGIN + timedelta(days=day)).timestamp(),
+    }
+    flagged = [
+        one.labels["route"] for one in metrics(found).get("entropy_sentinel_flag", []) if one.labels["flag"] == "stale"
+    ]
+    assert flagged == ["a"] * stale
+    if stale:
+        assert found.alerts[0]["message"].startswith("since the window of 2026-11-02 00:00 there were fewer than 30")
+    # A slice of which there is nothing at all any more.
+    gone = watched(estimator, Log(log._sides).add(0, "a", 45, 1.0).add(20, "b", 60, 0.7), alert_on=["stale"])
+    assert [one["slice"] for one in gone.alerts] == [{"route": "a"}]
+    assert gone.now["route"].to_list() == ["b"]
+
+
+def test_how_many_windows_are_pooled_can_be_said(estimator: SavedEstimator, log: Log) -> None:
+    for day in range(6):
+        log.add(day, "a", 10, 0.5)
+    numbers = {n: watched(estimator, log, pool_windows=n).now["n_estimated"].to_list() for n in (1, 2, 3, 6)}
+    assert numbers == {1: [10], 2: [20], 3: [30], 6: [30]}
+    assert [watched(estimator, log, pool_windows=n).silent for n in (2, 3)] == [True, False]
+    with pytest.raises(ConfigError, match="pool_windows: must be 1 or more, was 0"):
+        watched(estimator, log, pool_windows=0)
+
+
+def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_enough(estimator, log: Log) -> None:
+    log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.9)
+    log.add(0, "b", 40, 0.2).add(1, "b", 10, 0.9)
+    found = watched(estimator, log, fail_below=0.5)
+    rows = [(one["slice"]["route"], one["window"][:10], one["n_windows"]) for one in found.alerts]
+    assert rows == [("a", "2026-11-02", 1), ("b", "2026-11-03", 2)]
+
+
+def test_a_clock_that_is_far_ahead_makes_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
+    log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.2).add(700, "a", 1, 0.2)
+    found = watched(estimator, log, fail_below=0.5)
+    assert found.newest == [BEGIN, BEGIN + timedelta(days=1)]
+    assert len(found.alerts) == 2
+
+
+@pytest.mark.parametrize(("window", "hours"), [("hour", 1), ("week", 24 * 7)])
+def test_hours_and_weeks_are_pooled_too(estimator: SavedEstimator, log: Log, window: str, hours: int) -> None:
+    for number in range(4):
+        log.add(number * hours / 24, "a", 12, 0.5)
+    found = es.monitor(estimator, log.rows, by=["route"], window=window)
+    assert found.now.select("n_estimated", "n_windows").rows() == [(36, 3)]
+
+
+def test_labels_of_pooled_windows(estimator: SavedEstimator, log: Log) -> None:
+    for day in range(4):
+        log.add(day, "a", 12, 0.5)
+    labels = log.rows.select("item_id", label=pl.int_range(pl.len()) % 4 != 0, weight=pl.lit(1.0))
+    found = watched(estimator, log, labels=labels)
+    assert found.now["n_labelled"].to_list() == [36]
+    assert found.windows["n_labelled"].to_list() == [12] * 4
+    assert found.now["labelled_accuracy"].to_list() == [pytest.approx(0.75)]
+
+
+def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Log, capsys) -> None:
+    path = saved(tmp_path, ATC)
+    statuses = []
+    for day in range(4):
+        log.add(day, "a", 10, 0.5)
+        written(log.rows, tmp_path / "log.parquet")
+        with pytest.raises(SystemExit) as end:
+            main(["monitor", str(path), str(tmp_path / "log.parquet"), "--by", "route", "--window", "day"])
+        statuses.append(end.value.code)
+        said = capsys.readouterr().out
+    assert statuses == [5, 5, 0, 0]
+    assert "30 in 3 days" in said
+    with pytest.raises(SystemExit):
+        main(["monitor", "--help"])
+    assert "5 where nothing could be said" in " ".join(capsys.readouterr().out.split())
+
+
+def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log: Log) -> None:
+    found = watched(estimator, log.add(0, "a", 3, 0.5))
+    read = metrics(found)
+    assert all(read.values())
+    assert "entropy_sentinel_alert" not in read
+    assert "entropy_sentinel_change" not in read
+    assert read["entropy_sentinel_usable_slices"][0].value == 0
+    assert read["entropy_sentinel_last_run_timestamp_seconds"][0].value > BEGIN.timestamp()
+
+
+def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
+    rows = log.add(0, "a", 40, 0.2).rows.with_columns(time=pl.lit("yesterday"))
+    found = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
+    assert (found.newest, found.alerts, found.silent) == ([], [], True)
+    assert "entropy_sentinel_estimated_accuracy" not in metrics(found)

@@ -1,0 +1,88 @@
+"""The posterior of the spread of errors: against Student's t, chi-squared, quadrature, and the published tables."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import integrate, optimize, special, stats
+
+from entropy_sentinel.analyses import accuracy
+from entropy_sentinel.statistics import predictive
+from entropy_sentinel.statistics.predictive import Spread
+
+ERRORS = {0: [], 3: [0.05, 0.02, -0.1], 12: list(np.linspace(-0.2, 0.15, 12))}
+
+
+def scale_of(errors: list[float]) -> tuple[float, float]:
+    """Scale and degrees of freedom of the conjugate posterior (Gelman et al. 2013, section 3.2)."""
+    freedom = 1.5 + len(errors)
+    return math.sqrt((1.5 * 0.18**2 + sum(one**2 for one in errors)) / freedom), freedom
+
+
+@pytest.mark.parametrize("errors", ERRORS.values(), ids=ERRORS)
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
+def test_without_chance_in_the_labels_it_is_students_t(errors: list[float], level: float) -> None:
+    scale, freedom = scale_of(errors)
+    [half] = Spread.of(errors, [0.0] * len(errors)).half_widths([0.0], level)
+    assert half == pytest.approx(stats.t.ppf((1 + level) / 2, freedom) * scale, rel=1e-3)
+
+
+@pytest.mark.parametrize("errors", ERRORS.values(), ids=ERRORS)
+def test_the_mean_error_is_that_of_a_chi_squared_variance(errors: list[float]) -> None:
+    (scale, freedom), spread = scale_of(errors), Spread.of(errors, [0.0] * len(errors))
+    for confidence in (0.1, 0.5, 0.9):
+        most = math.sqrt(2 / math.pi) * scale * math.sqrt(freedom / stats.chi2.ppf(1 - confidence, freedom))
+        assert spread.mean_error(confidence) == pytest.approx(most, rel=2e-3)
+        assert spread.mean_error_below(most) == pytest.approx(confidence, abs=2e-3)
+
+
+def test_chance_in_the_labels_and_in_the_slice_by_quadrature() -> None:
+    errors, chance, slice_chance = np.array([0.05, -0.12, 0.2]), np.array([0.01, 0.0025, 0.04]), 0.003
+
+    def weight(s: float) -> float:
+        prior = s**-2.5 * math.exp(-1.5 * 0.18**2 / (2 * s**2))
+        return prior * float(np.prod(stats.norm.pdf(errors, scale=np.sqrt(s**2 + chance))))
+
+    def inside(half: float) -> float:
+        def of(s: float) -> float:
+            return weight(s) * (2 * stats.norm.cdf(half / math.sqrt(s**2 + slice_chance)) - 1)
+
+        return integrate.quad(of, 1e-3, 30, limit=500, points=[0.1, 0.3, 1])[0] / total
+
+    total = integrate.quad(weight, 1e-3, 30, limit=500, points=[0.1, 0.3, 1])[0]
+    expected = optimize.brentq(lambda half: inside(half) - 0.9, 0.01, 2)
+    [half] = Spread.of(errors, chance).half_widths([slice_chance], 0.9)
+    assert half == pytest.approx(expected, rel=1e-4)
+
+
+def test_labels_that_are_all_chance_say_nothing() -> None:
+    alone, few = Spread.of([], []), Spread.of([0.5, -0.4], [1e6, 1e6])
+    assert few.mean_error(0.9) == pytest.approx(alone.mean_error(0.9), rel=1e-3)
+
+
+def test_as_many_more_errors_like_these_are_these_twice() -> None:
+    twice = Spread.of([0.05, 0.02], [0.001, 0.002], times=2)
+    np.testing.assert_allclose(twice.weights, Spread.of([0.05, 0.02] * 2, [0.001, 0.002] * 2).weights, atol=1e-12)
+
+
+def test_a_slice_without_a_response_has_no_limit_and_there_may_be_no_slice() -> None:
+    spread = Spread.of([0.1], [0.0])
+    assert spread.half_widths([math.inf, math.nan], 0.9).tolist() == [math.inf, math.inf]
+    assert len(spread.half_widths([], 0.9)) == 0
+
+
+def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
+    pairs = pl.read_csv(f"{accuracy.__path__[0]}/paper/table_2_7_estimation.csv")["aee"].to_numpy()
+    assert len(pairs) == 36
+    # Of a normal error the deviation is sqrt(pi / 2) times the mean distance; three large models' is .16.
+    published, large_models = np.array([np.quantile(pairs, 0.75), 0.16]) * math.sqrt(math.pi / 2)
+    assert published == pytest.approx(0.163, abs=5e-4)
+    assert published < predictive.PRIOR_SCALE < large_models
+    # The logarithm of a scaled inverse chi-squared variance has variance trigamma(nu / 2).
+    logs = np.log(pairs**2 * math.pi / 2)
+    freedom = optimize.brentq(lambda nu: special.polygamma(1, nu / 2) - logs.var(ddof=1), 0.5, 100)
+    assert freedom == pytest.approx(4.3, abs=0.05)
+    assert freedom / 3 == pytest.approx(predictive.PRIOR_FREEDOM, abs=0.1)
+    scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
+    assert scale == pytest.approx(0.11, abs=0.005)

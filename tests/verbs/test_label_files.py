@@ -1,0 +1,78 @@
+"""Labels as people and their programs write them: read, or refused with the file, the row and the value."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+
+TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")
+
+
+@pytest.mark.parametrize(("separator", "comma"), [(",", "."), (";", ","), (";", "."), ("\t", ".")])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_tables_of_spreadsheets(tmp_path: Path, separator: str, comma: str, ends: str) -> None:
+    rows = [["item_id", "weight", "response", "label"]]
+    rows += [
+        [f"00{place}", f"2{comma}5", '"a, b; ""c""\n d"', one] for place, one in enumerate([*TRUE, *FALSE, "", "  "])
+    ]
+    text = ends.join(separator.join(row) for row in rows) + ends
+    (tmp_path / "labels.csv").write_bytes(("\ufeff" + text).encode())
+    found = es.read_labels(tmp_path / "labels.csv")
+    assert found["label"].to_list() == [True] * len(TRUE) + [False] * len(FALSE) + [None, None]
+    assert found["item_id"].to_list()[:2] == ["000", "001"]
+    assert found["weight"].unique().to_list() == [2.5]
+
+
+def test_lines_and_parquet(tmp_path: Path) -> None:
+    lines = [
+        '{"item_id": 7, "label": 1}',
+        "",
+        '{"item_id": "8", "label": "no", "text": "a\u2028b"}',
+        "",
+        '{"item_id": "9"}',
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    assert es.read_labels(tmp_path / "a.jsonl").rows() == [("7", True), ("8", False), ("9", None)]
+    for values in ([1, 0, None], [1.0, 0.0, float("nan")], ["yes", "no", None], [True, False, None]):
+        pl.DataFrame({"item_id": ["7", "8", "9"], "label": values}, strict=False).write_parquet(tmp_path / "a.parquet")
+        assert es.read_labels(tmp_path / "a.parquet").rows() == [("7", True), ("8", False), ("9", None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "item_id,label\nx,1\ny,2\n", "row 2: 'label' must be true, false, .* or empty, was '2'"),
+        ("a.csv", "item_id;label\nx;1\ny;maybe\n", "row 2: 'label' must be true, false, .* or empty, was 'maybe'"),
+        ("a.csv", "item_id,label,weight\nx,1,2\ny,0,many\n", "row 2: 'weight' must be a number above 0, was 'many'"),
+        ("a.csv", "item_id,label,weight\nx,1,-3\n", "row 1: 'weight' must be a number above 0, was '-3'"),
+        ("a.csv", "item_id,label,weight\nx,1,inf\n", "row 1: 'weight' must be a number above 0, was 'inf'"),
+        ("a.csv", "item_id,label,sample\nx,1,0.5\n", "row 1: 'sample' must be a whole number from 0, was '0.5'"),
+        ("a.csv", "item_id,label\nx,1\ny,0,2,5\n", "row 2: must have 2 fields, as the first line has, has 4"),
+        ("a.csv", "id,label\nx,1\n", "column 'item_id' is missing; columns there: id, label"),
+        ("a.csv", "", "column 'item_id' is missing; columns there: "),
+        ("a.csv", 'item_id,label\nx,"1\n', "must be a Parquet, CSV .* or JSON Lines file of labels"),
+        ("a.jsonl", '{"item_id": "x", "label": "right"}\n', "row 1: 'label' must be true, .*, was 'right'"),
+        ("a.jsonl", '{"item_id": "x", "label": [true]}\n', "row 1: 'label' must be true, "),
+        ("a.jsonl", '{"item_id": "x", "label": true}\n{broken\n', "line 2: must be a JSON object"),
+        ("a.jsonl", "[1]\n", r"line 1: must be a JSON object, was '\[1\]'"),
+        ("a.parquet", "no parquet", "must be a Parquet, CSV .* or JSON Lines file of labels"),
+    ],
+)
+def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=f"^{tmp_path / name}: {said}"):
+        es.read_labels(tmp_path / name)
+
+
+def test_a_table_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("item_id,label\ngröße,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"a.csv: must be a Parquet, CSV \(UTF-8\) or JSON Lines file of labels"):
+        es.read_labels(tmp_path / "a.csv")
+
+
+def test_an_answer_longer_than_most(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"item_id,response,label\nx,{'word ' * 60_000},yes\n")
+    assert es.read_labels(tmp_path / "a.csv").rows() == [("x", True)]

@@ -1,0 +1,99 @@
+r"""A number with its unit: `50.7 \text{ atm}`, `\$18`, `3\sqrt{2} \text{ cm}`, `7 hours 30 minutes`."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.numbers import MIXED, NUMBER, Number, plain_number
+from entropy_sentinel.judges.units import Unit, parse_unit
+
+_MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUMBER})(?P<rest>.*)", re.DOTALL)
+_WITH_UNIT = re.compile(
+    rf"(?P<number>{MIXED}|{NUMBER}(?:\s*/\s*\d+)?)(?P<space>\s*)(?P<unit>(?:[^\d/]|/\s*(?=\D)).*)", re.DOTALL
+)
+_BASE = re.compile(r"(\d+)\s*_\s*\{?\s*(\d+)\s*\}?")
+# Where the unit of a formula begins, `3\sqrt{2} \text{ cm}`.
+_UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
+# After the sign of money, the same in words.
+_DOLLARS = re.compile(r"\s*(?:\\text\{\s*)?(?:dollars?|USD|euros?|EUR)(?:\s*\}|(?![A-Za-z]))")
+_ANGLE = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
+# `5K`, `18M`: kelvins and molars, or thousands and millions.
+SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?:\\text\{)?\s*[kKMBT]\s*\}?")
+# One part of `7 hours and 30 minutes`, once words are out of their braces.
+_PART = re.compile(rf"\s*(?:,|and\b|,\s*and\b)?\s*(?P<number>{MIXED}|{NUMBER})\s*(?P<unit>[A-Za-z]+)\.?")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number, with its unit if it names one; `compound` where several units make it up."""
+
+    number: Number
+    unit: Unit | None = None
+    compound: bool = False
+
+
+@lru_cache(maxsize=4096)
+def quantity(text: str, letters: bool) -> Quantity | None:
+    """The number of a cleaned text, with its unit; None if it is no such.
+
+    `letters`: whether a letter after a number is a unit, `2 m`, or a variable.
+    """
+    if (number := plain_number(text)) is not None:
+        return Quantity(number)
+    if found := _MONEY.fullmatch(text):
+        number = plain_number(found["sign"] + found["number"])
+        return number and Quantity(number, parse_unit(found["unit"] + _DOLLARS.sub(" ", found["rest"])))
+    if (several := compound(text)) is not None:
+        return several
+    if found := _BASE.fullmatch(text):
+        return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
+    if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
+        number = plain_number(found["number"])
+        return number and Quantity(number, parse_unit(found["unit"]))
+    if _ANGLE.search(text) and "\\circ" in text:
+        return (number := _constant(text)) and Quantity(number)
+    if (start := _UNIT_START.search(text)) and start.start() and _is_unit(text[start.start() :], False):
+        number = _constant(text[: start.start()])
+        return number and Quantity(number, parse_unit(text[start.start() :]))
+    number = _constant(text)
+    return number and Quantity(number)
+
+
+def compound(text: str) -> Quantity | None:
+    """`7 hours and 30 minutes` in its first unit; None unless all units are known, of one kind, and ever smaller."""
+    plain, position, parts = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text).strip(), 0, []
+    while position < len(plain):
+        found = _PART.match(plain, position)
+        if found is None or (unit := parse_unit(found["unit"])) is None or not unit.powers:
+            return None
+        parts.append((plain_number(found["number"]), unit))
+        position = found.end()
+    sizes = [unit.size for _, unit in parts]
+    if len(parts) < 2 or sizes != sorted(set(sizes), reverse=True) or len({unit.powers for _, unit in parts}) > 1:
+        return None
+    value = sum(float(number.value) * size / sizes[0] for (number, _), size in zip(parts, sizes, strict=True))
+    return Quantity(Number(value, all(number.exact for number, _ in parts)), parts[0][1], compound=True)
+
+
+def _is_unit(text: str, letters: bool) -> bool:
+    """Whether what follows a number is a unit: a known one, or words; a letter alone only where letters may be."""
+    text = re.sub(r"\s*;\s*(\}?)$", r"\1", text)
+    if re.search(r"\d", re.sub(r"\^\s*\{?\s*[-+]?\d+\s*\}?", "", text)) or re.search(r"[=,;]|\b(?:and|or)\b", text):
+        return False
+    if _UNIT_START.match(text):
+        return True
+    unit = parse_unit(text)
+    if unit is not None and unit.powers is not None:
+        return letters or bool(re.match(r"[A-Za-z]{2}", text) and not re.search(r"\\", text))
+    return bool(re.match(r"[A-Za-z]{3,}", text)) and not re.search(r"[\\^+*=]|(?<!\w)-|-(?!\w)", text)
+
+
+def _constant(text: str) -> Number | None:
+    if (plain := plain_number(text)) is not None:
+        return plain
+    try:
+        return expressions.number(expressions.read(text.strip()))
+    except UnreadableError:
+        return None

@@ -1,0 +1,134 @@
+"""Files of labels, as people fill them in: spreadsheets write TRUE, 1 or yes, semicolons, and a comma in a number."""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.spreadsheet import as_written
+
+# A label as text, in small letters.
+_LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+_SEPARATORS = ",;\t"
+_NEEDED = ("item_id", "label")
+# A response may be longer than the csv module's own limit, 128 KiB.
+_LONGEST_FIELD = 1 << 30
+
+
+def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """The labels of one file: `label`, and those of `columns`, names and dtypes, that are there.
+
+    Raises InputError with file, row and value for what is none of true, false, yes, no, 1, 0 and nothing in `label`,
+    and for what is no number in a column of numbers.
+    """
+    read = {".csv": _csv, ".jsonl": _json_lines}.get(path.suffix, _parquet)
+    try:
+        found, decimal = read(path)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
+    if absent := set(_NEEDED) - set(found):
+        raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, found))}")
+    wanted = {name: dtype for name, dtype in columns.items() if name in found} | {"label": pl.Boolean}
+    return pl.DataFrame([_converted(found[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
+
+
+def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
+    """A column in its dtype; null where a value is empty."""
+    if isinstance(column, pl.Series):
+        if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
+            return column.cast(dtype).alias(name)
+        column = column.to_list()
+    convert, values = _CONVERTERS[dtype], []
+    for number, value in enumerate(column, 1):
+        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+            values.append(None)
+            continue
+        try:
+            decimals = dtype.is_numeric() and isinstance(value, str)
+            values.append(convert.read(value.replace(decimal, ".") if decimals else value))
+        except (ValueError, TypeError, OverflowError, KeyError):
+            raise InputError(
+                f"{path}: row {number}: '{name}' must be {convert.wanted}, was {str(value)[:100]!r}"
+            ) from None
+    return pl.Series(name, values, dtype=dtype)
+
+
+def _weight(value: Any) -> float:
+    found = float(value)
+    if isinstance(value, bool) or not 0 < found < math.inf:
+        raise ValueError
+    return found
+
+
+def _sample(value: Any) -> int:
+    found = float(value)
+    if isinstance(value, bool) or not found.is_integer() or not 0 <= found < 2**63:
+        raise ValueError
+    return int(found)
+
+
+class _Converter(NamedTuple):
+    """How a value is read, and what it must be."""
+
+    read: Callable[[Any], Any]
+    wanted: str
+
+
+# By dtype.
+_CONVERTERS = {
+    pl.Boolean: _Converter(lambda value: _LABELS[str(value).strip().lower()], "true, false, yes, no, 1, 0 or empty"),
+    pl.String: _Converter(str, "text"),
+    pl.Float64: _Converter(_weight, "a number above 0"),
+    pl.Int64: _Converter(_sample, "a whole number from 0"),
+}
+
+
+def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
+    """The columns of a table with commas, semicolons or tabs, and how its numbers write the decimal point."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = file.readline()
+        file.seek(0)
+        separator = max(_SEPARATORS, key=lambda one: len(set(_NEEDED) & _names(header, one)))
+        csv.field_size_limit(_LONGEST_FIELD)
+        rows = csv.reader(file, delimiter=separator, strict=True)
+        names = [name.strip() for name in next(rows, [])]
+        columns: list[list[str]] = [[] for _ in names]
+        for number, row in enumerate((row for row in rows if row), 1):
+            if len(row) != len(names):
+                raise InputError(
+                    f"{path}: row {number}: must have {len(names)} fields, as the first line has, has {len(row)}"
+                )
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    texts = [pl.Series(values, dtype=pl.String).to_frame("text") for values in columns]
+    written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
+    found = {name: one.select(written).to_series() for name, one in zip(names, texts, strict=True)}
+    return found, "," if separator == ";" else "."
+
+
+def _names(header: str, separator: str) -> set[str]:
+    return {name.strip().strip('"') for name in header.split(separator)}
+
+
+def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path}: line {number}: must be a JSON object: {error}") from None
+            if not isinstance(row, dict):
+                raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
+            rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}, "."
+
+
+def _parquet(path: Path) -> tuple[dict[str, pl.Series], str]:
+    return pl.read_parquet(path).to_dict(), "."
