@@ -34,18 +34,18 @@ def keys() -> dict[str, Schema]:
 def _keys(prefix: str, section: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
     for name, key in section.get("properties", {}).items():
         yield prefix + name, key
-        for below, inner in _inside(prefix + name, key, definitions):
-            for kind in _kinds(inner, definitions):
+        for below, inner in inside(prefix + name, key, definitions):
+            for kind in kinds_of(inner, definitions):
                 yield from _keys(f"{below}.", kind, definitions)
 
 
-def _inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
+def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
     """The section that a key holds, with its dotted name: the key's own, or one for each name of a mapping."""
     for one in [key, *key.get("anyOf", [])]:
         if _is_section(one, definitions):
             yield name, one
         elif values := _values(one):
-            yield from _inside(f"{name}.NAME", values, definitions)
+            yield from inside(f"{name}.NAME", values, definitions)
         elif one.get("type") == "array" and _is_section(one["items"], definitions):
             yield f"{name}[]", one["items"]
 
@@ -58,37 +58,47 @@ def _values(key: Schema) -> Schema | None:
 
 def _is_section(key: Schema, definitions: Schema) -> bool:
     """Whether a key holds a section of ours, or one of several kinds; not, where it is any JSON."""
-    return "oneOf" in key or ("$ref" in key and "properties" in _kinds(key, definitions)[0])
+    return "oneOf" in key or ("$ref" in key and "properties" in kinds_of(key, definitions)[0])
 
 
-def _kinds(section: Schema, definitions: Schema) -> list[Schema]:
+def kinds_of(section: Schema, definitions: Schema) -> list[Schema]:
     """The classes of a section: one, or one for each kind."""
     refs = section.get("oneOf", [section])
     return [definitions[one["$ref"].removeprefix("#/$defs/")] for one in refs]
 
 
-def _kind_name(kind: Schema) -> str:
-    """What says that a section is of this kind: its `kind`, or else the key that it must have."""
-    return kind["properties"].get("kind", {}).get("const") or kind["required"][0]
+def kind_names(kinds: list[Schema]) -> list[str]:
+    """What says that a section is of each kind: its `kind`, or else the key that it must have."""
+    return [kind["properties"].get("kind", {}).get("const") or next(iter(kind.get("required", [""]))) for kind in kinds]
+
+
+def section_of(kinds: list[Schema]) -> dict[str, dict[str, Schema]]:
+    """Every key of a section with its schema by kind, those that all kinds have first."""
+    names = kind_names(kinds)
+    every = dict.fromkeys(key for kind in kinds for key in kind["properties"])
+    by_name = dict(zip(names, kinds, strict=True))
+    found = {
+        key: {name: kind["properties"][key] for name, kind in by_name.items() if key in kind["properties"]}
+        for key in every
+    }
+    return dict(sorted(found.items(), key=lambda one: len(one[1]) < len(kinds)))
 
 
 def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
     """Heading, meaning and table of a section, then of those inside it."""
-    kinds = [section] if "properties" in section else _kinds(section, definitions)
+    kinds = [section] if "properties" in section else kinds_of(section, definitions)
     if name:
         yield f"{'#' * _level(name)} {plain(name)} {{#{_anchor(name)}}}\n"
-    for kind in kinds if name else []:
+    for kind, kind_name in zip(kinds, kind_names(kinds), strict=True) if name else ():
         said = paragraphs(kind.get("description"))
-        yield f"**{code(_kind_name(kind))}**: {said}\n" if len(kinds) > 1 else f"{said}\n"
-    merged: dict[str, Schema] = {}
-    for kind in kinds:
-        merged |= {key: value for key, value in kind["properties"].items() if key not in merged}
+        yield f"**{code(kind_name)}**: {said}\n" if len(kinds) > 1 else f"{said}\n"
+    found = section_of(kinds)
     yield table(
         ["key", "meaning", "type", "default", *(["of"] if len(kinds) > 1 else [])],
-        (_row(name, key, value, kinds, definitions) for key, value in merged.items()),
+        (_row(name, key, of, kinds, definitions) for key, of in found.items()),
     )
-    for key, value in merged.items():
-        for below, inner in _inside(f"{name}.{key}".lstrip("."), value, definitions):
+    for key, of in found.items():
+        for below, inner in inside(f"{name}.{key}".lstrip("."), next(iter(of.values())), definitions):
             yield from _section(below, inner, definitions)
 
 
@@ -101,30 +111,27 @@ def _anchor(name: str) -> str:
     return name.replace("[]", "-each")
 
 
-def _row(section: str, key: str, schema: Schema, kinds: list[Schema], definitions: Schema) -> list[str]:
-    name = f"{section}.{key}".lstrip(".")
-    inner = next(_inside(name, schema, definitions), None)
-    kind = kind_of(schema, definitions)
-    if inner is not None:
-        kind += f": [{plain(inner[0])}](#{_anchor(inner[0])})"
-    of = [one for one in kinds if key in one["properties"]]
-    meaning = plain(_meaning(schema, definitions))
-    cells = [f'<a id="key-{name}"></a>{code(key)}', meaning, kind, _default(key, schema, of)]
+def _row(section: str, key: str, of: Mapping[str, Schema], kinds: list[Schema], definitions: Schema) -> list[str]:
+    name, schema = f"{section}.{key}".lstrip("."), next(iter(of.values()))
+    below = next(inside(name, schema, definitions), None)
+    types = dict.fromkeys(kind_of(one, definitions) for one in of.values())
+    kind = " or ".join(types) + (f": [{plain(below[0])}](#{_anchor(below[0])})" if below else "")
+    said = "; ".join(dict.fromkeys(plain(meaning(one, definitions)) for one in of.values()))
+    required = any(key in one.get("required", []) for one in kinds)
+    cells = [f'<a id="key-{name}"></a>{code(key)}', said, kind, "required" if required else _default(schema)]
     if len(kinds) > 1:
-        cells.append("all" if len(of) == len(kinds) else ", ".join(code(_kind_name(one)) for one in of))
+        cells.append("all" if len(of) == len(kinds) else ", ".join(map(code, of)))
     return cells
 
 
-def _meaning(schema: Schema, definitions: Schema) -> str:
-    """A key's description; of a section without one, what its class says first."""
+def meaning(schema: Schema, definitions: Schema) -> str:
+    """A key's description; of a section without one, what its class says."""
     if "description" in schema or "$ref" not in schema:
         return schema.get("description", "")
-    return _kinds(schema, definitions)[0].get("description", "").split("\n\n")[0]
+    return " ".join(kinds_of(schema, definitions)[0].get("description", "").split())
 
 
-def _default(key: str, schema: Schema, of: list[Schema]) -> str:
-    if any(key in kind.get("required", []) for kind in of):
-        return "required"
+def _default(schema: Schema) -> str:
     if "default" not in schema or schema.get("const"):
         return ""
     if isinstance(schema["default"], dict) and schema["default"]:
