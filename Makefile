@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo gallery docs test test-fast attack check plan progress clean
+.PHONY: demo study-demo gallery notebook docs test test-fast attack check plan progress clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -22,6 +22,8 @@ demo: $(INSTALLED)
 	@cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt
 	@PATH="$(CURDIR)/$(BIN):$$PATH" demo/watch.sh
 	@echo 'The whole report: results/demo/math-verify/report.html'
+	@echo 'Single responses: $(BIN)/entropy-sentinel show -c demo/config.yaml tiny-1m averages; can the judge be trusted:'
+	@echo '$(BIN)/entropy-sentinel audit -c demo/config.yaml, then $(BIN)/entropy-sentinel audit report -c demo/config.yaml'
 
 # The paper's full plan on the demo's domains, from the responses of `make demo`: 395 training groups of each model with
 # all 48 configurations, Tables 1 to 10, Figures 1 to 4.
@@ -33,6 +35,10 @@ study-demo: demo
 # Its tables and figures as a page of docs/.
 gallery: $(INSTALLED)
 	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
+
+# docs/monitor.ipynb with what its cells show now.
+notebook: $(INSTALLED)
+	$(BIN)/python demo/notebook.py docs/monitor.ipynb
 
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 

@@ -23,7 +23,7 @@ run entropy-sentinel fit results/demo/features/tiny-1m --labels results/demo/lab
 rm -rf $folder/state # a state is of one estimator
 watch
 run entropy-sentinel sample $folder/tiny-1m.estimator demo/logs/week-2.jsonl.gz --by metadata.route --budget 30 \
-    --output $folder/to_label.csv
+    --output $folder/to_label.csv --html $folder/label.html
 run python demo/label.py $folder/to_label.csv $folder/labelled.csv
 watch --labels $folder/labelled.csv --page $folder/page.html
-printf '\nThe page: %s/page.html\n' $folder
+printf '\nThe page: %s/page.html; one to label responses on: %s/label.html\n' $folder $folder

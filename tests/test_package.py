@@ -13,7 +13,11 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
+from documented import DOCUMENTS, GUIDE, blocks, has_placeholder, make_folder, named_commands, shown_commands
+
+from entropy_sentinel.commands.main import COMMANDS
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +26,7 @@ PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Packages of the extras, and what comes with them.
 BLOCKED = ("vllm", "torch", "litellm", "tenacity", "datasets", "huggingface_hub", "snakemake", "matplotlib", "seaborn")
-BLOCKED += ("pandas", "jinja2", "math_verify", "transformers", "tabulate")
+BLOCKED += ("pandas", "math_verify", "transformers", "tabulate", "PIL", "openai", "aiohttp", "requests")
 
 NOTEBOOK = """
 import entropy_sentinel as es
@@ -62,14 +66,27 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(environment: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the environment in `folder`, where nothing of `BLOCKED` can be imported."""
+    return subprocess.run(
+        [environment / command[0], *command[1:]],
+        cwd=folder,
+        env=variables(environment, folder),
+        capture_output=True,
+        text=True,
+    )
+
+
+def run_line(environment: Path, folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """The same with a line, or several, as a person pastes them into a shell."""
+    given = {"cwd": folder, "env": variables(environment, folder), "stdin": subprocess.DEVNULL}
+    return subprocess.run(["bash", "-e", "-c", line], **given, capture_output=True, text=True)
+
+
+def variables(environment: Path, folder: Path) -> dict[str, str]:
     blocked = folder / "blocked"
     blocked.mkdir(exist_ok=True)
     for name in BLOCKED:
         (blocked / f"{name}.py").write_text("raise ImportError(f'{__name__} is blocked')")
-    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(blocked), "HOME": str(folder)}
-    return subprocess.run(
-        [environment / command[0], *command[1:]], cwd=folder, env=variables, capture_output=True, text=True
-    )
+    return {"PATH": f"{environment}:{os.environ['PATH']}", "PYTHONPATH": str(blocked), "HOME": str(folder)}
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
@@ -86,14 +103,107 @@ def test_it_is_the_wheel_that_is_imported(environment: Path, tmp_path: Path) -> 
     assert Path(done.stdout.strip()).is_relative_to(environment.parent), done.stderr
 
 
-def test_the_command_works_without_the_extras(environment: Path, tmp_path: Path) -> None:
-    helped = run(environment, tmp_path, "entropy-sentinel", "--help")
-    assert (helped.returncode, helped.stderr) == (0, "")
-    assert "Usage: entropy-sentinel" in helped.stdout
-    shutil.copy(ROOT / "config.yaml", tmp_path)
-    for name in ("plan", "progress", "schema"):
-        done = run(environment, tmp_path, "entropy-sentinel", name)
-        assert (done.returncode, done.stderr) == (0, ""), name
+def test_every_subcommand_has_help_without_the_extras(environment: Path, tmp_path: Path) -> None:
+    for subcommand in ((), *((name,) for name in COMMANDS), ("audit", "report")):
+        helped = run(environment, tmp_path, "entropy-sentinel", *subcommand, "--help")
+        assert (helped.returncode, helped.stderr) == (0, ""), subcommand
+        assert " ".join(["Usage: entropy-sentinel", *subcommand]) in helped.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the documented commands name."""
+    made = tmp_path_factory.mktemp("documented")
+    make_folder(made)
+    return made
+
+
+def test_the_walk_through_runs_without_the_extras(environment: Path, folder: Path) -> None:
+    done = run_line(environment, folder, "\n".join(blocks(GUIDE, "sh")))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {"slices.html", "label.html", "slices.parquet"} <= {path.name for path in folder.iterdir()}
+
+
+# What a command may end with: 3 says that some records could not be used, 4 is an alert.
+ENDINGS = (0, 3, 4)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_documented_command_runs_without_the_extras(environment: Path, folder: Path, document: Path) -> None:
+    """Those of blocks, and those that are named in sentences, as they stand there.
+
+    Placeholders cannot be run, nor `serve`, which is an extra's, nor what waits for keys: their options must exist.
+    """
+    for command in [*shown_commands(document), *named_commands(document)]:
+        command = command.partition(" #")[0].replace("--watch 60", "").strip()
+        subcommand = command.split()[1]
+        if has_placeholder(command) or subcommand == "serve" or command in ASKING:
+            helped = run_line(environment, folder, f"entropy-sentinel {subcommand} --help")
+            for option in re.findall(r"--[a-z-]+", command):
+                assert option in helped.stdout, command
+            continue
+        if "mine.estimator" in command and subcommand != "fit":
+            fitted = run_line(environment, folder, FITS["generations" if "generations" in command else "logs"])
+            assert fitted.returncode == 0, fitted.stderr
+        shutil.rmtree(folder / "state", ignore_errors=True)  # a state is of one estimator
+        if subcommand == "init":  # it writes over no study
+            (folder / "my.yaml").rename(folder / "aside.yaml")
+        done = run_line(environment, folder, command)
+        if subcommand == "init":
+            (folder / "aside.yaml").replace(folder / "my.yaml")
+        assert done.returncode in ENDINGS, f"{command}\n{done.stdout}{done.stderr}"
+        assert "blocked" not in done.stderr
+
+
+# What reads keys from a terminal, and what compares the answers that were given there.
+ASKING = ("entropy-sentinel audit", "entropy-sentinel audit report")
+# `mine.estimator` is fitted anew for commands on a study's traces, and for those on logs.
+FITS = {
+    "generations": "entropy-sentinel fit results/demo/generations/tiny-1m -l results/demo/labels -o mine.estimator",
+    "logs": "entropy-sentinel fit week-1.jsonl.gz --labels labels.csv --domain metadata.route -o mine.estimator",
+}
+
+
+def test_there_are_documented_commands() -> None:
+    """The search finds what it should: nothing is checked where it finds nothing."""
+    shown = {line.split()[1] for document in DOCUMENTS for line in shown_commands(document)}
+    assert {"init", "fit", "estimate", "score", "monitor", "sample", "features"} <= shown
+    assert all("entropy-sentinel" in block for block in blocks(GUIDE, "sh"))
+    named = {line.split()[1] for document in DOCUMENTS for line in named_commands(document)}
+    assert {"show", "audit", "plan", "progress"} <= named
+    assert [has_placeholder(one) for one in ("show MODEL [ITEM]", "fit a.jsonl -l labels.csv")] == [True, False]
+
+
+def test_a_judge_is_audited_and_responses_are_shown_without_the_extras(environment: Path, folder: Path) -> None:
+    def does(command: str) -> None:
+        done = run_line(environment, folder, f"entropy-sentinel {command} -c my.yaml")
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert "blocked" not in done.stderr
+
+    does("audit --size 10 --html audit.html")
+    does("show tiny-1m averages averages-00000")
+    drawn = pl.read_parquet(folder / "audits/mine/math-verify/sample.parquet")
+    answers = drawn.select("model", "benchmark", "item_id", "sample", label=pl.lit("correct"))
+    assert len(answers) == 10
+    answers.write_csv(folder / "answers.csv")
+    does("audit --answers answers.csv")
+    does("audit report")
+
+
+def test_the_documented_python_runs_without_the_extras(environment: Path, folder: Path) -> None:
+    scripts = [block for document in DOCUMENTS for block in blocks(document, "python")]
+    assert len(scripts) > 0
+    for block in scripts:
+        (folder / "block.py").write_text(block)
+        done = run(environment, folder, "python", "block.py")
+        assert (done.returncode, done.stderr) == (0, ""), block
+
+
+def test_windows_is_refused_with_the_reason(environment: Path, tmp_path: Path) -> None:
+    code = "import sys; sys.platform = 'win32'; import entropy_sentinel"
+    done = run(environment, tmp_path, "python", "-c", code)
+    assert done.returncode == 1
+    assert "ImportError: Entropy Sentinel runs on Linux and macOS" in done.stderr
 
 
 def test_a_notebook_works_without_the_extras(environment: Path, tmp_path: Path) -> None:
@@ -113,7 +223,7 @@ def names(requirements: list[str]) -> set[str]:
 def test_the_base_is_light_and_has_lower_bounds_alone() -> None:
     assert names(PROJECT["dependencies"]) == {
         *("polars", "numpy", "scipy", "scikit-learn", "imbalanced-learn", "threadpoolctl", "pydantic", "PyYAML"),
-        *("typer", "rich", "skops", "numba", "pyarrow"),
+        *("typer", "rich", "skops", "numba", "pyarrow", "Jinja2"),
     }
     extras = [requirement for extra in PROJECT["optional-dependencies"].values() for requirement in extra]
     for requirement in [*PROJECT["dependencies"], *extras]:

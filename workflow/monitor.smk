@@ -9,7 +9,7 @@
 #   logs: ["logs/*.jsonl.gz"]          # files and patterns
 #   folder: monitor                     # where everything goes
 #   options:                            # those of the verb `monitor`
-#     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop]}
+#     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop], responses: 5}
 #
 # It makes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
 # has grown, is a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
@@ -79,7 +79,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.py", "monitor/monitor.html.j2"),
+        *fingerprint("monitor.py", "monitor/monitor.html.j2", "report/tokens.html.j2", "report/page.html.j2"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

@@ -1,11 +1,9 @@
 """The human audit: the sample, labelling in the terminal and on the page, and what the answers tell."""
 
-import base64
 import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
+from browser import found_on, needs_browser
 from rich.console import Console
 
 from entropy_sentinel.commands.auditing import terminal
@@ -262,49 +261,28 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
     assert again["answers"] == ["unsure", *[None] * 5]
 
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # What a person does: three keys, back, another answer, saved, and all of it again from the file.
 PLAY = """
-<script>
-addEventListener("load", () => {
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
   ["c", "i", "u", "b", "c"].forEach(key);
   const saved = csv(), kept = localStorage.getItem(data.store);
   answers.fill(null); show();
   load(saved);
-  const result = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent,
-                  text: at("response").textContent,
-                  cautions: data.rows.map((row, number) => {
-                    place = number; show();
-                    return at("caution").hidden ? null : at("caution").textContent;
-                  }),
-                  alerts: document.querySelectorAll("#question script, #response script, #response b").length};
-  document.title = "done";
-  document.body.innerHTML = "<pre id='result'></pre>";
-  document.getElementById("result").textContent = btoa(unescape(encodeURIComponent(JSON.stringify(result))));
-});
-</script>
+  const found = {saved, again: csv(), kept: JSON.parse(kept), where: at("where").textContent,
+                 text: at("response").textContent,
+                 cautions: data.rows.map((row, number) => {
+                   place = number; show();
+                   return at("caution").hidden ? null : at("caution").textContent;
+                 }),
+                 alerts: document.querySelectorAll("#question script, #response script, #response b").length};
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="needs Chromium to run the page")
+@needs_browser
 def test_the_page_in_a_browser(study: Path) -> None:
     _, shown = drawn(study, "--size", "12")
-    html = (study / "page.html").read_text()
-    (study / "played.html").write_text(html.replace("</body>", f"{PLAY}</body>"))
-    command = [
-        BROWSER,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={study / 'browser'}",
-        "--dump-dom",
-    ]
-    done = subprocess.run([*command, (study / "played.html").as_uri()], capture_output=True, text=True, timeout=90)
-    found = re.search(r'<pre id="result">([^<]*)</pre>', done.stdout)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    result = json.loads(base64.b64decode(found[1]))
+    result = found_on(study / "page.html", PLAY)
     assert result["kept"][:4] == ["correct", "incorrect", "correct", None]
     assert result["again"] == result["saved"]
     assert result["where"] == "4 of 12, 3 answered"

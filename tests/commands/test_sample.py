@@ -4,10 +4,14 @@ import csv
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
+from browser import found_on, needs_browser
+from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
+from entropy_sentinel.monitor.labelling import write_page
 
 EXAMPLE = es.example()
 
@@ -67,3 +71,73 @@ def test_wrong_calls_are_answered(estimator: Path, tmp_path: Path, capsys: pytes
     status, _, errors = run(capsys, *call, "-n", 4, "-o", tmp_path / "a.csv")
     assert (status, "budget: 4 labels are fewer than 5 for each of 4 slices, 20" in errors) == (1, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_or_a_file_is_named(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    status, _, errors = run(capsys, "sample", estimator, EXAMPLE.traces, "-n", 40)
+    assert (status, "--output: name a file for the responses to label, or --html" in errors) == (1, True)
+    features = tmp_path / "features.parquet"
+    run(capsys, "features", EXAMPLE.traces, "-o", features)
+    status, _, errors = run(capsys, "sample", estimator, features, "-n", 40, "--html", tmp_path / "a.html")
+    assert (status, "--html: the responses have no texts" in errors) == (1, True)
+    assert not (tmp_path / "a.html").exists()
+
+
+HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"
+PLAY = """
+  const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
+  ["c", "i", "u", ...Array(17).fill("c")].forEach(key);
+  const saved = csv();
+  answers.fill(null); load(saved);
+  const found = {saved, again: csv(), title: document.title, bold: document.querySelectorAll("pre b").length,
+                 question: at("question").textContent, wide: document.documentElement.scrollWidth};
+"""
+
+
+@pytest.mark.slow
+@needs_browser
+def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """All but the third are labelled, on a telephone; the monitor counts them with their weights."""
+    begins = ("=", "'=", "-", 'a,"b"', "")
+    records = [
+        line(n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE}", question=f"What is {n}? {HOSTILE}")
+        for n in range(60)
+    ]
+    log, model = log_file(tmp_path / "log.jsonl", records), saved(tmp_path, "log-3d")
+    page = tmp_path / "label.html"
+    status, said, _ = run(capsys, "sample", model, log, "--by", "route", "-n", 20, "--html", page)
+    assert (status, said.splitlines()[-1].split(";")[0]) == (0, f"{page}: 20 of 60 responses to label")
+    chosen = es.sample(model, log, ["route"], 20).responses
+    found = found_on(page, PLAY, 390)
+    assert found["again"] == found["saved"]
+    assert (found["title"], found["bold"]) == ("Responses to label", 0)
+    assert found["question"] == chosen["question"][2]  # the one that is left
+    assert found["wide"] <= 390
+    (tmp_path / "labelled.csv").write_text(found["saved"])
+    labels = es.read_labels(tmp_path / "labelled.csv")
+    assert labels["label"].to_list() == [True, False, *[True] * 17]
+    expected = chosen.select("item_id", "weight").filter(pl.int_range(pl.len()) != 2)
+    assert {begins[int(one.split("-")[-1]) % 5] for one in expected["item_id"]} == set(begins)
+    assert labels.select("item_id", "weight").equals(expected)
+    counted = es.monitor(model, log, ["route"], labels=labels).slices
+    assert counted["n_labelled"].sum() == 19
+
+
+def test_the_page_does_not_say_what_is_estimated(tmp_path: Path) -> None:
+    """Who labels should not know it."""
+    model = saved(tmp_path, "log-3d")
+    log = log_file(tmp_path / "log.jsonl", [line(n) for n in range(30)])
+    write_page(es.sample(model, log, budget=10), tmp_path / "label.html")
+    text = (tmp_path / "label.html").read_text()
+    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    assert set(data["rows"][0]) == {
+        "question",
+        "response",
+        "reference",
+        "cut_off",
+        "caution",
+        "item_id",
+        "weight",
+        "label",
+    }
+    assert pl.Series([row["label"] for row in data["rows"]]).null_count() == 10

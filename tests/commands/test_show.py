@@ -60,3 +60,18 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
 def test_errors_say_what_is_there(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
     ends_with(1, *arguments)
     assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("show", "tiny-1m", "averages"), ("audit",), ("audit", "report")])
+def test_of_a_study_without_results_it_names_those_that_have_some(
+    study: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture
+) -> None:
+    """What people meet after `make demo`: the folder's config.yaml is another study."""
+    (study / "results/paper").rename(study / "results/demo")
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 1
+    assert (
+        "InputError: results/paper: there are no results of study 'paper', but of demo; name the config of another "
+        "study with -c, as -c demo/config.yaml after `make demo`"
+    ) in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """The walk-through's blocks, pasted into one shell one after the other; the notebook's cells, run in order."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +8,12 @@ from pathlib import Path
 import nbformat
 import polars as pl
 import pytest
+from documented import GUIDE, blocks
+
+from notebook import run
 
 ROOT = Path(__file__).parents[2]
-GUIDE, NOTEBOOK = ROOT / "docs" / "monitor.md", ROOT / "docs" / "monitor.ipynb"
+NOTEBOOK = ROOT / "docs" / "monitor.ipynb"
 
 
 @pytest.fixture
@@ -23,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_the_walk_through_can_be_pasted(folder: Path) -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    scripts = blocks(GUIDE, "sh")
+    assert len(scripts) == 4
     (folder / "bin").mkdir()
     command = folder / "bin" / "entropy-sentinel"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m entropy_sentinel "$@"\n')
@@ -34,7 +36,7 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
         "PATH": f"{command.parent}:{Path(sys.executable).parent}:/usr/bin:/bin",
     }
     done = subprocess.run(
-        ["bash", "-e", "-c", "\n".join(blocks)], cwd=folder, env=os.environ | paths, capture_output=True, text=True
+        ["bash", "-e", "-c", "\n".join(scripts)], cwd=folder, env=os.environ | paths, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     card = "travel       80      0.733  0.750  -0.017\n"
@@ -47,12 +49,12 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_notebook_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    names: dict[str, object] = {}
-    for cell in nbformat.read(NOTEBOOK, as_version=4).cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, NOTEBOOK.name, "exec"), names)
+@pytest.mark.parametrize("started_in", ["docs", "."])
+def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter starts it in its own folder, an editor in the repository's."""
+    (folder / "docs").mkdir()
+    monkeypatch.chdir(folder / started_in)
+    names = run(nbformat.read(NOTEBOOK, as_version=4))
     truth = pl.read_csv(ROOT / "demo" / "truth" / "logs.csv")
     second = truth.filter(pl.col("item_id").str.starts_with("week-2"))["label"].mean()
     # Nobody has labelled the second week for the estimator: it is told from its log-probabilities.

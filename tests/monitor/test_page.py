@@ -1,6 +1,5 @@
 """The monitor's page: what it says, that it needs nothing else, that nothing in a log becomes part of it."""
 
-import builtins
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from browser import found_on, needs_browser
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.page import MOST_ROWS, page, write_page
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitor
@@ -75,19 +74,6 @@ def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
     assert len(text) < 1_000_000
 
 
-def test_without_matplotlib_the_error_names_the_extra(features: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, right = monitored(features), builtins.__import__
-
-    def without(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "entropy_sentinel.monitor.pictures":
-            raise ImportError("No module named 'matplotlib'")
-        return right(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"pip install 'entropy-sentinel\[plots\]'"):
-        page(found)
-
-
 def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
     labels = es.read_labels(es.example().labels)
     assert "Estimated and labelled" in page(monitored(features, labels=labels))
@@ -95,6 +81,31 @@ def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFram
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
     text = page(monitored(features, labels=some))
     assert "Slices in the week from 2026-11-09 that have labels." in text
-    assert "Green diamonds" not in text
     assert "labels: drawn from a part of the slice" in text
     assert "Estimated and labelled" not in page(monitored(features))
+
+
+SIZES = """
+  const boxes = [...document.querySelectorAll(".scroll")];
+  const dots = [...document.querySelectorAll(".mark b, circle")].map((one) => one.getBoundingClientRect());
+  const found = {wide: document.documentElement.scrollWidth,
+                 high: boxes.map((one) => one.scrollHeight - one.clientHeight),
+                 left: Math.min(...dots.map((one) => one.left)), right: Math.max(...dots.map((one) => one.right))};
+"""
+
+
+@pytest.mark.slow
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_its_screen(features: pl.DataFrame, tmp_path: Path, width: int) -> None:
+    """The page itself never scrolls sideways, boxes of tables never upwards, and dots at 0 and 1 are whole."""
+    long = features.with_columns(route=pl.col("benchmark") + "/" + "a-name-without-a-place-to-break" * 3)
+    sure = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+    found = monitor(sure, long, ["route"], window="week", reference="2026-11-02..2026-11-08", fail_below=0.99)
+    assert found.slices["estimated_accuracy"].max() == 1
+    write_page(found, tmp_path / "page.html")
+    sizes = found_on(tmp_path / "page.html", SIZES, width)
+    assert sizes["wide"] <= width
+    assert max(sizes["high"]) <= 0
+    assert sizes["left"] >= 0
+    assert sizes["right"] <= width

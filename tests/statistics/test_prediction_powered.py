@@ -149,3 +149,10 @@ def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
         assert widths[0] / widths[1] <= 1.02, (accuracy, n)
         if kind == "sharp":
             assert widths[0] / widths[1] < 0.8, (accuracy, n)
+
+
+def test_a_share_that_is_rounded_next_to_1_or_0_is_that() -> None:
+    """A weighted mean of 15 labels that are all true came as this, and ended the monitor with an error of SciPy."""
+    for share, size in ((0.9999999999999999, 15.000000000000043), (1e-16, 15.0)):
+        found, exact = binomial_interval(share, size, 0.9), binomial_interval(round(share), 15, 0.9)
+        assert found == pytest.approx(exact, abs=1e-9)

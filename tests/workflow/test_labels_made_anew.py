@@ -23,7 +23,7 @@ def test_only_what_depends_on_it_is_labelled_again(tmp_path: Path) -> None:
     assert project.planned("--until", "label") == {}
     # Other rules of math-verify: its labels, and neither those of people, the items nor the traces.
     undo = project.edit(
-        "workflow/entropy_sentinel/judges/settings.py", "VERSION: ClassVar[int] = 2", "VERSION: ClassVar[int] = 3"
+        "workflow/entropy_sentinel/judges/settings.py", "VERSION: ClassVar[int] = 3", "VERSION: ClassVar[int] = 4"
     )
     assert project.planned("--until", "label")["label"] == len(BENCHMARKS)
     assert not {"generation", "benchmark"} & set(project.planned("--until", "label"))

@@ -13,19 +13,27 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
 6. `commands`      the command line
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.monitor`.
+`es.score`, `es.monitor`.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.2.0"
+
+if sys.platform == "win32":
+    raise ImportError(
+        "Entropy Sentinel runs on Linux and macOS: it locks folders and keeps files whole by means that Windows does "
+        "not have. On Windows, install it in WSL (Windows Subsystem for Linux)"
+    )
 
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
     **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.sampling",
+    "score": "verbs.scoring",
 }
 # Rooms that are called like a verb, with the function that is meant.
 _ROOMS = {"features": "features.compute.compute_features", "monitor": "monitor.running.monitor"}

@@ -13,14 +13,8 @@ from rich.console import Console
 
 from entropy_sentinel.analyses.responses import terminal
 from entropy_sentinel.analyses.responses.choice import choose
-from entropy_sentinel.analyses.responses.page import FULL, cut, parts, render_page, write_page
-from entropy_sentinel.analyses.responses.reading import (
-    ResponseFiles,
-    entropy,
-    estimator_of,
-    read_responses,
-)
-from entropy_sentinel.analyses.responses.token_texts import TokenTexts
+from entropy_sentinel.analyses.responses.page import render_page, write_page
+from entropy_sentinel.analyses.responses.reading import ResponseFiles, estimator_of, read_responses
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
@@ -28,6 +22,8 @@ from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.terminal import show
+from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.report.tokens import FULL, cut, entropy, parts
 
 ROOT = Path(__file__).parents[3]
 TINY = str(ROOT / "demo/models/tiny-1m")
@@ -210,7 +206,7 @@ def test_the_middle_of_a_long_response_is_left_out(tmp_path):
     (response,) = read_responses(files(paths), [("b-0", 0)], FOREST, 10, 0)
     assert [token.position for token in response.tokens] == [1, 2, 3, 4, 5, 6, 7, 8, 29, 30]
     assert response.left_out == 20
-    assert [len(part) for part in parts(response)] == [8, 2]
+    assert [len(part) for part in parts(response.tokens)] == [8, 2]
     assert "20 tokens are left out" in render_page("l", "m", None, [("b", [(response, [])])], None, 0)
 
 

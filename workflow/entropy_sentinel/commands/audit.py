@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, load_study, say
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def report(context: typer.Context, configfile: ConfigFiles = (), judge: Judge = 
 
 def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
     """The study, and the judge that is audited."""
-    config = load_study(files)
+    config = load_made_study(files)
     judge = config.run.judges[0] if judge is None else judge
     if judge not in config.run.judges:
         raise ConfigError(f"--judge: must be one of run.judges ({', '.join(config.run.judges)}), was '{judge}'")

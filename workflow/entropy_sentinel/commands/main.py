@@ -20,6 +20,7 @@ COMMANDS = (
     "features",
     "fit",
     "estimate",
+    "score",
     "monitor",
     "sample",
     "plan",

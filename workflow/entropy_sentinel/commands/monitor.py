@@ -124,7 +124,22 @@ AlertsFile = Annotated[
 ]
 Page = Annotated[
     Path | None,
-    typer.Option("--page", metavar="FILE", rich_help_panel=_FILES, help="An HTML page with pictures, in one file."),
+    typer.Option(
+        "--page",
+        metavar="FILE",
+        rich_help_panel=_FILES,
+        help="An HTML page with pictures, in one file: alerts, the responses behind them, slices.",
+    ),
+]
+Behind = Annotated[
+    int,
+    typer.Option(
+        "--responses",
+        min=0,
+        metavar="N",
+        rich_help_panel=_FILES,
+        help="Responses to each alert that the page shows, with their texts; 0 for none.",
+    ),
 ]
 LabelFiles = Annotated[
     list[str],
@@ -197,6 +212,7 @@ def command(
     metrics: Metrics = None,
     alerts: AlertsFile = None,
     page: Page = None,
+    responses: Behind = 5,
     state: State = None,
     labels: LabelFiles = (),
     labels_at_random: AtRandom = False,
@@ -249,6 +265,7 @@ def command(
         min_responses=min_responses,
         pool_windows=pool_windows,
         max_slices=max_slices,
+        responses=responses if page is not None else 0,
         top_k=top_k,
         logprobs_mode=logprobs_mode,
         trace_after=trace_after,

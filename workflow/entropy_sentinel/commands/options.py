@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.printable import one_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ConfigFiles = Annotated[
     ),
 ]
 
-_LOGS = "(.jsonl, .json, .parquet, .gz): files, folders, patterns, - for standard input."
+_LOGS = "(.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
 ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
 TopK = Annotated[
@@ -56,4 +56,17 @@ def load_study(files: Iterable[Path]) -> "Config":
     config = load_config(read_config(paths), " + ".join(map(str, paths)), own)
     for line in config.left_out:
         say(line, err=True)
+    return config
+
+
+def load_made_study(files: Iterable[Path]) -> "Config":
+    """The study of `load_study`, of which something has been made; InputError that says where there is another."""
+    config = load_study(files)
+    made = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
+    if config.study not in made:
+        others = f", but of {', '.join(made)}" if made else ""
+        raise InputError(
+            f"results/{config.study}: there are no results of study '{config.study}'{others}; name the config of "
+            "another study with -c, as -c demo/config.yaml after `make demo`"
+        )
     return config

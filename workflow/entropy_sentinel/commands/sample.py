@@ -24,7 +24,11 @@ By = Annotated[
 ]
 Budget = Annotated[int, typer.Option("--budget", "-n", min=1, metavar="N", help="How many responses to label in all.")]
 Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
 ]
 PerSlice = Annotated[
     int, typer.Option("--per-slice", min=0, metavar="N", help="Labels that every slice gets, however small.")
@@ -38,8 +42,9 @@ Level = Annotated[
 def command(
     estimator: Estimator,
     files: ResponseFiles,
-    output: Output,
     budget: Budget,
+    output: Output = None,
+    html: Html = None,
     by: By = (),
     per_slice: PerSlice = 5,
     seed: Seed = 42,
@@ -52,28 +57,37 @@ def command(
     """Choose the responses to label next.
 
     Large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct), most where it is
-    near 1/2. Write true or false into the column `label` of the file, and give it back with --labels: its column
-    `weight`, how many responses each stands for, must stay. Labels that the file has are kept. The table says how wide
-    the interval of each slice is now, with so many labels alone, and with the estimator too if its P(correct) is right
-    on average.
+    near 1/2. Write true or false into the column `label` of the file, or label them on the page and save; give that
+    back with --labels. Its column `weight`, how many responses each stands for, must stay. Labels that the file has are
+    kept. The table says how wide the interval of each slice is now, with so many labels alone, and with the estimator
+    too if its P(correct) is right on average.
     """
     from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.labelling import write_page
     from entropy_sentinel.monitor.sampling import sample
     from entropy_sentinel.monitor.to_label import SUFFIXES, write_to_label
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.files import log_files
 
-    if output.suffix not in SUFFIXES:
+    if output is None and html is None:
+        raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
+    if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
-    check_outputs({"--output": output}, [estimator, *log_files(files)])
+    check_outputs({"--output": output, "--html": html}, [estimator, *log_files(files)])
     options = {"any_model": any_model, "any_signal": any_signal, "top_k": top_k, "strict": strict}
     found = sample(estimator, files, by, budget, per_slice=per_slice, seed=seed, level=level, **options)
-    kept = write_to_label(found.responses, output)
+    if html is not None:
+        write_page(found, html)
+    kept = 0 if output is None else write_to_label(found.responses, output)
     total = found.slices["n_responses"].sum()
     show([_table(found.slices, list(by), level)])
-    say(f"{output}: {len(found.responses):,} of {total:,} responses to label, true or false in column 'label'")
+    chosen = f"{len(found.responses):,} of {total:,} responses to label"
+    if output is not None:
+        say(f"{output}: {chosen}, true or false in column 'label'")
     if kept:
         say(f"{output}: {kept:,} of them have labels there, which are kept")
+    if html is not None:
+        say(f"{html}: {chosen}; open it in a browser, and give what it saves to: monitor --labels FILE")
     for difference in found.overridden:
         say(f"overridden: {difference}", err=True)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entropy_sentinel.commands.options import ConfigFiles, load_study
+from entropy_sentinel.commands.options import ConfigFiles, load_made_study
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def command(
     from entropy_sentinel.analyses.responses import terminal
     from entropy_sentinel.report.terminal import show
 
-    config = load_study(configfile)
+    config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
     for axis, name in (("models", model), ("benchmarks", benchmark), ("judges", judge)):
         _check(config, axis, name)

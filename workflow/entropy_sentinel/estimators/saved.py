@@ -15,11 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.estimators import shown
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
+from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import SIGNAL
+from entropy_sentinel.frames.printable import one_line
 
 MAGIC = b"entropy-sentinel estimator 2"
 # Calibrators and regressions are read back by this package in the version that wrote them, and in no other.
@@ -30,12 +33,23 @@ _TO_SAVE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SavedEstimator:
     """An estimator and what its file says of it."""
 
     estimator: Estimator
     about: dict[str, Any]
+
+    @property
+    def card(self) -> Validation | None:
+        """Its validation card; null for one that was fitted on rows without domains, or by an earlier version."""
+        return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
+
+    def __repr__(self) -> str:
+        return "\n  ".join(map(one_line, shown.lines(self.estimator.name, self.about)))
+
+    def _repr_html_(self) -> str:
+        return shown.estimator_as_html(self.estimator.name, self.about)
 
     def check_signal(self, signal: Mapping[str, Any], where: str) -> None:
         """Raise ProvenanceError where traces (named `where`) are of another kind than those it was fitted on."""

@@ -128,6 +128,11 @@ class Validation:
         counted = tuple(one if one.n >= FEWEST_LABELS else _too_few(one.domain, one.n, one.true) for one in domains)
         return cls.of(card["estimator"], card["n_domains"], counted)
 
+    def _repr_html_(self) -> str:
+        from entropy_sentinel.estimators.shown import card_as_html  # which imports this module
+
+        return card_as_html(self)
+
 
 def validate(rows: TrainingRows, name: str) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and say what that means.

@@ -26,6 +26,11 @@ _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
 USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
 
 
+def is_traces(given: object) -> bool:
+    """Whether this is a frame of GENERATIONS, and no other table, reply or file."""
+    return isinstance(given, pl.DataFrame | pl.LazyFrame) and set(_TRACE) <= set(given.collect_schema().names())
+
+
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
     """Compute the features of every response: (n_responses,) rows of GENERATIONS with `model` and `benchmark`.
 

@@ -27,8 +27,8 @@ _GUESS = re.compile(
 _BEFORE = re.compile(
     r"(?:\b(?:less|more|fewer|greater|larger|bigger|smaller|higher|lower|longer|shorter|other|rather|better|worse)\s+than|"
     r"\bat\s+(?:the\s+)?(?:least|most|best|worst)|(?<!round )(?<!rounds )(?<!rounded )\bup to|"
-    r"\b(?:over|under|above|below|beyond|exceed\w*|between|within|"
-    r"nearly|almost|near|but|except|excluding|besides|without|no|minus|negative|plus|times|by|versus|per|modulo|mod|"
+    r"\b(?:over|under|above|below|beyond|exceed\w*|between|within|nearly|"
+    r"almost|near|but|except|excluding|besides|without|no|minus|negative|plus|times|by|versus|per|modulo|mod|"
     r"twice|thrice|double|triple|half|divides|from)|\bclose to|\b(?:end|start|beginn)(?:ing|s)? (?:in|with)|"
     r"\bcloser to|\badd\w*\b[^.,;]*\bto|\btwice as \w+ as|"
     r"\b\w+ as (?:many|much|long|old|far) as|"
@@ -63,8 +63,8 @@ _OPENERS = " \t\n$\\([*~:"
 _ABOUT = re.compile(r"\b(?:answer|result)s?\s+(?:has|have|contains?|can|lies|depends|ends|begins|starts|needs)\b", re.I)
 _TAKEN_BACK = re.compile(
     r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hold on|hmm+|on second thought|"
-    r"just kidding|scratch that|"
-    r"strike that|i take (?:that|it) back|i mean|let me correct)\b|"
+    r"just kidding|scratch that|strike that|"
+    r"i take (?:that|it) back|i mean|let me correct)\b|"
     r"\b(?:wrong|incorrect|mistaken?|false|untrue|an error)\b|\bnot (?:right|correct|true|possible|the answer)\b",
     re.IGNORECASE,
 )

@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor import times
 from entropy_sentinel.monitor.alerts import AlertRules, alerts, stale_alerts
+from entropy_sentinel.monitor.behind import behind
 from entropy_sentinel.monitor.collecting import Collector
 from entropy_sentinel.monitor.estimates import Estimates
 from entropy_sentinel.monitor.labelled import Labelled
@@ -39,6 +40,7 @@ class Asked:
     min_responses: int
     pool_windows: int
     labels_at_random: bool
+    responses: int
 
     def __post_init__(self) -> None:
         """ConfigError for what cannot be."""
@@ -48,6 +50,8 @@ class Asked:
             raise ConfigError(f"max_slices: must be 1 or more, was {self.max_slices}")
         if self.pool_windows < 1:
             raise ConfigError(f"pool_windows: must be 1 or more, was {self.pool_windows}")
+        if self.responses < 0:
+            raise ConfigError(f"responses: must be 0 or more, was {self.responses}")
 
 
 def found(
@@ -74,8 +78,10 @@ def found(
         responses = partial(_parts, state, State.responses)
         labelled = Labelled(responses, labels, merged, asked.window, asked.labels_at_random)
         labelled.note(problems)
+    rows = _rows(estimates, merged, asked, rules, labelled)
     return Monitored(
-        **_rows(estimates, merged, asked, rules, labelled),
+        **rows,
+        behind=behind(rows["alerts"], asked.window, state, reading, asked.responses) if asked.responses else [],
         provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged, taken),
         problems=problems,
     )

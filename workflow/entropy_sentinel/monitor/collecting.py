@@ -38,14 +38,14 @@ class Collector:
     """Adds files to a state; `read` is what was read in this run, `n_known` how many files were not opened.
 
     `lasting` says whether the state is to be used again: only then are files told apart by their content. Single
-    responses are kept where it is, and where there are `labels` to be put to them.
+    responses are kept where it is, and where `single` ones are asked for: to put labels to, or to show.
     """
 
     def __init__(
-        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, labels: bool, strict: bool
+        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool, strict: bool
     ) -> None:
         self._saved, self._reading, self._state = saved, reading, state
-        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or labels
+        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or single
         self._support, self._compare = support_of(saved.about), lasting
         self.read: list[FileSums] = []
         self.n_known, self._took_over = 0, False

@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.identity import NUMBERS, Others
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import TIME, Reading
 from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
-from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.reading import PLACE, Logs
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import KEY, open_logs
 
@@ -76,7 +76,7 @@ class Inputs:
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
             yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
-        elif _holds_features(source):
+        elif holds_features(source):
             signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
             FEATURE_FRAME.scan(source)
             with readable(source):
@@ -86,17 +86,9 @@ class Inputs:
             yield from self._logs(source)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
-        reading, strict = self._reading, self._problems.strict
-        logs = open_logs(
-            path,
-            columns=_wanted(path, [*reading.by, *([self._time] if reading.time or self._others else [])]),
-            logprobs_mode=reading.logprobs_mode,
-            top_k=reading.top_k,
-            trace_after=reading.trace_after,
-            model=reading.model or UNNAMED,
-            strict=strict,
-            places=True,
-        )
+        # What tells responses of two files apart has the time in it.
+        more = (self._time,) if self._others is not None else ()
+        logs = opened_log(path, self._reading, self._problems.strict, more)
         try:
             for frame in logs:
                 yield compute_features(frame)
@@ -200,14 +192,14 @@ class Inputs:
 
 def columns_of(path: str) -> Sequence[str]:
     """The columns of a file's first responses that can make slices, for an error that names them."""
-    if _holds_features(path):
+    if holds_features(path):
         return pl.read_parquet_schema(path).names()
     logs = open_logs(path)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
 
 
-def _holds_features(path: str) -> bool:
+def holds_features(path: str) -> bool:
     if Path(path).suffix != ".parquet":
         return False
     with readable(path):
@@ -215,8 +207,23 @@ def _holds_features(path: str) -> bool:
     return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
 
 
-def _wanted(path: str, names: list[str]) -> list[str]:
+def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = ()) -> Logs:
+    """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
+    return open_logs(
+        path,
+        columns=_wanted(path, [*reading.by, *([reading.time] if reading.time else []), *more]),
+        logprobs_mode=reading.logprobs_mode,
+        top_k=reading.top_k,
+        trace_after=reading.trace_after,
+        model=reading.model or UNNAMED,
+        strict=strict,
+        places=True,
+    )
+
+
+def _wanted(path: str, names: Sequence[str]) -> list[str]:
     """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
+    names = list(dict.fromkeys(names))
     if Path(path).suffix == ".parquet":
         with readable(path):
             there = pl.read_parquet_schema(path)

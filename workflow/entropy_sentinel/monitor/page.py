@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.monitor.over_time import over_time
+from entropy_sentinel.monitor.pictures import labelled, ranked
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.terminal import (
     SHOWN,
@@ -16,10 +17,12 @@ from entropy_sentinel.monitor.terminal import (
     labels_and_estimates,
     labels_of_a_part,
     reasons,
+    silence,
     slice_name,
 )
 from entropy_sentinel.monitor.times import Reference, shown
 from entropy_sentinel.report.pages import render
+from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
@@ -28,46 +31,52 @@ MOST_ROWS = 10 * SHOWN
 
 
 def write_page(found: Monitored, path: str | Path) -> None:
-    """Write the page in one step; InputError where matplotlib, which draws its pictures, is not installed."""
+    """Write the page in one step."""
     with whole_file(path) as partial:
         partial.write_text(page(found), encoding="utf-8")
 
 
 def page(found: Monitored) -> str:
     """The page's HTML."""
-    try:
-        from entropy_sentinel.monitor.pictures import pictures
-        from entropy_sentinel.report.figures import image
-    except ImportError as error:
-        raise InputError(
-            f"page: its pictures need matplotlib: pip install 'entropy-sentinel[plots]' ({error})"
-        ) from None
-    figures = [
-        {"heading": heading, "image": image(drawing.figure, heading), "caption": drawing.caption}
-        for heading, drawing in pictures(found)
-    ]
     about = found.provenance
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice",
         label=f"{about['estimator']['model']}, {about['made'][:16].replace('T', ' ')} UTC",
+        alerts=_alerts(found),
+        coloured=any(one.responses for one in found.behind),
+        full=FULL,
+        cut=cut,
+        parts=parts,
+        general=[*silence(found), *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items())],
         summary=_summary(found),
-        general=[f"{flag}: {reason}" for flag, reason in about["general_flags"].items()],
-        alerts=[
-            {
-                "slice": slice_name(one["slice"].values()),
-                "when": f", {about['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else "",
-                "message": one["message"],
-            }
-            for one in found.alerts
-        ],
-        figures=figures,
+        ranked=ranked(found),
+        over_time=over_time(found),
+        labelled=labelled(found),
         tables=list(_tables(found)),
         interval=" ".join(NOTES[basis] for basis in found.slices["basis"].unique(maintain_order=True)),
         flags=reasons(found),
         facts=_facts(found),
         problems=[*labels_of_a_part(found), *labels_and_estimates(found), *found.problems.lines()],
     )
+
+
+def _alerts(found: Monitored) -> list[dict[str, Any]]:
+    """A slice and window with all that is said of it, and the responses behind it; the newest window first."""
+    said: dict[str, dict[str, Any]] = {}
+    for one in sorted(found.alerts, key=lambda one: one.get("window") or "", reverse=True):
+        name = slice_name(one["slice"].values())
+        when = f", {found.provenance['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else ""
+        behind = next((shown for shown in found.behind if shown.is_of(one)), None)
+        entry = {
+            "slice": name,
+            "when": when,
+            "messages": [],
+            "responses": behind.responses if behind else (),
+            "note": behind.note if behind else "",
+        }
+        said.setdefault(repr((one["slice"], when)), entry)["messages"].append(one["message"])
+    return list(said.values())
 
 
 def _summary(found: Monitored) -> str:

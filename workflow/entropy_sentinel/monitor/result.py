@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.monitor.behind import Behind
 from entropy_sentinel.monitor.problems import Problems
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Monitored:
     """The rows, the alerts, and where they come from.
 
@@ -27,6 +28,7 @@ class Monitored:
     are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to `window`.
     `last_usable` has a row per slice of `slices`, in their order: its last window with enough responses, those before
     it pooled, or null. `problems` are those of the files read now, `provenance` is JSON-serialisable.
+    `behind` are responses behind the alerts, where they were asked for.
     """
 
     by: tuple[str, ...]
@@ -38,6 +40,7 @@ class Monitored:
     newest: list[datetime] = field(default_factory=list)
     recent: pl.DataFrame | None = None
     last_usable: pl.DataFrame | None = None
+    behind: list[Behind] = field(default_factory=list)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -59,3 +62,13 @@ class Monitored:
     def incomplete(self) -> bool:
         """Whether something in the files read now could not be used."""
         return bool(self.problems.counts)
+
+    def __repr__(self) -> str:
+        from entropy_sentinel.monitor.terminal import as_text  # which imports this module
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from entropy_sentinel.monitor.terminal import as_html
+
+        return as_html(self)

@@ -41,6 +41,7 @@ def monitor(
     min_responses: int = MIN_RESPONSES,
     pool_windows: int = POOLED,
     max_slices: int = MAX_SLICES,
+    responses: int = 0,
     top_k: int | None = None,
     logprobs_mode: str | None = None,
     trace_after: str | None = None,
@@ -62,8 +63,10 @@ def monitor(
     `state` is a folder: what was read before for the same estimator and settings counts too, and is not read again.
     `fail_below`, `alert_on` (drop, support, cut-off, stale) and `least_drop` say what is an alert; with windows, in the
     newest two. Where a slice has fewer than `min_responses` there, windows before are pooled with them, at most
-    `pool_windows`. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of another model than the
-    estimator's, or with other log-probabilities, are counted and left out unless `any_model` or `any_signal` is set.
+    `pool_windows`. Of each slice with an alert, the `responses` that look least likely to be correct are read again
+    from their logs, with their texts. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of
+    another model than the estimator's, or with other log-probabilities, are counted and left out unless `any_model` or
+    `any_signal` is set.
     `top_k`, `logprobs_mode`, `trace_after`, `model` and `strict` are those of `open_logs`; `strict` ends at the first
     problem of any kind.
 
@@ -91,13 +94,15 @@ def monitor(
         any_signal=any_signal,
     )
     period = None if reference is None else times.reference(reference, reading.grain)
-    asked = Asked(reading.by, window, period, level, max_slices, min_responses, pool_windows, labels_at_random)
+    asked = Asked(
+        *(reading.by, window, period, level, max_slices, min_responses, pool_windows, labels_at_random, responses)
+    )
     rules = AlertRules(fail_below, tuple(alert_on), least_drop, min_responses)
     if DROP in rules.on and reference is None:
         raise ConfigError("alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)")
     saved, checksum = loaded(estimator, state)
     with opened(state, saved, checksum, reading) as kept:
-        collector = Collector(saved, reading, kept, state is not None, labels is not None, strict)
+        collector = Collector(saved, reading, kept, state is not None, labels is not None or responses > 0, strict)
         collector.add(sources(logs))
         collector.check()
         return found(saved, checksum, collector, kept, reading, asked, rules, _labels(labels))

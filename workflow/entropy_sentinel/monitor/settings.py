@@ -32,7 +32,7 @@ READING_OPTIONS = (
 )
 ASKING_OPTIONS = (
     *("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),
-    *("pool_windows", "labels_at_random"),
+    *("pool_windows", "labels_at_random", "responses"),
 )
 
 

@@ -1,4 +1,4 @@
-"""A monitor's findings for a person at a terminal."""
+"""A monitor's findings for a person at a terminal, or in a notebook."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +9,7 @@ from rich.table import Table
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.report.notebook import html
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
@@ -21,29 +22,67 @@ LABELLED = "n_labelled"
 
 def parts(found: Monitored) -> list[Part]:
     """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
-    about, files = found.provenance["estimator"], found.provenance["files"]
-    responses = found.provenance["responses"]
-    domains = (about["group"] or "?").split("+")
-    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    shown: list[Part] = [
-        f"{about['name']} of {about['model']}, fitted on {named}",
-        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
-    ]
-    shown += _rows(found, found.slices, "all responses" if found.windows is None else "the whole time")
-    if found.newest:
-        shown += _rows(found, found.now, f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC")
-        shown += _pooled(found)
+    shown: list[Part] = [*_whose(found)]
+    for of, rows in _shown_rows(found):
+        shown += _rows(found, rows, of)
+    shown += _pooled(found) if found.newest else []
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += _bases(found)
     shown += [*labels_of_a_part(found), *labels_and_estimates(found)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
-    shown += [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
-    if found.silent:
-        shown.append(
-            f"nothing can be said: no slice has {found.provenance['min_responses']} estimated responses"
-            + (f" in the last {found.provenance['pool_windows']} {found.provenance['window']}s" if found.newest else "")
-        )
+    shown += [*_alerts(found), *silence(found)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]
+
+
+def as_text(found: Monitored) -> str:
+    """In a few lines: whose numbers these are, how much was read, the alerts."""
+    whose, read = _whose(found)
+    lines = [whose, f"{read}; {len(found.slices):,} slices", *(_alerts(found) or ["no alerts"]), *silence(found)]
+    return "\n  ".join(map(one_line, lines))
+
+
+def as_html(found: Monitored) -> str:
+    """The same with the slices, and those of the newest window."""
+    whose, read = _whose(found)
+    tables = [(f"{', '.join(found.by)} ({of})", rows) for of, rows in _shown_rows(found)]
+    made = [
+        ([name, *headings(found, rows)], [cells(found, row) for row in rows.head(SHOWN).iter_rows(named=True)])
+        for name, rows in tables
+    ]
+    said = [*found.provenance["general_flags"].values(), *(_alerts(found) or ["no alerts"]), *silence(found)]
+    return html(whose, [read, *said], *made)
+
+
+def _whose(found: Monitored) -> tuple[str, str]:
+    about, files = found.provenance["estimator"], found.provenance["files"]
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
+    responses = found.provenance["responses"]
+    return (
+        f"{about['name']} of {about['model']}, fitted on {named}",
+        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
+    )
+
+
+def _shown_rows(found: Monitored) -> list[tuple[str, pl.DataFrame]]:
+    """What is shown of slices: all the time, and the newest window."""
+    shown = [("all responses" if found.windows is None else "the whole time", found.slices)]
+    if found.newest:
+        shown.append((f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC", found.now))
+    return shown
+
+
+def silence(found: Monitored) -> list[str]:
+    """What to say where nothing can be said of what is newest."""
+    if not found.silent:
+        return []
+    about = found.provenance
+    where = f" in the last {about['pool_windows']} {about['window']}s" if found.newest else ""
+    return [f"nothing can be said: no slice has {about['min_responses']} estimated responses{where}"]
+
+
+def _alerts(found: Monitored) -> list[str]:
+    return [f"ALERT {slice_name(one['slice'].values())}{_when(one)}: {one['message']}" for one in found.alerts]
 
 
 def headings(found: Monitored, rows: pl.DataFrame) -> list[str]:

@@ -30,6 +30,7 @@ OWN_SHARE = 0.75
 FEWEST_FOR_POWER = 4
 # Predictions that differ by less are the same.
 _SAME = 1e-12
+# So is a share that is as near to 0 or 1.
 
 
 class LabelledMean(NamedTuple):
@@ -114,8 +115,9 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
     def below(p: float) -> float:
         return 1 - OWN_SHARE * at_least(p, seen + 1) - (1 - OWN_SHARE) * at_least(p, seen)
 
-    lower = 0.0 if seen <= 0 else brentq(lambda p: above(p) - tail, 0, 1)
-    upper = 1.0 if seen >= n else brentq(lambda p: below(p) - tail, 0, 1)
+    # A mean of weighted labels that are all the same is rounded: 15 of 15 can come as 0.9999999999999999.
+    lower = 0.0 if seen <= _SAME * n else brentq(lambda p: above(p) - tail, 0, 1)
+    upper = 1.0 if seen >= (1 - _SAME) * n else brentq(lambda p: below(p) - tail, 0, 1)
     return float(lower), float(upper)
 
 

@@ -16,6 +16,7 @@ from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
 from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.sources.logs.memory import held
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
@@ -55,7 +56,7 @@ def example() -> Example:
 
 
 def open_logs(
-    paths: Paths,
+    paths: Paths | Any,
     *,
     format: str | None = None,
     columns: Sequence[str] | None = None,
@@ -69,22 +70,24 @@ def open_logs(
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
     `paths` are files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or
-    traces of this pipeline. `format` is one of its names, for where the records do not show it. `columns` are dotted
-    names of those to keep (`metadata.route`), default the usual ones. `logprobs_mode` says what the log-probabilities
-    are: without it they are assumed to be `raw_logprobs`, those before temperature. `top_k` cuts the alternatives to so
-    many. `trace_after` is the token that ends the thinking, `model` a name where the log has none. With `strict` the
-    first record that cannot be read is an InputError; else such records are counted. With `places` a column says the
-    file and line of each response.
+    traces of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
+    has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow. `format` is one of its names,
+    for where the records do not show it. `columns` are dotted names of those to keep (`metadata.route`), default the
+    usual ones. `logprobs_mode` says what the log-probabilities are: without it they are assumed to be `raw_logprobs`,
+    those before temperature. `top_k` cuts the alternatives to so many. `trace_after` is the token that ends the
+    thinking, `model` a name where the log has none. With `strict` the first record that cannot be read is an
+    InputError; else such records are counted. With `places` a column says the file and line of each response.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
     options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
-    return Logs(log_files(paths), options)
+    replies = held(paths)
+    return Logs(log_files(paths) if replies is None else [replies], options)
 
 
-def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
+def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     """The responses of logs, with their log-probabilities, in one frame; `options` are those of `open_logs`.
 
     Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file), the signal: `logprobs_mode`,
@@ -94,6 +97,10 @@ def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
     >>> traces = read_logs(example().traces)
     >>> traces.height, traces["logprobs_mode"].unique().to_list()
     (160, ['raw_logprobs'])
+    >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
+    >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
+    >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
+    ('a-reply', '4')
     """
     logs = open_logs(paths, **options)
     frames = _some(list(logs), logs.summary)
@@ -101,8 +108,10 @@ def read_logs(paths: Paths, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
-def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataFrame:
-    """Features from files of stage `features` or, computed now, of logs, with the columns of the signal and the log.
+def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl.DataFrame:
+    """Features from files of stage `features` or, computed now, of logs or replies in memory.
+
+    They have the columns of the signal and the log.
 
     Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held, and with
     `texts` the responses' texts in the column `response`.
@@ -110,6 +119,11 @@ def read_features(paths: Paths, texts: bool = False, **options: Any) -> pl.DataF
     >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
     ('req-0001', 'averages')
     """
+    if (replies := held(paths)) is not None:
+        logs = open_logs(replies, **options)
+        found = features_of(logs, texts=texts)
+        _warn(logs.summary)
+        return found
     found = log_files(paths)
     made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):

@@ -7,26 +7,17 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.responses.choice import choose
-from entropy_sentinel.analyses.responses.reading import (
-    Response,
-    ResponseFiles,
-    Token,
-    estimator_of,
-    read_responses,
-)
-from entropy_sentinel.analyses.responses.token_texts import TokenTexts
+from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles, estimator_of, read_responses
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.pages import render
+from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.report.tokens import FULL, cut, parts
 
 TEMPLATE = Path(__file__).with_name("responses.html.j2")
-# Nats at which the colour is full: the entropy of 20 equally likely tokens, and the surprise of one of 5 %.
-FULL = 3.0
-# Longer questions, references and answers are cut: the page's size is bounded.
-_LONGEST = 2000
 
 
 def write_page(files: Mapping[str, Any], benchmarks: Sequence[str], settings: Mapping[str, Any], page: str) -> None:
@@ -80,8 +71,6 @@ def render_page(
         alternatives=alternatives,
         unnamed=no_texts is None and any(_unnamed(one) for _, responses in domains for one, _ in responses),
         full=FULL,
-        shown=shown_text,
-        told=told,
         parts=parts,
         cut=cut,
     )
@@ -90,38 +79,3 @@ def render_page(
 def _unnamed(response: Response) -> bool:
     """Whether a likely token has no text, though the tokens of the response have theirs."""
     return any(text is None for token in response.tokens for text, _ in token.alternatives)
-
-
-def parts(response: Response) -> list[Sequence[Token]]:
-    """The tokens of a response that are shown: all in one part, or those before and after what is left out."""
-    tokens = response.tokens
-    if not response.left_out:
-        return [tokens]
-    head = next(place for place, token in enumerate(tokens) if token.position != place + 1)
-    return [tokens[:head], tokens[head:]]
-
-
-def shown_text(token: Token) -> str:
-    """A token as the page shows it: line ends are visible, one without a text is its position."""
-    if token.text is None:
-        return f"{token.position} "
-    return token.text.replace("\n", "\u21b5\n") or "\u00b7"
-
-
-def told(token: Token) -> str:
-    """What is shown about a token when it is pointed at."""
-    name = f" {token.text!r}" if token.text is not None else ""
-    lines = [
-        f"token {token.position}{name}: {token.probability:.1%}",
-        f"entropy {token.entropy:.2f} nats, surprise {token.surprise:.2f} nats",
-    ]
-    lines += [
-        f"{rank}. {probability:.1%}{'' if text is None else f' {text!r}'}"
-        for rank, (text, probability) in enumerate(token.alternatives, 1)
-    ]
-    return "\n".join(lines)
-
-
-def cut(text: str) -> str:
-    """At most 2,000 characters of a text."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text) - _LONGEST:,} more characters)"

@@ -1,47 +1,22 @@
 """Single responses of a study, read from its files: of the traces, which are large, only the rows that are wanted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.responses.token_texts import TokenTexts
-from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.report.tokens import Token, read_tokens
 
 # A response by its item and its number among those to the same item.
 Which = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Token:
-    """A generated token: position from 1, text where it is known, log-probability and entropy in nats.
-
-    `alternatives` are the most likely tokens of the step: text where it is known, and probability.
-    """
-
-    position: int
-    text: str | None
-    logprob: float
-    entropy: float
-    alternatives: tuple[tuple[str | None, float], ...]
-
-    @property
-    def surprise(self) -> float:
-        """-log p in nats."""
-        return -self.logprob
-
-    @property
-    def probability(self) -> float:
-        """Of the sampled token."""
-        return float(np.exp(self.logprob))
 
 
 @dataclass(frozen=True)
@@ -132,39 +107,3 @@ def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None
         return None
     there = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
     return preferred if preferred in there else next(iter(there), None)
-
-
-def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
-    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more."""
-    n_tokens = row["n_tokens"]
-    shown = range(n_tokens)
-    if n_tokens > most:
-        shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
-    named = texts.of_response(row)
-    for place in shown:
-        top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        if row["top_token_ids"] is None:
-            names = [None] * len(top)
-            # Without their ids, of the likely tokens only that one is known which was sampled.
-            for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
-                names[rank] = named[place]
-        else:
-            names = [texts.of_token(one) for one in row["top_token_ids"][place]]
-        yield Token(
-            place + 1,
-            named[place],
-            row["token_logprobs"][place],
-            entropy(top),
-            tuple(
-                (name, float(np.exp(logprob)))
-                for name, logprob in zip(names[:alternatives], top, strict=False)
-                if logprob > ZERO_PROBABILITY
-            ),
-        )
-
-
-def entropy(top_logprobs: Sequence[float]) -> float:
-    """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (the paper, section 3)."""
-    logprobs = np.asarray(top_logprobs, dtype=float)
-    possible = logprobs[logprobs > ZERO_PROBABILITY]
-    return abs(float(-(np.exp(possible) * possible).sum()))

@@ -30,6 +30,7 @@ rule responses_page:
         *fingerprint(
             "entropy_sentinel/analyses/responses/scripts/page.py",
             "report/page.html.j2",
+            "report/tokens.html.j2",
             "analyses/responses/responses.html.j2",
         ),
         benchmarks=BENCHMARKS,

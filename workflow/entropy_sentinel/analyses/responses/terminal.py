@@ -14,12 +14,10 @@ from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.reading import (
     Response,
     ResponseFiles,
-    Token,
     Which,
     estimator_of,
     read_responses,
 )
-from entropy_sentinel.analyses.responses.token_texts import TokenTexts
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.study import kept_estimators, shown_groups
@@ -30,9 +28,9 @@ from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
+from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.report.tokens import FULL, Token
 
-# Nats at which the colour is full, as on the page.
-_FULL = 3.0
 _ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
 _ALTERNATIVES = 5
 
@@ -119,7 +117,7 @@ def coloured(response: Response, by: str) -> Text:
     """The tokens of a response, the more orange, the more uncertain: full at 3 nats of `by`."""
     text = Text()
     for token in response.tokens:
-        share = min(1.0, max(0.0, getattr(token, by) / _FULL))
+        share = min(1.0, max(0.0, getattr(token, by) / FULL))
         mixed = (round(white + (orange - white) * share) for white, orange in zip(_WHITE, _ORANGE, strict=True))
         style = Style(color="black", bgcolor=Color.from_rgb(*mixed)) if share >= 0.05 else None
         text.append(f"{token.position} " if token.text is None else token.text, style)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -15,11 +16,12 @@ from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
 from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
+from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import Numbers
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.sources.logs.traces import Responses, gathered, to_frame
+from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
@@ -63,9 +65,10 @@ class Logs:
     counts what was read so far.
     """
 
-    def __init__(self, paths: Sequence[str | Path], options: Options) -> None:
+    def __init__(self, paths: Sequence[str | Path | Held], options: Options) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
-        self._paths, self._options, self.summary = list(map(str, paths)), options, Summary()
+        self._paths = [one if isinstance(one, Held) else str(one) for one in paths]
+        self._options, self.summary = options, Summary()
         self._numbers = Numbers()
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
@@ -215,6 +218,17 @@ class Logs:
         cut_off = int((frame["finish_reason"] == "length").sum())
         if cut_off:
             summary.facts["cut off"] += cut_off
+
+
+def of_replies(replies: Any) -> pl.DataFrame:
+    """The responses of replies in memory, in one frame; InputError for files, and where one cannot be read."""
+    given = held(replies)
+    if given is None:
+        raise InputError("features: takes traces or replies; of files, es.read_features(paths)")
+    frames = list(Logs([given], Options(strict=True)))
+    if not frames:
+        raise InputError("features: there is no response in the replies")
+    return combined(frames)
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Records of a log file, one at a time: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet.
+"""Records of a log, one at a time: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet and CSV.
 
 A record that cannot be read is given as a BadRecord in its place, and the next ones follow.
 """
@@ -16,12 +16,15 @@ from typing import IO, Any, NamedTuple
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import readable
 from entropy_sentinel.frames.errors import CutOffError
+from entropy_sentinel.sources.logs import csv_table
+from entropy_sentinel.sources.logs.memory import Held
 
 STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
 
 _BLOCK = 1 << 20
+_LONGEST_CELL = 100_000_000
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 # Lines of a server's own text log, which people try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
@@ -41,11 +44,14 @@ class BadRecord(NamedTuple):
     problem: str
 
 
-def records(path: str) -> Iterator[Found | BadRecord]:
-    """The records of a file, `.gz` too; `-` is standard input.
+def records(path: str | Held) -> Iterator[Found | BadRecord]:
+    """The records of a file, `.gz` too; `-` is standard input. Those that are held in memory stand in a file's place.
 
     JSON Lines are read line by line, an array entry by entry. CutOffError where the file cannot be read or unpacked.
     """
+    if isinstance(path, Held):
+        yield from (_checked(content, where) for where, content in path.records())
+        return
     name = "standard input" if path == STANDARD_INPUT else path
     if Path(path).suffix == ".parquet":
         yield from _rows(path)
@@ -54,7 +60,8 @@ def records(path: str) -> Iterator[Found | BadRecord]:
         with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb") as raw:
             stream = io.BufferedReader(raw)
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
-            yield from _json(gzip.GzipFile(fileobj=stream) if packed else stream, name)
+            stream = gzip.GzipFile(fileobj=stream) if packed else stream
+            yield from _csv(stream, name) if name.removesuffix(".gz").endswith(".csv") else _json(stream, name)
     except (OSError, EOFError, zlib.error) as error:
         raise CutOffError(f"{name}: cannot be read to its end: {error}") from None
 
@@ -128,6 +135,14 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
             waiting = text.decode(more)
         else:
             return
+
+
+def _csv(stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
+    """Rows of a table in CSV."""
+    with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
+        for number, row in csv_table.rows(text, name, _LONGEST_CELL):
+            where = f"{name}: row {number}"
+            yield BadRecord(where, row) if isinstance(row, str) else Found(where, row)
 
 
 def _rows(path: str) -> Iterator[Found]:

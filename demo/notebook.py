@@ -1,0 +1,59 @@
+"""Run the cells of a notebook, and put what they show into it, as Jupyter does.
+
+    python demo/notebook.py docs/monitor.ipynb
+
+writes the outputs; the folder it works in is the notebook's, as where Jupyter starts it.
+"""
+
+import argparse
+import ast
+import contextlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+
+def main() -> None:
+    """Read the notebook from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("notebook", type=Path)
+    path = parser.parse_args().notebook.absolute()
+    notebook = nbformat.read(path, as_version=4)
+    os.chdir(path.parent)
+    run(notebook)
+    nbformat.write(notebook, path)
+
+
+def run(notebook: Any) -> dict[str, Any]:
+    """Run the code cells in their order; their outputs are put in their place. Returns the names that they define."""
+    names: dict[str, Any] = {}
+    for number, cell in enumerate((one for one in notebook.cells if one.cell_type == "code"), start=1):
+        cell.execution_count, cell.outputs = number, _outputs(cell.source, number, names)
+    return names
+
+
+def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Any]:
+    """What a cell prints, and the value of its last line where that is an expression."""
+    code = ast.parse(source, f"cell {number}")
+    last = code.body.pop() if code.body and isinstance(code.body[-1], ast.Expr) else None
+    printed, value = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, f"cell {number}", "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
+    outputs = []
+    if printed.getvalue():
+        outputs.append(nbformat.v4.new_output("stream", name="stdout", text=printed.getvalue()))
+    if value is not None:
+        shown = {"text/plain": repr(value)}
+        if hasattr(value, "_repr_html_"):
+            shown["text/html"] = value._repr_html_()
+        outputs.append(nbformat.v4.new_output("execute_result", data=shown, execution_count=number))
+    return outputs
+
+
+if __name__ == "__main__":
+    main()

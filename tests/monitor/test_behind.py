@@ -1,0 +1,142 @@
+"""The responses behind alerts: which are chosen, where their texts come from, what is said where there are none."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import line, log_file, saved, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.behind import MOST_SLICES, MOST_TOKENS
+from entropy_sentinel.monitor.page import page
+from entropy_sentinel.monitor.result import Monitored
+
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module")
+def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("estimator"), "log-3d")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Sixty responses on two routes, with questions and tokens."""
+    records = [
+        line(number, text=f"{HOSTILE} {number}", question=f"What is {number}? {HOSTILE}", tokens=["a", HOSTILE, "c"])
+        for number in range(60)
+    ]
+    return log_file(tmp_path / "log.jsonl", records)
+
+
+def alerted(estimator: Path, logs: object, **options: object) -> Monitored:
+    return es.monitor(estimator, logs, ["route"], fail_below=1.0, min_responses=5, **{"responses": 3, **options})
+
+
+def least_certain(estimator: Path, log: Path, route: str, n: int) -> list[str]:
+    """The ids of a route's responses by P(correct), from the features alone."""
+    rows = es.read_features(log, columns=["route"]).filter(pl.col("route") == route)
+    p = es.load(estimator).estimator.p_correct(rows)
+    return rows.with_columns(p=pl.Series(p)).sort("p", "item_id")["item_id"].head(n).to_list()
+
+
+def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: Path) -> None:
+    found = alerted(estimator, log)
+    assert {one.slice["route"] for one in found.behind} == {"shop", "school"}
+    for one in found.behind:
+        assert [shown.item_id for shown in one.responses] == least_certain(estimator, log, one.slice["route"], 3)
+        assert [shown.p for shown in one.responses] == sorted(shown.p for shown in one.responses)
+        assert one.note == ""
+        for shown in one.responses:
+            number = int(shown.item_id.removeprefix("req-"))
+            assert shown.question == f"What is {number}? {HOSTILE}"
+            assert shown.place == f"{log}: line {number + 1}"
+            assert [token.text for token in shown.tokens] == ["a", HOSTILE, "c"]
+
+
+def test_a_window_has_its_own(estimator: Path, log: Path) -> None:
+    """`line` has a response an hour: the second day's are those from 24 to 47, the third's those from 48."""
+    found = alerted(estimator, log, window="day")
+    shop = {one.window[:10]: one.responses for one in found.behind if one.slice["route"] == "shop"}
+    numbers = {day: [int(one.item_id.removeprefix("req-")) for one in rows] for day, rows in shop.items()}
+    assert set(numbers) == {"2026-11-03", "2026-11-04"}
+    assert all(24 <= number < 48 for number in numbers["2026-11-03"])
+    assert all(48 <= number < 60 for number in numbers["2026-11-04"])
+
+
+def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -> None:
+    """The newest day has four of school's responses, those from 48 to 59: the day before is pooled with it."""
+    found = alerted(estimator, log, window="day")
+    (school,) = (one for one in found.behind if (one.slice["route"], one.window[:10]) == ("school", "2026-11-04"))
+    (alert,) = (one for one in found.alerts if school.is_of(one))
+    assert (alert["window_from"][:10], alert["n_estimated"]) == ("2026-11-03", 12)
+    p = {}
+    for number in range(24, 60, 3):
+        rows = es.read_features([line(number)])
+        p[f"req-{number:04d}"] = es.load(estimator).estimator.p_correct(rows)[0]
+    assert [shown.item_id for shown in school.responses] == sorted(p, key=p.get)[:3]
+
+
+def test_a_stale_slice_has_none(estimator: Path, tmp_path: Path) -> None:
+    records = [line(n, route="old") for n in range(10)] + [line(n, route="new") for n in range(500, 510)]
+    found = alerted(estimator, log_file(tmp_path / "a.jsonl", records), window="day", alert_on=["stale"])
+    assert ("old", "stale") in {(one["slice"]["route"], one["kind"]) for one in found.alerts}
+    assert {one.slice["route"] for one in found.behind} == {"new"}
+    assert "None of its responses" not in page(found)
+
+
+def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, log: Path, tmp_path: Path) -> None:
+    first = alerted(estimator, log, state=tmp_path / "state")
+    again = alerted(estimator, log, state=tmp_path / "state")
+    assert again.provenance["files"]["read_now"] == 0
+    assert again.behind == first.behind
+    shutil.move(log, tmp_path / "elsewhere")
+    other = log_file(tmp_path / "new.jsonl", [line(100)])
+    gone = alerted(estimator, other, state=tmp_path / "state")
+    assert not any(shown.item_id != "req-0100" for one in gone.behind for shown in one.responses)
+    assert f"cannot be shown: '{log}' is no file that can be read again" in page(gone).replace("&#39;", "'")
+
+
+def test_features_have_no_texts(estimator: Path, tmp_path: Path) -> None:
+    features = traffic(100)
+    for logs, said in (
+        (features, "'features' is no file that can be read again"),
+        (written(features, tmp_path / "features.parquet"), "holds features, which have no texts"),
+    ):
+        found = alerted(estimator, logs)
+        assert found.alerts
+        assert all(said in one.note and not one.responses for one in found.behind)
+
+
+def test_traces_of_a_study_have_texts(tmp_path: Path) -> None:
+    example, path = es.example(), tmp_path / "mine.estimator"
+    es.save(es.fit(es.read_features(example.traces), es.read_labels(example.labels), "log-3d"), path)
+    found = es.monitor(path, example.traces, ["benchmark"], fail_below=0.9, responses=2)
+    texts = dict(es.read_logs(example.traces).select("item_id", "text").iter_rows())
+    shown = [one for behind in found.behind for one in behind.responses]
+    assert len(shown) == 2 * len(found.behind) > 0
+    assert all(one.text == texts[one.item_id] for one in shown)
+
+
+def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -> None:
+    long = [
+        line(n, route=f"r{n % 12}", text=HOSTILE * 500, question=HOSTILE * 500, tokens=[HOSTILE] * 300)
+        | {name: line(n)[name][:1] * 300 for name in ("token_logprobs", "top_logprobs")}
+        for n in range(72)
+    ]
+    found = alerted(estimator, log_file(tmp_path / "long.jsonl", long), responses=2)
+    assert len(found.alerts) == 12
+    assert len(found.behind) == MOST_SLICES
+    text = page(found)
+    assert "<img" not in text
+    assert "&lt;img src=x onerror=" in text
+    assert text.count("<i style=") == MOST_SLICES * 2 * MOST_TOKENS + text.count('<i style="left')
+    assert "100 tokens are left out" in text
+
+
+def test_none_are_asked_for(estimator: Path, log: Path) -> None:
+    assert alerted(estimator, log, responses=0).behind == []
+    with pytest.raises(ConfigError, match="responses: must be 0 or more, was -1"):
+        alerted(estimator, log, responses=-1)

@@ -1,0 +1,104 @@
+"""The pictures of the monitor's page as numbers: places on bars, points of panels, dates."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.monitor.over_time import BOTTOM, LEFT, MOST_WINDOWS, RIGHT, TOP, over_time
+from entropy_sentinel.monitor.pictures import labelled, ranked
+from entropy_sentinel.monitor.problems import Problems
+from entropy_sentinel.monitor.result import Monitored
+
+BEGIN = datetime(2026, 10, 26, tzinfo=UTC)
+
+
+def row(route: str, accuracy: float | None, lower: float | None, upper: float | None, **more: Any) -> dict[str, Any]:
+    n = 100
+    ends = [None if one is None else n * (1 - one) for one in (accuracy, upper, lower)]
+    return {
+        "route": route,
+        "n_estimated": n,
+        "estimated_accuracy": accuracy,
+        "lower": lower,
+        "upper": upper,
+        "level": 0.9,
+        "change_q": None,
+        **dict(zip(("expected_errors", "expected_errors_lower", "expected_errors_upper"), ends, strict=True)),
+        **more,
+    }
+
+
+def found(slices: list[dict[str, Any]], windows: list[dict[str, Any]] | None = None, window: str = "day") -> Monitored:
+    provenance = {"window": window, "reference": None}
+    made = [None if rows is None else pl.DataFrame(rows, infer_schema_length=None) for rows in (slices, windows)]
+    return Monitored(("route",), *made, [], provenance, Problems())
+
+
+def days(accuracies: dict[int, float], **more: Any) -> list[dict[str, Any]]:
+    return [row("a", one, one, one, window=BEGIN + timedelta(days=day), **more) for day, one in accuracies.items()]
+
+
+def test_bars_have_values_in_per_cent_of_the_largest_limit() -> None:
+    made = ranked(found([row("a", 0.25, 0.0, 0.5), row("b", 1.0, 0.9, 1.0), row("c", None, None, None)]))
+    assert [line.name for line in made.lines] == ["a", "b"]
+    (accuracy,), (errors,) = made.lines[0].bars
+    assert (accuracy.at, accuracy.low, accuracy.high) == (25, 0, 50)
+    assert (errors.at, errors.low, errors.high) == (75, 50, 100)  # 75 (50 to 100) of at most 100
+    (accuracy,), (errors,) = made.lines[1].bars
+    assert (accuracy.at, accuracy.text) == (100, "1.000 (0.900 to 1.000)")
+    assert (errors.at, errors.low, errors.high, errors.text) == (0, 0, 10, "0 (0 to 10)")
+    assert made.scales[1] == ("errors expected", "0", "100")
+
+
+def test_an_estimate_without_an_interval_is_a_point() -> None:
+    ((mark,), _) = ranked(found([row("a", 0.25, None, None)])).lines[0].bars
+    assert (mark.at, mark.low, mark.high, mark.text) == (25, 25, 25, "0.250")
+
+
+def test_nothing_to_draw() -> None:
+    nothing = found([row("a", None, None, None)], days({0: 0.5}))
+    assert [ranked(nothing), labelled(nothing), over_time(nothing)] == [None, None, None]
+    assert over_time(found([row("a", 0.5, 0.4, 0.6)], days({0: 0.5}))) is None
+
+
+def test_points_stand_in_the_middle_of_their_windows_and_within_the_box() -> None:
+    made = over_time(found([row("a", 0.5, 0.5, 0.5)], days({0: 0.0, 1: 1.0, 3: 0.5})))
+    (panel,) = made.panels
+    day = (RIGHT - LEFT) / 4
+    assert [x for x, *_ in panel.points] == pytest.approx([LEFT + day * n for n in (0.5, 1.5, 3.5)], abs=0.1)
+    assert [y for _, y, *_ in panel.points] == [BOTTOM, TOP, (BOTTOM + TOP) / 2]
+    assert TOP - 5 > 0  # a dot at 1 is drawn whole
+    # The third day has no estimate: the line ends before it, and begins anew.
+    assert [len(line.split()) for line in panel.lines] == [2, 1]
+
+
+def test_dates_are_those_of_the_windows_with_the_year_where_it_begins() -> None:
+    week = found([row("a", 0.5, 0.5, 0.5)], days({0: 0.5, 7: 0.5, 14: 0.5, 70: 0.4}), "week")
+    texts = [text for _, text in over_time(week).panels[0].ticks]
+    assert texts == ["26 Oct 2026", "16 Nov", "7 Dec", "28 Dec"]
+    later = found([row("a", 0.5, 0.5, 0.5)], days({63: 0.5, 70: 0.5}), "week")
+    assert [text for _, text in over_time(later).panels[0].ticks] == ["28 Dec 2026", "4 Jan 2027"]
+    hours = [row("a", 0.5, 0.5, 0.5, window=BEGIN + timedelta(hours=hour)) for hour in (22, 24)]
+    texts = [text for _, text in over_time(found([row("a", 0.5, 0.5, 0.5)], hours, "hour")).panels[0].ticks]
+    assert texts == ["26 Oct 22:00 2026", "26 Oct 23:00", "27 Oct 00:00"]
+
+
+def test_only_the_newest_windows_are_drawn_and_that_is_said() -> None:
+    made = over_time(found([row("a", 0.5, 0.5, 0.5)], days(dict.fromkeys(range(MOST_WINDOWS + 1), 0.5))))
+    assert len(made.panels[0].points) == MOST_WINDOWS
+    assert f"The newest {MOST_WINDOWS} of {MOST_WINDOWS + 1} windows." in made.caption
+    assert "newest" not in over_time(found([row("a", 0.5, 0.5, 0.5)], days({0: 0.5, 1: 0.5}))).caption
+
+
+def test_a_change_is_told_by_its_q() -> None:
+    rows = [*days({0: 0.9}), *days({1: 0.4}, change_q=0.049), *days({2: 0.4}, change_q=0.05)]
+    (panel,) = over_time(found([row("a", 0.5, 0.5, 0.5)], rows)).panels
+    assert [changed for *_, changed, _ in panel.points] == [False, True, False]
+
+
+def test_labels_stand_beside_the_estimate() -> None:
+    rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, improved_lower=0.7, improved_upper=0.8)]
+    ((estimate, with_labels),) = labelled(found(rows)).lines[0].bars
+    assert (estimate.kind, estimate.at, with_labels.kind, with_labels.at) == ("estimate", 50, "labels", 75)

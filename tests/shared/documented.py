@@ -1,0 +1,99 @@
+"""The commands that the documentation shows, and a folder in which they can be run."""
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.label import LABELS
+
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "monitor.md"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "demo").glob("*.md"))]
+_COMMAND = "entropy-sentinel "
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """The blocks of a document in a language; `sh` are those that can be pasted one after the other."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [block for named, block in found if named == language]
+
+
+def shown_commands(document: Path) -> list[str]:
+    """The lines that call the command in blocks that are no script, each put together from its parts."""
+    lines = [line for block in blocks(document, "") for line in block.replace("\\\n", " ").splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith(_COMMAND)]
+
+
+def named_commands(document: Path) -> list[str]:
+    """The commands that a document names in a sentence; they may have placeholders in capitals."""
+    spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL))
+    spans = [" ".join(one.split()) for one in spans]
+    return [one for one in spans if one.startswith(_COMMAND)]
+
+
+def has_placeholder(command: str) -> bool:
+    """Whether a command is to be filled in before it can be run."""
+    return any(re.fullmatch(r"\[?[A-Z]{2,}\]?", word) for word in command.split())
+
+
+def make_folder(folder: Path) -> None:
+    """Put what the commands name into a folder: the demo, its log under several names, a study with results."""
+    (folder / "demo").symlink_to(ROOT / "demo")
+    shutil.copy(ROOT / "config.yaml", folder)
+    shutil.copytree(ROOT / "demo" / "logs", folder / "logs")
+    shutil.copy(ROOT / "demo" / "logs" / "week-1.jsonl.gz", folder)
+    (folder / "log.jsonl").write_bytes(gzip.decompress((folder / "week-1.jsonl.gz").read_bytes()))
+    shutil.copy(ROOT / "demo" / "truth" / "logs.csv", folder / "labels.csv")
+    _make_questions(folder)
+    _make_study(folder)
+
+
+def _make_questions(folder: Path) -> None:
+    """Files of questions, and weights."""
+    rows = pl.DataFrame({"question": ["What is 1 + 1?"], "answer": ["2"]})
+    (folder / "rows").mkdir()
+    rows.write_ndjson(folder / "rows" / "arithmetic.jsonl")
+    rows.write_csv(folder / "rows" / "physics.csv")
+    rows.write_parquet(folder / "rows" / "traffic.parquet")
+    (folder / "path" / "to").mkdir(parents=True)
+    (folder / "path" / "to" / "weights").symlink_to(ROOT / "demo" / "models" / "tiny-1m")
+
+
+def _make_study(folder: Path) -> None:
+    """`my.yaml`, and results of it and of the demo, made of the package's example."""
+    labels, names = es.read_labels(es.example().labels), []
+    for study in ("demo", "mine"):
+        names = [_make_results(folder / "results" / study, path, labels) for path in es.example().traces.iterdir()]
+    over = {
+        "study": "mine",
+        "run": {"models": ["tiny-1m"], "benchmarks": sorted(names), "groups": [], "sizes": [{"size": 1}]},
+        "models": {"tiny-1m": {"id": "x/y"}},
+        "benchmarks": {one: {"dataset": "x/y", "question": ["{q}"], "reference": ["{r}"]} for one in names},
+    }
+    (folder / "my.yaml").write_text(yaml.safe_dump(over))
+
+
+def _make_results(results: Path, traces: Path, labels: pl.DataFrame) -> str:
+    """Traces, items and labels of one benchmark; that of the example which the demo has no more is `percentages`."""
+    name = {"multiply-then-add": "percentages"}.get(traces.stem, traces.stem)
+    rows, about = pl.read_parquet(traces), read_provenance(traces) | {"benchmark": name}
+    GENERATIONS.write(GENERATIONS.frame(rows.to_dicts()), results / f"generations/tiny-1m/{name}.parquet", about)
+    ids = rows["item_id"].to_list()
+    BENCHMARKS.write(
+        BENCHMARKS.frame([(one, "?", "1", one) for one in ids]), results / f"benchmarks/{name}.parquet", {}
+    )
+    here = rows.select("item_id", "sample").join(labels.select("item_id", "label"), on="item_id", maintain_order="left")
+    columns = here.to_dict(as_series=False) | {"reason": [None] * len(here), "answer": [None] * len(here)}
+    missing = {one: [None] * len(here) for one in LABELS.schema if one not in columns}
+    LABELS.write(
+        LABELS.frame(columns | missing), results / f"labels/math-verify/tiny-1m/{name}.parquet", {"model": "tiny-1m"}
+    )
+    return name

@@ -1,0 +1,105 @@
+"""P(correct) per response: the verb and the command."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from production import SIGNAL, fitted, traffic
+from sklearn.linear_model import LogisticRegression
+
+import entropy_sentinel as es
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.verbs.scoring import score
+
+EXAMPLE = es.example()
+
+
+@pytest.fixture(scope="module")
+def features() -> pl.DataFrame:
+    return es.read_features(EXAMPLE.traces)
+
+
+@pytest.fixture(scope="module")
+def labels() -> pl.DataFrame:
+    return es.read_labels(EXAMPLE.labels)
+
+
+def test_the_probabilities_are_those_of_scikit_learn(features: pl.DataFrame, labels: pl.DataFrame) -> None:
+    """`baseline-max` is a logistic regression on one feature."""
+    found = score(es.fit(features, labels, "baseline-max"), features)
+    rows = features.join(labels, on="item_id", how="left", maintain_order="left")
+    x = rows["max"].to_numpy()[:, None]
+    plain = LogisticRegression().fit(x, rows["label"])
+    assert found["item_id"].to_list() == rows["item_id"].to_list()
+    ours = found["p_correct"].to_numpy()
+    # The order is that of any logistic regression; the numbers are those of the scaled feature.
+    assert (np.argsort(ours, kind="stable") == np.argsort(plain.predict_proba(x)[:, 1], kind="stable")).all()
+    scaled = (x - x.mean()) / x.std()
+    expected = LogisticRegression().fit(scaled, rows["label"]).predict_proba(scaled)[:, 1]
+    assert ours == pytest.approx(expected, abs=0.02)
+
+
+def test_their_mean_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
+    estimator = es.fit(features, labels, "log-3d")
+    means = score(estimator, features).group_by("benchmark").agg(pl.col("p_correct").mean()).sort("benchmark")
+    assert means["p_correct"].to_list() == pytest.approx(
+        es.estimate(estimator, features, ["benchmark"])["estimated_accuracy"].to_list()
+    )
+
+
+def test_a_response_without_features_is_null_with_the_reason() -> None:
+    rows = traffic(10).with_columns(
+        reason=pl.when(pl.col("item_id") == "0-3").then(pl.lit("empty response")), max=pl.lit(0.5)
+    )
+    found = score(fitted("log-3d"), rows)
+    assert found.filter(pl.col("p_correct").is_null()).select("item_id", "reason").rows() == [("0-3", "empty response")]
+    assert found["p_correct"].drop_nulls().is_between(0, 1).all()
+    none = score(fitted("log-3d"), rows.filter(item_id="0-3"))
+    assert none["p_correct"].to_list() == [None]
+
+
+def test_an_estimator_of_a_threshold_gives_none(features: pl.DataFrame, labels: pl.DataFrame) -> None:
+    for rows in (features, features.head(0)):
+        with pytest.raises(
+            InputError, match=r"estimator 'atc-max' says how accurate a slice is, and gives no P\(correct"
+        ):
+            score(es.fit(features, labels, "atc-max"), rows)
+
+
+def test_another_model_and_signal_are_refused() -> None:
+    estimator, rows = fitted("log-3d"), traffic(10)
+    with pytest.raises(ProvenanceError, match="--any-model"):
+        score(estimator, rows.with_columns(model=pl.lit("other")))
+    with pytest.raises(ProvenanceError, match="top_k_returned"):
+        score(estimator, rows.with_columns(top_k_returned=SIGNAL["top_k_returned"] - 1))
+    found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
+    assert found["overridden"][0].startswith("features: model must be 'm'")
+    assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
+
+
+def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(list(map(str, arguments)))
+    printed = capsys.readouterr()
+    return end.value.code, printed.out, printed.err
+
+
+def test_the_command(
+    features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    estimator = es.fit(features, labels, "log-3d")
+    es.save(estimator, tmp_path / "mine.estimator")
+    expected = score(estimator, features)
+    target = tmp_path / "scores.csv"
+    status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", target)
+    mean = expected["p_correct"].mean()
+    assert (status, errors) == (0, "")
+    assert said == f"{target}: 160 responses, 0 of them without P(correct); P(correct) {mean:.3f} in the mean\n"
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert [row["item_id"] for row in rows] == expected["item_id"].to_list()
+    assert [float(row["p_correct"]) for row in rows] == pytest.approx(expected["p_correct"].to_list())
+    status, _, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", tmp_path / "a.xlsx")
+    assert (status, "--output: must end with .csv, .parquet, .jsonl" in errors) == (1, True)

@@ -1,0 +1,107 @@
+"""The tokens of a response as `tokens.html.j2` shows them: coloured by how sure the model was of each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.features.tokens import ZERO_PROBABILITY
+from entropy_sentinel.report.token_texts import TokenTexts
+
+# Nats at which the colour is full: the entropy of 20 equally likely tokens, and the surprise of one of 5 %.
+FULL = 3.0
+# Longer questions, references and answers are cut: the page's size is bounded.
+_LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Token:
+    """A generated token: position from 1, text where it is known, log-probability and entropy in nats.
+
+    `alternatives` are the most likely tokens of the step: text where it is known, and probability.
+    """
+
+    position: int
+    text: str | None
+    logprob: float
+    entropy: float
+    alternatives: tuple[tuple[str | None, float], ...]
+
+    @property
+    def surprise(self) -> float:
+        """-log p in nats."""
+        return -self.logprob
+
+    @property
+    def probability(self) -> float:
+        """Of the sampled token."""
+        return float(np.exp(self.logprob))
+
+    @property
+    def shown(self) -> str:
+        """Itself as a page shows it: line ends are visible, one without a text is its position."""
+        if self.text is None:
+            return f"{self.position} "
+        return self.text.replace("\n", "\u21b5\n") or "\u00b7"
+
+    @property
+    def told(self) -> str:
+        """What is shown about it when it is pointed at."""
+        name = f" {self.text!r}" if self.text is not None else ""
+        lines = [
+            f"token {self.position}{name}: {self.probability:.1%}",
+            f"entropy {self.entropy:.2f} nats, surprise {self.surprise:.2f} nats",
+        ]
+        lines += [
+            f"{rank}. {probability:.1%}{'' if text is None else f' {text!r}'}"
+            for rank, (text, probability) in enumerate(self.alternatives, 1)
+        ]
+        return "\n".join(lines)
+
+
+def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
+    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more."""
+    n_tokens = row["n_tokens"]
+    shown = range(n_tokens)
+    if n_tokens > most:
+        shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
+    named = texts.of_response(row)
+    for place in shown:
+        top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
+        if row["top_token_ids"] is None:
+            names = [None] * len(top)
+            # Without their ids, of the likely tokens only that one is known which was sampled.
+            for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
+                names[rank] = named[place]
+        else:
+            names = [texts.of_token(one) for one in row["top_token_ids"][place]]
+        yield Token(
+            place + 1,
+            named[place],
+            row["token_logprobs"][place],
+            entropy(top),
+            tuple(
+                (name, float(np.exp(logprob)))
+                for name, logprob in zip(names[:alternatives], top, strict=False)
+                if logprob > ZERO_PROBABILITY
+            ),
+        )
+
+
+def entropy(top_logprobs: Sequence[float]) -> float:
+    """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (the paper, section 3)."""
+    logprobs = np.asarray(top_logprobs, dtype=float)
+    possible = logprobs[logprobs > ZERO_PROBABILITY]
+    return abs(float(-(np.exp(possible) * possible).sum()))
+
+
+def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """The tokens that are shown: all in one part, or those before and after what `read_tokens` has left out."""
+    head = next((place for place, token in enumerate(tokens) if token.position != place + 1), None)
+    return [tokens] if head is None else [tokens[:head], tokens[head:]]
+
+
+def cut(text: str) -> str:
+    """At most 2,000 characters of a text."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text) - _LONGEST:,} more characters)"

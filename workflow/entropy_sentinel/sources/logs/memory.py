@@ -1,0 +1,87 @@
+"""Replies that a program holds, as records of a log: dicts, objects of a client, rows of a frame."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+
+# Replies without a name of their own belong to this benchmark, as those of a file to the file's name.
+NAME = "replies"
+_FORMS = (
+    "files, or replies: dicts, objects with `model_dump` as OpenAI's and LiteLLM's clients give them, lists of "
+    "these, or a frame of Polars, pandas or Arrow"
+)
+_PLAIN = {str, int, float, bool, type(None)}
+# What pandas puts where there is nothing; told by name, for pandas need not be installed.
+_MISSING = ("NaTType", "NAType")
+
+
+class Held:
+    """Records in the place of a file's; as a path it is the name of none."""
+
+    def __init__(self, rows: Iterable[Any]) -> None:
+        """Hold the `rows`, each a mapping or an object that can be dumped to one."""
+        self._rows = rows
+
+    def __fspath__(self) -> str:
+        return NAME
+
+    def __str__(self) -> str:
+        return NAME
+
+    def records(self) -> Iterator[tuple[str, Any]]:
+        """Where each record is, and its content; what is no mapping is given as it is."""
+        for number, row in enumerate(self._rows):
+            content = plain(row)
+            yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
+
+
+def held(logs: Any) -> Held | None:
+    """Replies in memory; None for files. InputError for what is neither, or for both at once."""
+    if isinstance(logs, Held):
+        return logs
+    if isinstance(logs, str | PathLike):
+        return None
+    if isinstance(logs, pl.DataFrame | pl.LazyFrame):
+        return Held(logs.lazy().collect().iter_rows(named=True))
+    if isinstance(logs, Mapping) or hasattr(logs, "model_dump"):
+        return Held([logs])
+    if hasattr(logs, "to_pylist"):  # a table of Arrow
+        return Held(logs.to_pylist())
+    if hasattr(logs, "to_dict") and hasattr(logs, "columns"):  # a frame of pandas
+        return Held(logs.to_dict("records"))
+    if not isinstance(logs, Iterable):
+        raise InputError(f"logs: must be {_FORMS}; was {type(logs).__name__}")
+    given = list(logs)
+    n_paths = sum(isinstance(one, str | PathLike) for one in given)
+    if 0 < n_paths < len(given):
+        raise InputError(f"logs: must be {_FORMS}; was a list of {n_paths} paths and {len(given) - n_paths} others")
+    return None if n_paths == len(given) else Held(given)
+
+
+def plain(value: Any) -> Any:
+    """A value of dicts, lists, texts and numbers alone, as JSON would have it; dates stay dates."""
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if hasattr(value, "model_dump"):
+        return plain(value.model_dump())
+    if hasattr(value, "tolist"):  # numbers and arrays of NumPy
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return list(value) if _PLAIN.issuperset(map(type, value)) else [plain(one) for one in value]
+    if type(value).__name__ in _MISSING:
+        return None
+    if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime(warn=False)
+    return value
+
+
+def _without_missing(record: dict[str, Any]) -> dict[str, Any]:
+    """A record in which what is missing from a frame, NaN there, is null."""
+    return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

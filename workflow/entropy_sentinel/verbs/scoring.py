@@ -1,0 +1,61 @@
+"""P(correct) of single responses."""
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.fit import one_thread
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.estimation import overridden
+from entropy_sentinel.verbs.reading import KEY
+
+_GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
+
+
+def score(
+    estimator: SavedEstimator, features: pl.DataFrame, any_model: bool = False, any_signal: bool = False
+) -> pl.DataFrame:
+    """P(correct) of every response: one row each, in the order of `features`.
+
+    Columns: those that identify a response (model, benchmark, item_id, sample; as far as they are there);
+    `p_correct` in [0, 1], the probability that the response is correct; `reason`, why it is null: a response without
+    features has none. A probability holds as far as the validation card says for slices: it is calibrated on the
+    domains that the estimator was fitted on.
+
+    Raises InputError for an estimator that gives none, such as one of a threshold alone, ProvenanceError for features
+    of another model or signal than it was fitted on, unless `any_model` or `any_signal` says that they may be: a column
+    `overridden` then names what does not match.
+
+    >>> import entropy_sentinel as es
+    >>> import polars as pl
+    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+    >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
+    >>> scores.columns, scores.height
+    (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'reason'], 160)
+    >>> labelled = labels.join(scores, on="item_id").sort("label")
+    >>> labelled.group_by("label", maintain_order=True).agg(pl.col("p_correct").mean().round(2)).rows()
+    [(False, 0.18), (True, 0.88)]
+    """
+    usable = features["reason"].is_null()
+    differs = overridden(estimator, features, any_model, any_signal) if usable.any() else []
+    p = np.full(len(features), np.nan)
+    p[usable.to_numpy()] = _p_correct(estimator.estimator, features.filter(usable))
+    named = [name for name in KEY if name in features.columns]
+    found = features.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
+    return found.with_columns(overridden=pl.lit("; ".join(differs))) if differs else found
+
+
+def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
+    """(n_rows,); InputError where the estimator gives none."""
+    with one_thread():
+        # One made-up response tells it where there is none.
+        rows = features.select(FEATURES) if len(features) else pl.DataFrame({name: [1.0] for name in FEATURES})
+        found = estimator.p_correct(rows)
+    if found is None:
+        raise InputError(
+            f"estimator '{estimator.name}' says how accurate a slice is, and gives no P(correct) of a response; fit "
+            f"one that does: {_GIVING}"
+        )
+    return found[: len(features)]
