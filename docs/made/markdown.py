@@ -4,14 +4,16 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-# What Markdown would read as emphasis, a link, a cell or a tag.
-_SPECIAL = re.compile(r"([\\*_\[\]|<>#])")
+# What Markdown would read as emphasis, a link, a heading, a tag or the end of a cell.
+_SPECIAL = str.maketrans(
+    {one: f"\\{one}" for one in "\\*_[]#"} | {"<": "&lt;", ">": "&gt;", "|": "&#124;", "&": "&amp;"}
+)
 
 
 def plain(text: str) -> str:
     """Text in which nothing but `code` in backticks is Markdown; one line."""
     parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    return "".join(code(part[1:-1]) if part.startswith("`") else _SPECIAL.sub(r"\\\1", part) for part in parts if part)
+    return "".join(code(part[1:-1]) if part.startswith("`") else part.translate(_SPECIAL) for part in parts)
 
 
 def code(text: object) -> str:

@@ -34,7 +34,7 @@ def imports() -> Counter[tuple[str, str]]:
     return found
 
 
-def _direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """The imports between rooms that no way over a third room stands for, so that the picture can be read."""
     above: dict[str, set[str]] = {}
     for room, below in pairs:
@@ -73,7 +73,7 @@ def picture() -> str:
         left = (WIDTH - len(rooms) * BOX - (len(rooms) - 1) * GAP) / 2
         places |= {room: (left + number * (BOX + GAP), 20 + (top - floor) * STEP) for number, room in enumerate(rooms)}
     pairs = {(room, below) for room, below in imports() if room in known and below in known}
-    parts = [_line(places[room], places[below]) for room, below in sorted(_direct(pairs))]
+    parts = [_line(places[room], places[below]) for room, below in sorted(direct(pairs))]
     parts += [_box(room, *place) for room, place in places.items()]
     parts += [_floor(floor, 20 + (top - floor) * STEP) for floor in range(top + 1)]
     height = 20 + top * STEP + HIGH + 20
