@@ -49,9 +49,10 @@ test: $(INSTALLED)
 test-fast: $(INSTALLED)
 	$(PYTEST) -m 'not slow'
 
-# Faults of whole runs, in minutes; as root also those that need a file system of their own.
+# Input that nobody should trust and faults of whole runs, which are tests like others; as root also the faults that need
+# a file system of their own.
 attack: $(INSTALLED)
-	$(BIN)/python -m pytest tests/attack tests/attack/runs.py
+	$(PYTEST) tests/attack
 
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint

@@ -34,6 +34,10 @@ for name in CONFIG.run.analyses:
     include: f"workflow/entropy_sentinel/analyses/{name}/rules.smk"
 
 
+onstart:
+    check_places()
+
+
 onsuccess:
     clear_parts(log)
 

@@ -11,9 +11,10 @@ from entropy_sentinel.config import study
 from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import modules
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.jobs.folders import check_folders
 from entropy_sentinel.jobs.ownership import clear
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.jobs.servers import announce_servers
@@ -77,6 +78,14 @@ def of_content(settings, files, output):
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
     return with_content(settings, files, record and record.params, record and record.input_checksums)
+
+
+# Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.
+def check_places():
+    try:
+        check_folders(name for job in workflow.dag.needrun_jobs() for name in [*job.output, *job.log])
+    except InputError as error:
+        raise WorkflowError(str(error)) from None
 
 
 # Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.

@@ -46,7 +46,7 @@ def cases(file: str) -> Any:
 
 def attack(expect: Mapping[str, Any], act: Callable[[], Any]) -> Any | None:
     """Do what the case is about: what `act` returns, or None where it was refused as it must or may be."""
-    with _time_limit():
+    with time_limit():
         try:
             result = act()
         except EntropySentinelError as error:
@@ -62,7 +62,7 @@ def attack(expect: Mapping[str, Any], act: Callable[[], Any]) -> Any | None:
 
 
 @contextmanager
-def _time_limit() -> Iterator[None]:
+def time_limit() -> Iterator[None]:
     def too_slow(*_: Any) -> None:
         raise _TooSlow(f"not done after {LIMIT_S} s")
 

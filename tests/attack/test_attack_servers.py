@@ -22,6 +22,9 @@ from entropy_sentinel.jobs.servers import announce_servers
 pytestmark = [quiet_litellm, pytest.mark.slow]
 
 
+SLOW_BYTES = 50
+
+
 def answer(data: dict[str, Any]) -> Answer:
     """What a server sends: a completion with changes by path, or a body of its own; how fast, and how much of it."""
     content: Any = completion()
@@ -59,9 +62,12 @@ def _spelled_out(value: Any) -> Any:
 
 
 def _slowly(content: bytes, pause_s: float, cut: int | None) -> Iterator[bytes]:
-    for byte in content[:cut]:
+    """Byte by byte, but for the rest of a long body: a client that waits for it fails its test, and does not hang."""
+    whole = content[:cut]
+    for byte in whole[:SLOW_BYTES]:
         time.sleep(pause_s)
         yield bytes([byte])
+    yield whole[SLOW_BYTES:]
     if cut is not None:
         raise ConnectionError("the server hangs up")
 

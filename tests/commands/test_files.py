@@ -1,5 +1,8 @@
 """Which files of a study are still to be made. Each case was compared with `snakemake -n` on the demo's results."""
 
+import base64
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 from study_trees import PAPER, make, make_all, small_study
 
 from entropy_sentinel.commands.study.files import study_files
+from entropy_sentinel.commands.study.records import is_as_recorded
 from entropy_sentinel.config.config import Config, load_config
 
 RESULTS = Path("results/paper")
@@ -156,3 +160,55 @@ def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows(
     assert len(shown) == 1
     assert [path.as_posix() for path in stages["report"]] == ["results/paper/math-verify/report.html"]
     assert len(stages["observations"]) == 4
+
+
+def write_record(made: str, checksums: dict[Path, str]) -> None:
+    """What Snakemake keeps of a file that it made."""
+    name = base64.urlsafe_b64encode(f"{RESULTS}/{made}".encode()).decode()
+    parts = [name[start : start + 254] for start in range(0, len(name), 254)]
+    path = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"input_checksums": {str(one): found for one, found in checksums.items()}}))
+
+
+def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:
+    """As after a copy without dates. Of another content, or of one that nobody recorded, it counts."""
+    features = RESULTS / "features/qwen3-4b/gsm8k.parquet"
+    make(features, age_s=0)
+    same = f"sha256:{hashlib.sha256(features.read_bytes()).hexdigest()}"
+    observations = "observations/math-verify/qwen3-4b.parquet"
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {features: same})
+    assert to_make(config) == set()
+    write_record(observations, {features: f"sha256:{'0' * 64}"})
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {RESULTS / "other.parquet": same})
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {features: same})
+    make(features, -5, {"item_id": ["y"]})
+    assert to_make(config) == FROM_OBSERVATION
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{}", '{"input_checksums": null}', '{"input_checksums": [1]}'])
+def test_a_record_that_says_nothing_changes_nothing(config: Config, record: str) -> None:
+    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
+    write_record("observations/math-verify/qwen3-4b.parquet", {})
+    for path in Path(".snakemake").rglob("*"):
+        if path.is_file():
+            path.write_text(record)
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_the_record_of_a_long_name_is_found(config: Config) -> None:
+    """Its name in base 64 is longer than that of a file may be: its first 254 characters are a folder."""
+    source, made = Path("source"), Path("results") / ("x" * 200) / ("y" * 200)
+    source.write_text("content")
+    same = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
+    name = base64.urlsafe_b64encode(str(made).encode()).decode()
+    assert 254 < len(name) < 2 * 254 + 100
+    folder = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in (name[:254], name[254:508])])
+    folder.mkdir(parents=True)
+    (folder / name[508:]).write_text(json.dumps({"input_checksums": {"source": same}}))
+    assert is_as_recorded(source, made)
+    assert not is_as_recorded(source, Path("other"))
+    assert not is_as_recorded(Path("nowhere"), made)

@@ -48,7 +48,7 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         "responses of top_k_returned 5, not 20": 1,
         "responses whose time cannot be read": 1,
         "responses without a time": 1,
-        "responses whose time is before 2000 or after 2099": 1,
+        "responses whose time is before 2015 or after 2099": 1,
     }
     assert places["records that cannot be read"][0].startswith(f"{path}: line 2 (must be a JSON object: ")
     assert places["responses without features: no log-probabilities in the log"] == lines(3)
@@ -56,7 +56,7 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
     assert places["responses of top_k_returned 5, not 20"] == lines(5)
     assert places["responses whose time cannot be read"] == lines(6)
     assert places["responses without a time"] == lines(7)
-    assert places["responses whose time is before 2000 or after 2099"] == lines(8)
+    assert places["responses whose time is before 2015 or after 2099"] == lines(8)
     assert found.problems.notes == {
         "responses without features: empty response": 1,
         "times more than an hour before the one above": 1,

@@ -55,8 +55,14 @@ def test_dates_and_datetimes_of_any_zone() -> None:
 
 
 def test_a_clock_that_was_never_set_is_not_plausible() -> None:
-    times = moments(pl.Series(["1970-01-01", "1999-12-31T23:59:59", "2000-01-01", "2099-12-31", "2100-01-01"]))
+    times = moments(pl.Series(["1970-01-01", "2014-12-31T23:59:59", "2015-01-01", "2099-12-31", "2100-01-01"]))
     assert times.to_frame("t").select(plausible(pl.col("t"))).to_series().to_list() == [False, False, True, True, False]
+
+
+def test_a_round_number_is_no_time() -> None:
+    """1e9 seconds, or as many milli-, micro- and nanoseconds, are of 2001."""
+    times = moments(pl.Series([1e9, 1e12, 1e15, 1e18, 1.8e9, 1.8e18])).to_frame("t")
+    assert times.select(plausible(pl.col("t"))).to_series().to_list() == [False] * 4 + [True] * 2
 
 
 def test_windows_begin_on_the_hour_at_midnight_and_on_monday() -> None:
@@ -75,7 +81,7 @@ def test_a_reference_has_its_last_day_whole() -> None:
 @pytest.mark.parametrize(
     "text",
     ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02", "2026-11-01.."]
-    + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31"],
+    + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31", "2026-11-01..9999-12-31", "0001-01-01"],
 )
 def test_what_is_no_reference(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.commands.options import LogFiles, Strict, TopK, say
-from entropy_sentinel.sources.logs.catalogue import FORMATS
+from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB
 
 if TYPE_CHECKING:
     from entropy_sentinel.sources.logs.summary import Summary
@@ -35,6 +35,10 @@ Vocabulary = Annotated[
     int | None,
     typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
 ]
+Longest = Annotated[
+    float,
+    typer.Option("--max-record-mb", metavar="MB", help="A record that is longer is left out, for it takes memory."),
+]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 
 
@@ -50,6 +54,7 @@ def command(
     vocabulary: Vocabulary = None,
     split: Split = False,
     strict: Strict = False,
+    max_record_mb: Longest = LONGEST_MB,
 ) -> None:
     """Compute the features of responses, from logs or traces.
 
@@ -71,6 +76,7 @@ def command(
         trace_after=trace_after,
         model=model,
         strict=strict,
+        max_record_mb=max_record_mb,
     )
     found = features_of(logs, vocabulary)
     _show(logs.summary)

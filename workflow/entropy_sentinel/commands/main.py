@@ -4,9 +4,11 @@ Adding one is a module with a Typer function `command`, or an `app`, and its nam
 what computes inside its function, so that `--help` answers at once and no subcommand needs another's packages.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import typer
 
@@ -37,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     # Frames around the help are for people; a pipe gets plain text.
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode="rich" if sys.stdout and sys.stdout.isatty() else None,
     pretty_exceptions_enable=False,
 )
 for name in COMMANDS:
@@ -64,8 +66,19 @@ def about(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exits with 0, with 1 for an error that a user can act on, with 2 for a wrong call."""
+    _take_any_text()
     try:
         app(arguments)
     except (EntropySentinelError, OSError) as error:
         typer.echo(printable(without_keys(f"{type(error).__name__}: {error}")), err=True)
         sys.exit(1)
+
+
+def _take_any_text() -> None:
+    """What the terminal has no letters for is shown as Python writes it; what is closed takes all and shows nothing."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -14,9 +14,9 @@ def command(configfile: ConfigFiles = (), watch: Watch = None) -> None:
     """Show how far a study is.
 
     Files made per stage, responses, speed and time left. It looks at files alone and takes no lock, so it can run
-    beside Snakemake. A file is still to be made if it is missing and something waits for it, if it is older than what
-    it is made from, if it lacks a model, benchmark or group of the config, or if it cannot be read. Changed settings
-    are seen by `snakemake --dry-run --quiet rules` only.
+    beside Snakemake. A file is still to be made if it is missing and something waits for it, if what it is made from is
+    newer and of another content than it was made from, if it lacks a model, benchmark or group of the config, or if it
+    cannot be read. Changed settings are seen by `snakemake --dry-run --quiet rules` only.
     """
     from entropy_sentinel.commands.study.files import study_files
     from entropy_sentinel.commands.study.pace import progress

@@ -40,7 +40,7 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
             config = fitted(Config.model_validate(dict(raw)))
             found = [missing] if (missing := missing_file(config)) else []
     except ValidationError as error:
-        found = [_describe(problem) for problem in error.errors()]
+        found = [described(problem) for problem in error.errors()]
     except ValueError as error:
         found = [str(error)]
     if found:
@@ -69,7 +69,7 @@ def _one_line(text: str) -> str:
 _SECTION_TYPES = ("model_type", "dict_type", "model_attributes_type", "section", "mapping_type")
 
 
-def _describe(problem: Mapping[str, Any]) -> str:
+def described(problem: Mapping[str, Any]) -> str:
     """One line for one of Pydantic's errors: `models.qwen3-4b: unknown key 'temprature'; ...`."""
     # In brackets are Pydantic's own words for a place: the kind of a model, the key of a dict. So is a judge's kind.
     where = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("["))

@@ -17,6 +17,7 @@ from typing import Any
 
 from entropy_sentinel.estimators import shown
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.header import read_header
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
@@ -64,7 +65,7 @@ class SavedEstimator:
 
     def check_models(self, models: Iterable[str], where: str) -> None:
         """Raise ProvenanceError where responses (named `where`) are of another model than it was fitted on."""
-        fitted = self.about["model"]
+        fitted = self.about.get("model")
         for model in models:
             if model != fitted:
                 raise ProvenanceError(
@@ -107,12 +108,15 @@ def load_estimator(path: str | Path) -> SavedEstimator:
         raise InputError(f"{path}: must begin with '{MAGIC.decode()}': it is no estimator, or of another release")
     if hashlib.sha256(content).hexdigest().encode() != digest:
         raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
-    header, payload = content.split(b"\n", 1)
-    about = json.loads(header)
+    header, _, payload = content.partition(b"\n")
+    try:
+        about = read_header(header)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; it is not loaded: fit it again") from None
     if reason := about.get("reason"):
         raise InputError(f"{path}: holds no estimator, for '{about['name']}' could not be fitted: {reason}")
     for package in PACKAGES:
-        if version(package) != (written := about["versions"][package]):
+        if version(package) != (written := about["versions"].get(package)):
             raise ProvenanceError(
                 f"{path}: was written with {package} {written}, and {version(package)} is installed; "
                 f"install {package}=={written}, or fit it again"

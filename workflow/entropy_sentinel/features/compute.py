@@ -45,8 +45,12 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
     ('averages-00000', 0.756)
 
-    Raises InputError where the two traces of a response do not have `n_tokens` steps each.
+    Raises InputError for a column that is missing or of another dtype, and where the two traces of a response do not
+    have `n_tokens` steps each.
     """
+    if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
+        raise InputError(f"traces: must be a frame as `read_logs` gives it, was {type(traces).__name__}")
+    _check_columns(traces.collect_schema())
     if isinstance(traces, pl.LazyFrame):
         empty = traces.collect_schema().to_frame()
         parts = traces.collect_batches(chunk_size=RESPONSES_AT_A_TIME, maintain_order=True, lazy=True)
@@ -57,6 +61,15 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     beside = [name for name in traces.columns if name not in GENERATIONS.schema and name not in (*IDENTITY, UNUSABLE)]
     features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
     return pl.concat([features, traces.select(beside)], how="horizontal") if beside else features
+
+
+def _check_columns(found: pl.Schema) -> None:
+    for name in (*USED, "model", "benchmark"):
+        if name not in found:
+            raise InputError(f"traces: column '{name}' is missing; columns there: {', '.join(found)[:1000] or 'none'}")
+    for column in GENERATIONS.columns:
+        if column.name in USED and not column.accepts(found[column.name]):
+            raise InputError(f"traces: column '{column.name}' must be {column.dtype}, was {found[column.name]}")
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ContractError, DamagedFileError
+from entropy_sentinel.frames.errors import ContractError, CutOffError, DamagedFileError
 from entropy_sentinel.frames.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
@@ -130,7 +130,10 @@ class Contract:
 
 @contextmanager
 def readable(path: str | Path, stage: str = "") -> Iterator[None]:
-    """Reading of the file `path` in this block fails, if it does, with a DamagedFileError that says what to do."""
+    """Reading of the file `path` in this block fails, if it does, with a DamagedFileError that says what to do.
+
+    It is for files that the pipeline makes; those that a user gives are `given`.
+    """
     try:
         yield
     except (
@@ -141,9 +144,21 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
         json.JSONDecodeError,
     ) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
-        raise DamagedFileError(
-            f"{path}: must be {what}, {_damage(Path(path), error)}; delete it: it is made again where needed"
-        ) from None
+        fact = f"{path}: must be {what}, {_damage(Path(path), error)}"
+        raise DamagedFileError(fact, "delete it: it is made again where needed") from None
+
+
+@contextmanager
+def given(path: str | Path) -> Iterator[None]:
+    """Reading of the file `path`, which a user has given and nobody makes again, fails with a CutOffError if it does.
+
+    A file of the pipeline may be such a file too: a copy, or one that lies in no study.
+    """
+    try:
+        with readable(path):
+            yield
+    except DamagedFileError as error:
+        raise CutOffError(f"{error.args[0]}: it cannot be read; get a whole copy of it") from None
 
 
 def _damage(path: Path, error: BaseException) -> str:

@@ -22,7 +22,10 @@ class ContractError(EntropySentinelError):
 
 
 class DamagedFileError(ContractError):
-    """A file of the pipeline is absent, cut off, or no Parquet file."""
+    """A file of the pipeline is absent, cut off, or no Parquet file: what is wrong with it, and what to do."""
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.args))
 
 
 class VersionError(EntropySentinelError):

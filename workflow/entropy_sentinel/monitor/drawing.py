@@ -76,7 +76,7 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
     strata = _strata(p, n)
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == one]) for one, size in enumerate(sizes)]
-    counts = apportion(shares, np.minimum(FEWEST_IN_STRATUM, sizes) if n else 0 * sizes, sizes, int(n))
+    counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
     rows = [np.flatnonzero(strata == one) for one in range(len(sizes))]
     taken = [place[np.argsort(order[place], kind="stable")[:count]] for place, count in zip(rows, counts, strict=True)]
     return Drawn(np.concatenate(taken), strata, sizes, counts)

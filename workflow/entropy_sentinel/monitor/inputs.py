@@ -10,20 +10,21 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
-from entropy_sentinel.frames.errors import CutOffError, DamagedFileError, InputError
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
 from entropy_sentinel.monitor.identity import NUMBERS, Others
 from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.settings import TIME, Reading
-from entropy_sentinel.monitor.times import DTYPE, moments, plausible, starts
+from entropy_sentinel.monitor.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
 from entropy_sentinel.sources.logs.reading import PLACE, Logs
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import KEY, open_logs
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
+IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
 # Columns of a frame, before the name of the log's own column.
 BY = "by."
 # A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
@@ -54,8 +55,7 @@ class Inputs:
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
 
-        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError
-        or DamagedFileError.
+        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
         self._last = None
         try:
@@ -64,7 +64,7 @@ class Inputs:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
                     yield self._prepared(batch)
-        except (CutOffError, DamagedFileError) as error:
+        except CutOffError as error:
             if self._problems.strict:
                 raise
             self._problems.add("files that cannot be read to their end", [str(error)])
@@ -77,9 +77,9 @@ class Inputs:
         if isinstance(source, pl.DataFrame):
             yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
         elif holds_features(source):
-            signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
-            FEATURE_FRAME.scan(source)
-            with readable(source):
+            with given(source):
+                signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
+                FEATURE_FRAME.scan(source)
                 batches = read_batches(source, rows=FEATURES_AT_A_TIME)
                 yield from _placed((batch.with_columns(**signal) for batch in batches), source)
         else:
@@ -173,7 +173,8 @@ class Inputs:
         for kind, which in {
             "responses without a time": pl.col("raw").is_null(),
             "responses whose time cannot be read": pl.col("raw").is_not_null() & pl.col("time").is_null(),
-            "responses whose time is before 2000 or after 2099": pl.col("time").is_not_null() & ~pl.col("good"),
+            f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}": pl.col("time").is_not_null()
+            & ~pl.col("good"),
         }.items():
             if places := times.filter(which)["place"].to_list():
                 self._problems.add(kind, places)
@@ -202,9 +203,9 @@ def columns_of(path: str) -> Sequence[str]:
 def holds_features(path: str) -> bool:
     if Path(path).suffix != ".parquet":
         return False
-    with readable(path):
+    with given(path):
         own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-    return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
+        return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
 
 
 def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = ()) -> Logs:
@@ -225,7 +226,7 @@ def _wanted(path: str, names: Sequence[str]) -> list[str]:
     """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
     names = list(dict.fromkeys(names))
     if Path(path).suffix == ".parquet":
-        with readable(path):
+        with given(path):
             there = pl.read_parquet_schema(path)
         names = [name for name in names if name in there or name.split(".")[0] in there]
     return names

@@ -8,14 +8,16 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.collecting import Source
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.state import State, is_state
 from entropy_sentinel.sources.logs.records import SUFFIXES
-from entropy_sentinel.verbs.files import files
+from entropy_sentinel.verbs.estimation import saved_estimator
+from entropy_sentinel.verbs.files import files, named
+from entropy_sentinel.verbs.frames import features_table, is_table
 
 Logs = str | Path | pl.DataFrame | Sequence[str | Path]
 
@@ -23,7 +25,7 @@ Logs = str | Path | pl.DataFrame | Sequence[str | Path]
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
     """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
     if not isinstance(estimator, SavedEstimator):
-        return load_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
+        return saved_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
     if state is not None:
         raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
     return estimator, ""
@@ -31,11 +33,11 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
 
 def sources(logs: Logs) -> Iterator[Source]:
     """Frames, states and files, each path once."""
-    if isinstance(logs, pl.DataFrame):
-        yield logs
+    if is_table(logs):
+        yield features_table(logs)
         return
     seen = set()
-    for one in [logs] if isinstance(logs, str | Path) else logs:
+    for one in named(logs):
         for path in [one] if is_state(one) else files(one, SUFFIXES):
             place = Path(path).absolute()
             # A state may lie among the logs; its files are no logs.

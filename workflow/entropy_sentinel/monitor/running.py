@@ -17,6 +17,7 @@ from entropy_sentinel.monitor.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import DROP, POOLED, Reading
 from entropy_sentinel.verbs.files import Paths
+from entropy_sentinel.verbs.frames import columns_by, is_table, labels_table
 from entropy_sentinel.verbs.reading import read_labels
 
 MAX_SLICES, MIN_RESPONSES = 1000, 30
@@ -82,7 +83,7 @@ def monitor(
     [('two-digit-multiplication', 40, 1)]
     """
     reading = Reading.of(
-        by,
+        columns_by(by),
         window,
         time,
         reference,
@@ -124,7 +125,7 @@ def collect(
 
     `monitor` takes such folders for logs. The options are those of `monitor` in READING_OPTIONS, and its errors too.
     """
-    reading = Reading.of(by, window, time, reference, **options)
+    reading = Reading.of(columns_by(by), window, time, reference, **options)
     saved, checksum = loaded(estimator, state)
     with opened(state, saved, checksum, reading) as kept:
         collector = Collector(saved, reading, kept, True, False, strict)
@@ -133,4 +134,6 @@ def collect(
 
 
 def _labels(labels: Labels | None) -> pl.DataFrame | None:
-    return labels if labels is None or isinstance(labels, pl.DataFrame) else read_labels(labels)
+    if labels is None:
+        return None
+    return labels_table(labels if is_table(labels) else read_labels(labels))

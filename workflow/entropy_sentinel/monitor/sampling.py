@@ -15,7 +15,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.fit import one_thread
-from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
@@ -23,13 +23,16 @@ from entropy_sentinel.monitor.drawing import Drawn, counts_of, draw, width_alone
 from entropy_sentinel.monitor.settings import check_names_of_columns
 from entropy_sentinel.sources.logs.question import QUESTION
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
-from entropy_sentinel.verbs.estimation import overridden
+from entropy_sentinel.verbs.estimation import overridden, saved_estimator
 from entropy_sentinel.verbs.files import Paths
+from entropy_sentinel.verbs.frames import columns_by, features_table, is_table, require_slices
 from entropy_sentinel.verbs.reading import KEY, WEIGHT, read_features
 
 LEVEL = 0.9
 # Labels that each slice gets, where it has as many responses.
 PER_SLICE = 5
+# Of a row, beside the columns of a log, which may have any name.
+_SLICE, _ORDER = "(slice)", "(order)"
 _OWN_COLUMNS = ("model", "benchmark")
 
 
@@ -90,8 +93,11 @@ def sample(
     >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
     (40, 40, 160.0)
     """
-    saved = estimator if isinstance(estimator, SavedEstimator) else load_estimator(estimator)
-    by = list(dict.fromkeys(by))
+    saved = saved_estimator(estimator)
+    for name, value, least in (("budget", budget, 1), ("per_slice", per_slice, 0)):
+        if type(value) is not int or value < least:
+            raise InputError(f"{name}: must be a whole number of {least} or more, was {value!r}"[:200])
+    by = list(dict.fromkeys(columns_by(by)))
     check_names_of_columns("by", by)
     rows = _rows(logs, by, options)
     rows = rows.filter(pl.col("reason").is_null())
@@ -99,16 +105,16 @@ def sample(
         raise InputError("logs: no response has features, so none can be chosen")
     differs = overridden(saved, rows, any_model, any_signal)
     one = pl.struct(by).rank("dense") if by else pl.lit(1)
-    numbered = rows.with_columns(slice=one, order=_order(rows, seed)).sort("slice", "order")
-    slices = numbered.group_by("slice", *by, maintain_order=True).agg(n_responses=pl.len())
+    numbered = rows.with_columns(one.alias(_SLICE), _order(rows, seed).alias(_ORDER)).sort(_SLICE, _ORDER)
+    slices = numbered.group_by(_SLICE, *by, maintain_order=True).agg(n_responses=pl.len())
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
-    p, order = predictions(saved.estimator, numbered), numbered["order"].to_numpy()
+    p, order = predictions(saved.estimator, numbered), numbered[_ORDER].to_numpy()
     counts = counts_of(p, places, budget, per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     return Sample(
         _responses(numbered, by, places, drawn),
-        slices.drop("slice").with_columns(
+        slices.drop(_SLICE).with_columns(
             n_to_label=pl.Series(counts),
             **_expected(saved, numbered, p, places, drawn, level),
         ),
@@ -156,8 +162,8 @@ def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
 
 def _rows(logs: Paths | pl.DataFrame, by: Sequence[str], options: dict[str, Any]) -> pl.DataFrame:
     """Features with the columns of the slices by their names, and `question` and `response`."""
-    if isinstance(logs, pl.DataFrame):
-        rows = logs
+    if is_table(logs):
+        rows = features_table(logs)
     else:
         rows = read_features(
             logs, texts=True, columns=[*(one for one in by if one not in _OWN_COLUMNS), QUESTION], **options
@@ -167,6 +173,7 @@ def _rows(logs: Paths | pl.DataFrame, by: Sequence[str], options: dict[str, Any]
         there = [one for one in (f"log_{name}", name) if one in rows.columns]
         if not there or rows[there[0]].null_count() == len(rows):
             raise InputError(f"by: no response has a '{name}'; columns there: {', '.join(_slice_columns(rows))}")
+        require_slices(rows, there[:1], "by")
         rows = rows.with_columns(rows[there[0]].alias(name))
     texts = (QUESTION, "response")
     return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in texts if name not in rows.columns)
@@ -188,7 +195,7 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
     ]
     identity = [name for name in _identity(rows) if name not in by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
-    found = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort("slice", "order")
+    found = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(_SLICE, _ORDER)
     return found.select(*by, *identity, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
 
 

@@ -9,8 +9,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.settings import WINDOWS
 
 DTYPE = pl.Datetime("us", "UTC")
-# Other times are those of a clock that was never set, or of a number that is no time.
-EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+# Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
+# language model was in use then.
+EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 
 

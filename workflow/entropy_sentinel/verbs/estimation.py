@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
+from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, family_of
 from entropy_sentinel.estimators.estimator import Unfitted
@@ -16,13 +18,16 @@ from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, sa
 from entropy_sentinel.estimators.settings import Estimation, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.frames.generation import SIGNAL
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.verbs.frames import columns_by, features_table, labels_table, require_slices
 from entropy_sentinel.verbs.reading import KEY
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
+# The number of a row's slice; a log may have a column `slice` of its own.
+_SLICE = "(slice)"
 
 
 def fit(
@@ -47,8 +52,13 @@ def fit(
     >>> fitted.estimator.name, fitted.about["n_training_rows"]
     ('doc-mtp', 160)
     """
+    if not isinstance(estimator, str):
+        raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
     family_of(estimator)
-    _require_column(features, domain, "domain")
+    features, labels = features_table(features), labels_table(labels)
+    if not isinstance(domain, str):
+        raise InputError(f"domain: must be the name of a column, was {domain!r}"[:200])
+    require_slices(features, [domain], "domain")
     rows = _join(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
@@ -64,7 +74,7 @@ def fit(
 
 
 def estimate(
-    estimator: SavedEstimator,
+    estimator: SavedEstimator | str | Path,
     features: pl.DataFrame,
     by: Sequence[str] = ("model", "benchmark"),
     labels: pl.DataFrame | None = None,
@@ -88,19 +98,21 @@ def estimate(
     >>> es.estimate(estimator, features.filter(~known)).select("benchmark", "n_rows", "estimated_accuracy").rows()
     [('multiply-then-add', 40, 0.4), ('one-digit-addition', 40, 1.0)]
     """
-    by = list(by)
-    for name in by:
-        _require_column(features, name, "by")
+    estimator, by = saved_estimator(estimator), list(dict.fromkeys(columns_by(by)))
+    features = features_table(features)
+    labels = None if labels is None else labels_table(labels)
+    require_slices(features, by, "by")
     differs = overridden(estimator, features, any_model, any_signal)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
-    rows = rows.with_columns(slice=pl.struct(by).rank("dense"), usable=pl.col("reason").is_null())
-    table = rows.group_by("slice", *by).agg(
+    one = pl.struct(by).rank("dense") if by else pl.lit(1, pl.UInt32)
+    rows = rows.with_columns(one.alias(_SLICE), usable=pl.col("reason").is_null())
+    table = rows.group_by(_SLICE, *by).agg(
         n_rows=pl.col("usable").sum(),
         n_excluded=pl.col("usable").not_().sum(),
         n_labelled=pl.col("label").filter("usable").is_not_null().sum(),
         true_accuracy=pl.col("label").filter("usable").mean(),
     )
-    table = table.join(_scores(estimator, rows.filter("usable")), on="slice", how="left").sort("slice")
+    table = table.join(_scores(estimator, rows.filter("usable")), on=_SLICE, how="left").sort(_SLICE)
     shown = [*by, "n_rows", "n_excluded", "estimated_accuracy"]
     if differs:
         table = table.with_columns(overridden=pl.lit("; ".join(differs)))
@@ -113,6 +125,8 @@ def estimate(
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:
     """Write an estimator to a file, in the form of `estimators.saved`."""
+    if not isinstance(estimator, SavedEstimator):
+        raise InputError(f"estimator: must be one that `fit` or `load` has given, was {type(estimator).__name__}")
     save_estimator(estimator.estimator, path, estimator.about)
 
 
@@ -126,12 +140,14 @@ def load(path: str | Path) -> SavedEstimator:
     ...     es.load(f"{folder}/mine.estimator").estimator.accuracy(features)
     0.59375
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"estimator: must be the path of a file that `save` has written, was {type(path).__name__}")
     return load_estimator(path)
 
 
-def _require_column(features: pl.DataFrame, name: str, where: str) -> None:
-    if name not in features.columns:
-        raise InputError(f"{where}: there is no column '{name}'; columns there: {', '.join(features.columns)}")
+def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
+    """An estimator, or the one in a file; raises as `load` does."""
+    return given if isinstance(given, SavedEstimator) else load(given)
 
 
 def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
@@ -157,11 +173,11 @@ def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: boo
 
 def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
     """Estimates over all rows and over the labelled ones, by slice; `rows` have features."""
-    number, labelled = rows["slice"].to_numpy(), rows["label"].is_not_null().to_numpy()
+    number, labelled = rows[_SLICE].to_numpy(), rows["label"].is_not_null().to_numpy()
     every = {int(one): number == one for one in np.unique(number)}
     both = every | {-one: mask & labelled for one, mask in every.items()}
     found = score(estimator.estimator, rows.select(FEATURES), both)
-    columns = ("slice", "estimated_accuracy", "estimated_on_labelled")
+    columns = (_SLICE, "estimated_accuracy", "estimated_on_labelled")
     values = [(one, found[one], found[-one]) for one in every]
     return pl.DataFrame(
         values, schema=dict(zip(columns, (pl.UInt32, pl.Float64, pl.Float64), strict=True)), orient="row"
@@ -170,7 +186,10 @@ def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _training_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """What a fit depends on, checked as the config's section is."""
-    settings = Estimation.model_validate(dict(given)).model_dump()
+    try:
+        settings = Estimation.model_validate(given).model_dump()
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
     names = ("folds", "trees", "max_depth", "min_samples_split", "hidden_layers")
     return {name: settings[name] for name in names} | {"seed": settings.get("seed") or _SEED}
 
@@ -184,7 +203,7 @@ def _signal(rows: pl.DataFrame) -> dict[str, Any]:
 def _join(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Features with the label of each response, null where it has none."""
     key = [name for name in KEY if name in labels.columns and name in features.columns]
-    named = labels.select(*key, "label").cast({name: features.schema[name] for name in key})
+    named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
     return features.join(named, on=key, how="left", maintain_order="left")

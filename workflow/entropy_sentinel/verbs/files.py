@@ -3,6 +3,7 @@
 import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, SUFFIXES
@@ -17,7 +18,7 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
     none.
     """
     found: list[Path] = []
-    for path in [paths] if isinstance(paths, str | Path) else paths:
+    for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
             raise InputError(
@@ -25,6 +26,16 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
             )
         found += matches
     return found
+
+
+def named(paths: Any) -> list[str | Path]:
+    """One path, or several, as a list; InputError for what is none."""
+    given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, list | tuple) else list(paths)
+    if wrong := [one for one in given if not isinstance(one, str | Path)]:
+        raise InputError(
+            f"files: must be paths, folders or patterns, one or a list of them; was {type(wrong[0]).__name__}"
+        )
+    return given
 
 
 def log_files(paths: Paths) -> list[Path]:

@@ -10,25 +10,23 @@ import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.missing_mass import missing_mass
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
 from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.memory import held
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.files import Paths, files, log_files
+from entropy_sentinel.verbs.frames import KEY, WEIGHT
 from entropy_sentinel.verbs.labels import labels_of
 
 log = logging.getLogger(__name__)
 
-# What identifies a response; labels may have less of it.
-KEY = ("model", "benchmark", "item_id", "sample")
-# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
-WEIGHT = "weight"
 # Columns of labels beside `label`; 007 is no number.
 _LABEL_COLUMNS = {**dict.fromkeys(KEY[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
 
@@ -66,6 +64,7 @@ def open_logs(
     model: str | None = None,
     strict: bool = False,
     places: bool = False,
+    max_record_mb: float = LONGEST_MB,
 ) -> Logs:
     """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
 
@@ -76,13 +75,14 @@ def open_logs(
     usual ones. `logprobs_mode` says what the log-probabilities are: without it they are assumed to be `raw_logprobs`,
     those before temperature. `top_k` cuts the alternatives to so many. `trace_after` is the token that ends the
     thinking, `model` a name where the log has none. With `strict` the first record that cannot be read is an
-    InputError; else such records are counted. With `places` a column says the file and line of each response.
+    InputError; else such records are counted. With `places` a column says the file and line of each response. A record
+    of more than `max_record_mb` megabytes is one that cannot be read.
 
     >>> logs = open_logs(example().log)
     >>> sum(frame.height for frame in logs), logs.summary.top_k
     (12, Counter({5: 12}))
     """
-    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places)
+    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb)
     replies = held(paths)
     return Logs(log_files(paths) if replies is None else [replies], options)
 
@@ -125,10 +125,12 @@ def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl
         _warn(logs.summary)
         return found
     found = log_files(paths)
+    if not found:
+        raise InputError("features: there must be one file at least, were none")
     made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
-    frames = [_with_signal(FEATURE_FRAME.scan(path), read_provenance(path)) for path in made]
+    frames = [_made(path) for path in made]
     if len(made) < len(found):
         logs = open_logs([path for path in found if path not in made], **options)
         frames.append(features_of(logs, texts=texts))
@@ -193,18 +195,27 @@ def read_labels(paths: Paths) -> pl.DataFrame:
     >>> read_labels(example().labels)["label"].mean()
     0.59375
     """
-    return pl.concat([labels_of(path, _LABEL_COLUMNS) for path in files(paths)], how="diagonal_relaxed")
+    found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
+    if not found:
+        raise InputError("labels: there must be one file at least, were none")
+    return pl.concat(found, how="diagonal_relaxed")
 
 
-def _with_signal(rows: pl.LazyFrame, origin: Mapping[str, Any]) -> pl.DataFrame:
-    return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
+def _made(path: Path) -> pl.DataFrame:
+    """A file of stage `features`, with the columns of its signal."""
+    with given(path):
+        rows, origin = FEATURE_FRAME.scan(path), read_provenance(path)
+        return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
 
 
 def _stage(path: str | Path) -> str | None:
     """The stage of this pipeline that has written a file; None for one from outside."""
-    if Path(path).suffix != ".parquet" or PROVENANCE_KEY not in pl.read_parquet_metadata(path):
+    if Path(path).suffix != ".parquet":
         return None
-    stage = read_provenance(path)["stage"]
+    with given(path):
+        if PROVENANCE_KEY not in pl.read_parquet_metadata(path):
+            return None
+        stage = read_provenance(path)["stage"]
     if stage not in (GENERATIONS.stage, FEATURE_FRAME.stage):
         raise InputError(f"{path}: must hold features or generations, holds {stage}")
     return stage

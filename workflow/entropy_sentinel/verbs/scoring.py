@@ -1,5 +1,8 @@
 """P(correct) of single responses."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -8,14 +11,15 @@ from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.estimation import overridden
+from entropy_sentinel.verbs.estimation import overridden, saved_estimator
+from entropy_sentinel.verbs.frames import features_table
 from entropy_sentinel.verbs.reading import KEY
 
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 def score(
-    estimator: SavedEstimator, features: pl.DataFrame, any_model: bool = False, any_signal: bool = False
+    estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_signal: bool = False
 ) -> pl.DataFrame:
     """P(correct) of every response: one row each, in the order of `features`.
 
@@ -38,6 +42,7 @@ def score(
     >>> labelled.group_by("label", maintain_order=True).agg(pl.col("p_correct").mean().round(2)).rows()
     [(False, 0.18), (True, 0.88)]
     """
+    estimator, features = saved_estimator(estimator), features_table(features)
     usable = features["reason"].is_null()
     differs = overridden(estimator, features, any_model, any_signal) if usable.any() else []
     p = np.full(len(features), np.nan)

@@ -15,7 +15,7 @@ import polars as pl
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import Column, Contract, read_provenance
+from entropy_sentinel.frames.contract import Column, Contract, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
@@ -174,6 +174,8 @@ def draw_sample(config: Config, judge: str, size: int, seed: int) -> Sample:
 
 
 def read_sample(study: str, judge: str) -> Sample:
-    """The sample of an audit; DamagedFileError where there is none."""
+    """The sample of an audit; CutOffError where there is none that can be read."""
     path = sample_file(study, judge)
-    return Sample(AUDIT_SAMPLE.read(path), read_provenance(path))
+    # Drawn again it would be another sample, and the answers of people go with this one.
+    with given(path):
+        return Sample(AUDIT_SAMPLE.read(path), read_provenance(path))

@@ -1,8 +1,9 @@
 """The files of a study and which of them are still to be made, from names, times and Parquet alone.
 
 Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
-only where something waits for it, and what is made again is passed on to all that follows. Settings and code, which
-Snakemake compares with its own records, are not looked at.
+only where something waits for it, a file is outdated by a newer one of another content than it was made from, and what
+is made again is passed on to all that follows. Settings and code, which Snakemake compares with its own records, are
+not looked at.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.commands.study.records import is_as_recorded
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
@@ -78,10 +80,13 @@ class StudyFiles:
         return found
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
-        """Whether a file is older than one that it is made from; for a missing file, whether its users are."""
+        """Whether a file is older than one that it is made from; for a missing file, whether its users are.
+
+        A newer one does not count where Snakemake has recorded that the file was made from just this content.
+        """
         made = [self.modified[one] for one in ([path] if path in self.modified else users) if one in self.modified]
-        sources = [self.modified[source] for source in self.inputs[path] if source in self.modified]
-        return bool(made and sources) and max(sources) > min(made)
+        newer = [source for source in self.inputs[path] if made and self.modified.get(source, 0) > min(made)]
+        return any(not is_as_recorded(source, path) for source in newer)
 
     def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
         """Files that do not hold just the models, benchmarks or groups of the config, each of them."""

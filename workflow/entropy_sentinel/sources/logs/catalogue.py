@@ -10,6 +10,10 @@ from typing import Any
 
 Record = Mapping[str, Any]
 
+# The longest record that is read unless the user says otherwise. A token with 20 alternatives is some 6 kB of JSON as
+# OpenAI's servers write it, so this is a response of 40,000 tokens; as objects in memory it takes ten times as much.
+LONGEST_MB = 256
+
 
 @dataclass(frozen=True)
 class Format:

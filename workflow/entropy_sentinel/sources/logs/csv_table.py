@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 
@@ -14,7 +14,7 @@ _TRACES = ("token_logprobs", "top_logprobs")
 _DELIMITERS = (",", ";", "\t")
 
 
-def rows(text: TextIO, name: str, longest: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
+def rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """The rows of a table, from 1, or why one cannot be read; an empty cell is null.
 
     A cell holds at most `longest` characters. InputError where the table has no columns of traces: then no row can be
@@ -23,7 +23,7 @@ def rows(text: TextIO, name: str, longest: int) -> Iterator[tuple[int, dict[str,
     # The limit is of the module; it is as it was when nobody reads.
     before = csv.field_size_limit(longest)
     try:
-        head = text.readline()
+        head = next(lines, "")
         delimiter = max(_DELIMITERS, key=head.count)
         names = next(csv.reader([head], delimiter=delimiter), [])
         if missing := [one for one in _TRACES if one not in names]:
@@ -31,7 +31,7 @@ def rows(text: TextIO, name: str, longest: int) -> Iterator[tuple[int, dict[str,
                 f"{name}: a CSV file of responses must have the columns {' and '.join(_TRACES)}, lists of numbers as "
                 f"JSON; {missing[0]} is not there, there are: {', '.join(names)[:300] or 'none'}"
             )
-        yield from _rows(csv.reader(text, delimiter=delimiter, strict=True), names)
+        yield from _rows(csv.reader(lines, delimiter=delimiter, strict=True), names)
     finally:
         csv.field_size_limit(before)
 

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.openai_pairs import IDS
-from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
+from entropy_sentinel.sources.logs.reply import LARGEST, NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
 from entropy_sentinel.sources.logs.table import TEXTS, TRACES, own_columns
 from entropy_sentinel.sources.logs.traces import ROWS, Responses
 
@@ -40,6 +40,11 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     problem = (
         pl.when(nulls).then(pl.lit("'token_logprobs' must not hold null")).when(steps != alternatives).then(uneven)
     )
+    for name in LARGEST:
+        if name in batch.columns:
+            whole = f"'{name}' must be a whole number from 0 to {LARGEST[name]:,}, is {{}}"
+            said = pl.format(whole, pl.col(name).cast(pl.String))
+            problem = problem.when(_whole(name).is_null() & pl.col(name).is_not_null()).then(said)
     found = batch.select(problem).to_series()
     for row in found.is_not_null().arg_true():
         yield row, found[row]
@@ -47,6 +52,8 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
     """The responses of rows without a problem. An entry that is null counts as not there."""
+    if batch["token_logprobs"].null_count():  # alternatives to no token
+        batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
     if isinstance(top.dtype, pl.Array):
         top = top.arr.to_list()
@@ -101,6 +108,13 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
         .then(pl.lit(NO_ALTERNATIVES)),
     }
     return [value.cast(ROWS[name], strict=False).alias(name) for name, value in columns.items()]
+
+
+def _whole(name: str) -> pl.Expr:
+    """A column of whole numbers; null where the value is none of those that it may be."""
+    number = pl.col(name).cast(pl.Int64, strict=False)
+    same = number == pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)
 
 
 def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:

@@ -4,9 +4,11 @@ from collections import Counter
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.guarding import WholeFileError
 
 _MOST = 2**16
+# Model, benchmark and id.
+Key = tuple[str, str, str]
 
 
 class Numbers:
@@ -20,33 +22,46 @@ class Numbers:
         """Begin a reading."""
         self._places, self._repeats = Counter[str](), 0
         # Of every model, benchmark and id the numbers that are taken, as bits.
-        self._taken: dict[tuple[str, str, str], int] = {}
+        self._taken: dict[Key, int] = {}
+        # What the last frame adds to these, until it is kept.
+        self._new_places, self._new_repeats, self._new_taken = Counter[str](), 0, dict[Key, int]()
 
     def complete(self, frame: pl.DataFrame, file: str, model: str) -> pl.DataFrame:
-        """Fill in `item_id`, `sample`, `model` and `benchmark`: the log's own, or else the file's name."""
+        """Fill in `item_id`, `sample`, `model` and `benchmark`: the log's own, or else the file's name.
+
+        The numbers count as taken once `keep` is called: until then the frame may turn out to be of no use.
+        """
+        self._new_places, self._new_repeats, self._new_taken = Counter(), 0, {}
         own = pl.col("column.benchmark").cast(pl.String) if "column.benchmark" in frame.columns else pl.lit(None)
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
-        ids, samples = [], []
+        ids, samples, place = [], [], self._places[file]
         for *group, item_id, sample in named.select("model", "benchmark", "item_id", "sample").iter_rows():
-            ids.append(f"{file}-{self._places[file]:05d}" if item_id is None else item_id)
-            self._places[file] += 1
+            ids.append(f"{file}-{place:05d}" if item_id is None else item_id)
+            place += 1
             samples.append(self._number((*group, ids[-1]), sample))
+        self._new_places[file] = len(ids)
         return named.with_columns(
             item_id=pl.Series(ids, dtype=pl.String), sample=pl.Series(samples, dtype=pl.UInt16)
         ).drop("column.benchmark", strict=False)
+
+    def keep(self) -> None:
+        """The last frame is used: its numbers are taken."""
+        self._places += self._new_places
+        self._repeats += self._new_repeats
+        self._taken |= self._new_taken
 
     def new_repeats(self) -> int:
         """How many ids were there before, since this was last asked."""
         repeats, self._repeats = self._repeats, 0
         return repeats
 
-    def _number(self, key: tuple[str, str, str], asked: int | None) -> int:
+    def _number(self, key: Key, asked: int | None) -> int:
         """The number that was asked for, or the lowest that is free."""
-        taken = self._taken.get(key, 0)
+        taken = self._new_taken.get(key) or self._taken.get(key, 0)
         if asked is None or taken >> asked & 1:
-            self._repeats += bool(taken)
+            self._new_repeats += bool(taken)
             asked = (~taken & (taken + 1)).bit_length() - 1
         if asked >= _MOST:
-            raise InputError(f"the id '{key[-1]}' is there more than {_MOST:,} times: it is no id")
-        self._taken[key] = taken | 1 << asked
+            raise WholeFileError(f"the id '{key[-1]}' is there more than {_MOST:,} times: it is no id")
+        self._new_taken[key] = taken | 1 << asked
         return asked

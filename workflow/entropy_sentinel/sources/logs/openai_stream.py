@@ -4,9 +4,11 @@ Chunks of several streams may be mixed. A choice is whole with its finish reason
 file was interrupted, and its finish reason is `unknown`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs import openai_replies, reply
 from entropy_sentinel.sources.logs.reply import Reply
 
@@ -23,20 +25,28 @@ class Reader(reply.Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The responses that this chunk ends; the chunk that has the usage alone ends none."""
+        ended = {}
         for choice in record["choices"]:
             key = (record.get("id"), choice.get("index", 0))
             so_far = self._open.setdefault(key, {"message": {}, "content": [], "refusal": [], "first": record})
+            # Until all of the chunk is in it: without one of its chunks a response is not the one that was given.
+            so_far["broken"] = so_far.get("broken", 0) + 1
             _add(so_far, choice)
+            so_far["broken"] -= 1
             if choice.get("finish_reason") is not None:
-                yield self._whole(key, choice["finish_reason"])
+                ended[key] = choice["finish_reason"]
+        for key, finish_reason in ended.items():
+            yield self._whole(key, finish_reason)
 
-    def rest(self) -> Iterator[Reply]:
+    def rest(self) -> Iterator[Callable[[], Reply]]:
         """The responses whose stream was interrupted."""
         for key in list(self._open):
-            yield self._whole(key, None)
+            yield partial(self._whole, key, None)
 
     def _whole(self, key: tuple[Any, int], finish_reason: str | None) -> Reply:
         so_far = self._open.pop(key)
+        if so_far["broken"]:
+            raise InputError(f"the stream {str(key[0])[:100]!r} has a chunk that could not be read")
         logprobs = {name: so_far[name] or None for name in ("content", "refusal")}
         choice = {"finish_reason": finish_reason, "logprobs": logprobs}
         one = openai_replies.message_choice(choice, so_far["message"])

@@ -1,25 +1,27 @@
 """Logs as frames of bounded size: files, folders' files and standard input, in any format of the catalogue."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.batches import read_batches, read_traces
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance, readable
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
-from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
+from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recognise
+from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import Numbers
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
-from entropy_sentinel.sources.logs.reply import Ignored, Reply
+from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
 
@@ -28,8 +30,9 @@ TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
 # The column that says where a response stands, file and line, where that is asked for.
 PLACE = "place_in_log"
-# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`.
-_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, "label"}
+# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
+# that is called so already `log_log_NAME`.
+_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, PLACE, "label"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Options:
     `format` of FORMATS, null to recognise it record by record; `columns`, dotted names of those to keep, null for the
     usual ones; `logprobs_mode`, what the log-probabilities are; `top_k`, cut to so many; `trace_after`, the token that
     ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything;
-    `places`, whether the frames have the column PLACE.
+    `places`, whether the frames have the column PLACE; `max_record_mb`, the longest record that is read, in MB.
     """
 
     format: str | None = None
@@ -50,12 +53,15 @@ class Options:
     model: str | None = None
     strict: bool = False
     places: bool = False
+    max_record_mb: float = LONGEST_MB
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
             raise ConfigError(f"format: unknown name '{self.format}'; known: {', '.join(FORMATS)}")
         if self.top_k is not None and self.top_k < 1:
             raise ConfigError(f"top_k: must be 1 or more, is {self.top_k}")
+        if not self.max_record_mb > 0:
+            raise ConfigError(f"max_record_mb: must be above 0, is {self.max_record_mb}")
 
 
 class Logs:
@@ -75,20 +81,23 @@ class Logs:
         """Read everything. Raises InputError for a file that cannot be read, and if `strict` for any bad record."""
         for path in self._paths:
             self.summary.files += 1
-            yield from self._file(path)
+            try:
+                yield from self._file(path)
+            except WholeFileError as error:
+                raise InputError(f"{path}: {error}") from None
 
     def _file(self, path: str) -> Iterator[pl.DataFrame]:
-        if Path(path).suffix == ".parquet":
-            with readable(path):
-                lazy = pl.scan_parquet(path, glob=False)
-                own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-            if own:
+        if Path(path).suffix != ".parquet":
+            yield from self._records(path)
+            return
+        with given(path):
+            flat = self._options.format in (None, "table") and self._is_flat(pl.scan_parquet(path, glob=False))
+            if PROVENANCE_KEY in pl.read_parquet_metadata(path):
                 yield from self._own(path)
-                return
-            if self._options.format in (None, "table") and self._is_flat(lazy):
+            elif flat:
                 yield from self._flat(path)
-                return
-        yield from self._records(path)
+            else:
+                yield from self._records(path)
 
     def _is_flat(self, lazy: pl.LazyFrame) -> bool:
         return flat_table.is_flat(lazy.collect_schema(), self._options.columns, self._options.trace_after)
@@ -98,76 +107,98 @@ class Logs:
         origin = read_provenance(path)
         signal, start = {name: pl.lit(origin.get(name)) for name in SIGNAL}, 0
         for batch in read_traces(path):
-            frame = _cut(batch.with_columns(**signal, **self._places(path, start)), self._options.top_k)
+            frame = _cut(
+                batch.with_columns(**signal, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
+            )
             start += len(batch)
-            self._count(frame, "traces of this pipeline", f"{origin.get('logprobs_mode')}, as the file says")
+            self._count(frame, f"{origin.get('logprobs_mode')}, as the file says")
+            self.summary.formats["traces of this pipeline"] += len(frame)
             yield frame
 
     def _flat(self, path: str) -> Iterator[pl.DataFrame]:
-        name, start = _name(path), 0
-        with readable(path):
-            for batch in read_batches(path):
-                bad = dict(flat_table.bad_rows(batch))
-                for row, problem in bad.items():
-                    self._bad(BadRecord(f"{path}: row {start + row}", problem))
-                named = batch.with_columns(**self._places(path, start))
-                start += len(batch)
-                good = named.filter(~pl.int_range(pl.len()).is_in(list(bad))) if bad else named
-                wanted = self._options.columns
-                if wanted is not None and self._options.places:
-                    wanted = [*wanted, PLACE]
-                yield self._frame(flat_table.responses(good, wanted), name, "table")
+        start = 0
+        for batch in read_batches(path):
+            problems = dict(flat_table.bad_rows(batch))
+            for row, problem in problems.items():
+                self._bad(BadRecord(f"{path}: row {start + row}", problem))
+            good = np.setdiff1d(np.arange(len(batch)), list(problems))
+            if len(good) or not len(batch):
+                yield from frames(
+                    good, partial(self._flat_frame, batch, path, start), partial(self._bad_row, path, start)
+                )
+            start += len(batch)
 
-    def _places(self, path: str, start: int) -> dict[str, pl.Expr]:
-        """The column PLACE of rows from `start`, where it is asked for."""
-        if not self._options.places:
-            return {}
-        return {PLACE: pl.format("{}: row {}", pl.lit(path), start + pl.int_range(pl.len()))}
+    def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
+        """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], self._options.columns)
+        found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
+        frame = self._frame(found, _name(path))
+        self.summary.formats["table"] += len(frame)
+        return frame
+
+    def _bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
+        self._bad(BadRecord(f"{path}: row {start + row[0]}", said(error)))
+
+    def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
+        """The column PLACE of `rows` of a file, where it is asked for."""
+        return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
     def _records(self, path: str) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""
-        file, waiting, tokens, cut_off = _name(path), list[Reply](), 0, None
+        build, waiting, tokens, cut_off = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
-            for name, one in self._replies(path):
-                self.summary.formats[name] += 1
-                self.summary.facts.update(one.facts)
+            for one in self._replies(path):
                 waiting.append(one)
                 tokens += 0 if one.trace is None else len(one.trace.sampled)
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
-                    yield self._frame(gathered(waiting, self._options.trace_after), file)
+                    yield from frames(waiting, build, self._bad_reply)
                     waiting, tokens = [], 0
         except CutOffError as error:  # after what stands before
             cut_off = error
         if waiting:
-            yield self._frame(gathered(waiting, self._options.trace_after), file)
+            yield from frames(waiting, build, self._bad_reply)
         if cut_off:
             raise cut_off
 
-    def _replies(self, path: str) -> Iterator[tuple[str, Reply]]:
-        """The responses in a file with the name of their format; bad records are counted."""
-        readers: dict[str, reply.Reader] = {}
-        for record in records(path):
+    def _gathered(self, file: str, replies: list[Reply]) -> pl.DataFrame:
+        frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)
+        self.summary.formats.update(one.format for one in replies)
+        self.summary.facts.update(fact for one in replies for fact in one.facts)
+        return frame
+
+    def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
+        self._bad(BadRecord(replies[0].place, said(error)))
+
+    def _replies(self, path: str) -> Iterator[Reply]:
+        """The responses in a file; bad records are counted."""
+        readers, where = dict[str, reply.Reader](), path
+        for record in records(path, self._options.max_record_mb):
+            where = record.where
             if isinstance(record, BadRecord):
                 self._bad(record)
                 continue
             try:
-                name = self._format_of(record)
-                if name not in readers:
-                    readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
-                found = [self._placed(one.checked(), record.where) for one in readers[name].replies(record.content)]
+                found = self._of_record(record, readers)
             except Ignored as other:
-                self.summary.ignored[str(other)] += 1
-            except (InputError, LookupError, TypeError, ValueError, AttributeError) as error:
-                self._bad(BadRecord(record.where, _said(error)))
+                self.summary.ignored[storable(str(other))] += 1
+            except ANY_ERROR as error:
+                self._bad(BadRecord(where, said(error)))
             else:
-                yield from ((name, one) for one in found)
-        rest = chain.from_iterable(((name, one) for one in reader.rest()) for name, reader in readers.items())
-        yield from ((name, self._placed(one, path)) for name, one in rest)
+                yield from found
+        for name, reader in readers.items():
+            for finish in reader.rest():
+                try:
+                    one = _known(finish(), name, where)
+                except ANY_ERROR as error:
+                    self._bad(BadRecord(where, f"at the end of the file: {said(error)}"))
+                else:
+                    yield one
 
-    def _placed(self, one: Reply, where: str) -> Reply:
-        if self._options.places:
-            one.columns[PLACE] = where
-        return one
+    def _of_record(self, record: Found, readers: dict[str, reply.Reader]) -> list[Reply]:
+        name = self._format_of(record)
+        if name not in readers:
+            readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
+        return [_known(one, name, record.where) for one in readers[name].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
         if self._options.format is not None:
@@ -180,12 +211,13 @@ class Logs:
         return found.name
 
     def _bad(self, record: BadRecord) -> None:
+        record = BadRecord(record.where, storable(record.problem))
         if self._options.strict:
             raise InputError(f"{record.where}: {record.problem}")
         self.summary.add_bad(record)
 
-    def _frame(self, responses: Responses, file: str, name: str | None = None) -> pl.DataFrame:
-        """A batch as a frame, with what the log alone does not say, counted."""
+    def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
+        """A batch as a frame, with what the log alone does not say, counted; nothing is where it raises."""
         frame, counted = to_frame(responses, self._options.top_k)
         frame = _named(self._numbers.complete(frame, file, self._options.model or "unknown"))
         frame = frame.with_columns(
@@ -195,22 +227,22 @@ class Logs:
         )
         own = [*GENERATIONS.schema.names(), "model", "benchmark", *SIGNAL, UNUSABLE]
         slices = [column for column in frame.columns if column not in own]
+        frame = frame.select(*own, *slices)
+        self._numbers.keep()
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
         self.summary.repeated_ids += self._numbers.new_repeats()
         self.summary.columns |= dict.fromkeys(name for name in slices if name != PLACE)
         stated = f"{self._options.logprobs_mode}, as you say"
-        self._count(frame, name, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
-        return frame.select(*own, *slices)
+        self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
+        return frame
 
-    def _count(self, frame: pl.DataFrame, name: str | None, mode: str) -> None:
+    def _count(self, frame: pl.DataFrame, mode: str) -> None:
         summary = self.summary
         summary.responses += len(frame)
         summary.tokens += int(frame["n_tokens"].sum())
         summary.displaced_steps += int(frame["displaced_steps"].sum())
         summary.modes[mode] += len(frame)
-        if name is not None:
-            summary.formats[name] += len(frame)
         for column, counts in {"model": summary.models, "top_k_returned": summary.top_k}.items():
             counts.update(dict(frame[column].drop_nulls().value_counts().iter_rows()))
         if UNUSABLE in frame.columns:
@@ -225,10 +257,10 @@ def of_replies(replies: Any) -> pl.DataFrame:
     given = held(replies)
     if given is None:
         raise InputError("features: takes traces or replies; of files, es.read_features(paths)")
-    frames = list(Logs([given], Options(strict=True)))
-    if not frames:
+    found = list(Logs([given], Options(strict=True)))
+    if not found:
         raise InputError("features: there is no response in the replies")
-    return combined(frames)
+    return combined(found)
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
@@ -249,17 +281,22 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     """The log's columns by their names, `log_` before one that the frame has itself."""
     names = [name for name in frame.columns if name.startswith("column.")]
     plain = {name: name.removeprefix("column.") for name in names}
-    return frame.rename({name: f"log_{one}" if one in _TAKEN else one for name, one in plain.items()})
+    return frame.rename({name: f"log_{one}" if _is_taken(one) else one for name, one in plain.items()})
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a frame has a column of this name itself, or may give it to a log's column of a name that it has."""
+    while name.startswith("log_"):
+        name = name.removeprefix("log_")
+    return name in _TAKEN
+
+
+def _known(one: Reply, format: str, place: str) -> Reply:
+    """A response that a frame can hold, with where it comes from."""
+    one.format, one.place = format, place
+    return one.checked()
 
 
 def _name(path: str) -> str:
     """What the responses of a file belong to where they do not say: the file's name without its ends."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, InputError):
-        return str(error)
-    if isinstance(error, KeyError):
-        return f"has no {error}, which its format must have"
-    return f"has not the form of its format: {error}"

@@ -11,23 +11,28 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from entropy_sentinel.frames.batches import read_batches
-from entropy_sentinel.frames.contract import readable
+from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import CutOffError
 from entropy_sentinel.sources.logs import csv_table
+from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.memory import Held
 
 STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
 
+_MB = 1_000_000
 _BLOCK = 1 << 20
-_LONGEST_CELL = 100_000_000
+_WHITE = b" \t\r\n"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 # Lines of a server's own text log, which people try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
+
+
+Stream = io.BufferedReader | gzip.GzipFile
 
 
 class Found(NamedTuple):
@@ -44,10 +49,11 @@ class BadRecord(NamedTuple):
     problem: str
 
 
-def records(path: str | Held) -> Iterator[Found | BadRecord]:
+def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:
     """The records of a file, `.gz` too; `-` is standard input. Those that are held in memory stand in a file's place.
 
-    JSON Lines are read line by line, an array entry by entry. CutOffError where the file cannot be read or unpacked.
+    JSON Lines are read line by line, an array entry by entry. A record of more than `max_record_mb` is bad, and no more
+    of it than that is held. CutOffError where the file cannot be read or unpacked.
     """
     if isinstance(path, Held):
         yield from (_checked(content, where) for where, content in path.records())
@@ -61,33 +67,65 @@ def records(path: str | Held) -> Iterator[Found | BadRecord]:
             stream = io.BufferedReader(raw)
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
             stream = gzip.GzipFile(fileobj=stream) if packed else stream
-            yield from _csv(stream, name) if name.removesuffix(".gz").endswith(".csv") else _json(stream, name)
+            reader = _csv if name.removesuffix(".gz").endswith(".csv") else _json
+            yield from reader(stream, name, int(max_record_mb * _MB))
     except (OSError, EOFError, zlib.error) as error:
         raise CutOffError(f"{name}: cannot be read to its end: {error}") from None
 
 
-def _json(stream: io.BufferedReader | gzip.GzipFile, name: str) -> Iterator[Found | BadRecord]:
+def _json(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
     """An array; or lines; or documents, where the first line is the beginning of one."""
-    if stream.peek(1).removeprefix(_MARK).lstrip().startswith(b"["):
-        yield from _documents(b"", stream, name)
+    beginning = stream.peek(1).removeprefix(_MARK).lstrip()
+    if beginning.startswith(b"["):
+        yield from _documents(b"", stream, name, longest)
         return
-    first = stream.readline().removeprefix(_MARK)
-    if first.strip().endswith((b"{", b"[", b",")):
-        yield from _documents(first, stream, name)
+    first = stream.readline(longest + 1).removeprefix(_MARK)
+    if first.strip().endswith((b"{", b"[", b",")) and len(first) <= longest:
+        yield from _documents(first, stream, name, longest)
     else:
-        yield from _lines(first, stream, name)
+        yield from _lines(first, stream, name, longest)
 
 
-def _lines(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
+def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
     """JSON Lines and server-sent events: of the latter, `data:` is the record, and all other fields go."""
     number, line = 1, first
     while line:
         content = line.strip()
-        if content.startswith(b"data:"):
-            content = content.removeprefix(b"data:").strip()
-        if content and content != b"[DONE]" and not content.startswith((b":", b"event:", b"id:", b"retry:")):
-            yield _record(content, f"{name}: line {number}")
-        number, line = number + 1, stream.readline()
+        if len(line) > longest:
+            _skip_line(line, stream)
+            yield BadRecord(f"{name}: line {number}", _too_long(longest))
+        elif not content:
+            number += _skip_blank(stream)
+        else:
+            if content.startswith(b"data:"):
+                content = content.removeprefix(b"data:").strip()
+            if content and content != b"[DONE]" and not content.startswith((b":", b"event:", b"id:", b"retry:")):
+                yield _record(content, f"{name}: line {number}")
+        number, line = number + 1, stream.readline(longest + 1)
+
+
+def _skip_line(begun: bytes, stream: Stream) -> None:
+    """Go to the end of a line, by the block."""
+    while begun and not begun.endswith(b"\n"):
+        begun = stream.readline(_BLOCK)
+
+
+def _skip_blank(stream: Stream) -> int:
+    """Go over the blank lines that follow, by the block; how many they were."""
+    count = 0
+    while ahead := stream.peek(1):
+        blank = ahead[: len(ahead) - len(ahead.lstrip(_WHITE))]
+        whole = blank.rfind(b"\n") + 1
+        count += blank.count(b"\n")
+        stream.read(whole)
+        if whole < len(ahead):
+            break
+    return count
+
+
+def _too_long(longest: int) -> str:
+    raised = "raise max_record_mb (`features --max-record-mb`) to read it"
+    return f"is longer than {longest / _MB:g} MB and left out; {raised}"
 
 
 def _record(content: bytes, where: str) -> Found | BadRecord:
@@ -108,7 +146,7 @@ def _checked(found: Any, where: str) -> Found | BadRecord:
     return Found(where, found)
 
 
-def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
+def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
     """Objects one after the other, or in an array, over any number of lines; no more than one is held at a time.
 
     After an error in one there is no telling where the next begins, so the rest of the file is one bad record.
@@ -122,7 +160,10 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
         except (ValueError, RecursionError) as error:
             if waiting.startswith("]"):
                 return
-            more = stream.read(block)
+            if len(waiting) > longest:
+                yield BadRecord(f"{name}: entry {number}", f"{_too_long(longest)}, and so is all that follows")
+                return
+            more = stream.read(min(block, longest + 1))
             if not more:
                 yield BadRecord(f"{name}: entry {number}", f"must be a JSON object: {error}")
                 return
@@ -137,18 +178,27 @@ def _documents(first: bytes, stream: IO[bytes], name: str) -> Iterator[Found | B
             return
 
 
-def _csv(stream: IO[bytes], name: str) -> Iterator[Found | BadRecord]:
-    """Rows of a table in CSV."""
+def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+    """Rows of a table in CSV; a line that is too long ends it."""
     with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
-        for number, row in csv_table.rows(text, name, _LONGEST_CELL):
+        for number, row in csv_table.rows(_bounded(text, name, longest), name, longest):
             where = f"{name}: row {number}"
             yield BadRecord(where, row) if isinstance(row, str) else Found(where, row)
+
+
+def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
+    number = 0
+    while line := text.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise CutOffError(f"{name}: line {number} {_too_long(longest)}, and what follows with it")
+        yield line
 
 
 def _rows(path: str) -> Iterator[Found]:
     """Rows of a Parquet file as records."""
     number = 0
-    with readable(path):
+    with given(path):
         for batch in read_batches(path):
             for row in batch.iter_rows(named=True):
                 yield Found(f"{path}: row {number}", row)

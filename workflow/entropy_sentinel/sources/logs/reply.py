@@ -1,7 +1,7 @@
 """One response of a log in the form that all formats are brought to, and what a format's reader is."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
 from entropy_sentinel.sources.logs.question import QUESTION, question_of
 
+# Whole numbers of a response, and the largest that a frame can hold; they begin at 0, a seed that is not known is -1.
+LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
 NO_LOGPROBS = "no log-probabilities in the log"
 NO_TOKENS = "no tokens in the log to find the end of the thinking in"
 NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
@@ -53,12 +55,17 @@ class Reply:
     unusable: str | None = None
     facts: Sequence[str] = ()
     columns: dict[str, Any] = field(default_factory=dict)
+    # The first token that the features are over, where the log says it.
+    trace_start: int = 0
+    # Its format's name, and where it stands: file and line.
+    format: str = ""
+    place: str = ""
 
     def checked(self) -> "Reply":
         """Itself; InputError where a frame could not hold it."""
         if not isinstance(self.text, str):
             raise InputError(f"the text must be text, is {self.text!r}"[:200])
-        for name, largest in {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1}.items():
+        for name, largest in LARGEST.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
                 raise InputError(f"{name} must be a whole number from 0 to {largest:,}, is {value!r}"[:200])
@@ -78,8 +85,8 @@ class Reader:
         """The responses in a record; InputError for one that cannot be used, Ignored for what is no response."""
         raise NotImplementedError
 
-    def rest(self) -> Iterable[Reply]:
-        """The responses that are left when the file is at its end."""
+    def rest(self) -> Iterable[Callable[[], Reply]]:
+        """What makes the responses that are left when the file is at its end, each by itself: one may fail."""
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,9 +123,10 @@ def why_unusable(found: Trace | None, text: str, facts: Iterable[str]) -> str | 
 
 def finish(reason: Any) -> str:
     """The finish reason as contract GENERATIONS has it; `unknown` where the log says none."""
-    if reason is None or not str(reason).strip():
+    reason = "" if reason is None else storable(str(reason))
+    if not reason.strip():
         return "unknown"
-    return "stop" if str(reason).strip().lower() in STOPS else str(reason)
+    return "stop" if reason.strip().lower() in STOPS else reason
 
 
 def refused(error: Any) -> str:

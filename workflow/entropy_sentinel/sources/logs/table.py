@@ -2,7 +2,8 @@
 
 `token_logprobs` is a list of numbers per response. `top_logprobs` has per token a list of numbers, of {logprob:
 number}, or a mapping of tokens to numbers. Known beside them: an id, `text`, `finish_reason`, `model`, `sample`,
-`tokens`, `token_ids`, `prompt_tokens`, `seed`. All other columns with one value per response may make slices.
+`tokens`, `token_ids`, `prompt_tokens`, `seed`, `trace_start`. All other columns with one value per response may make
+slices.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import Reply
 
 TEXTS = ("text", "response", "completion", "output", "answer")
-OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed")
+OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
 TRACES = ("token_logprobs", "top_logprobs")
 
 
@@ -34,6 +35,7 @@ class Reader(reply.Reader):
             sample=record.get("sample"),
             prompt_tokens=record.get("prompt_tokens") or 0,
             seed=-1 if record.get("seed") is None else record["seed"],
+            trace_start=record.get("trace_start") or 0,
             unusable=reply.why_unusable(found, text, ()),
             columns=self.columns(record, columns.usual(record, leave_out=(*own_columns(record), *TRACES))),
         )

@@ -169,8 +169,11 @@ def _array_of_none(width: int) -> pl.Series:
     return pl.Series([], dtype=pl.Array(pl.Float32, width))
 
 
-def gathered(replies: Sequence[Reply], trace_after: str | None) -> Responses:
-    """Replies as a batch; the features are over what follows the last `trace_after` among a reply's tokens."""
+def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> Responses:
+    """Replies as a batch; the features are over what follows the last `trace_after` among a reply's tokens.
+
+    `place` is the name of a column for where each stands, if one is wanted.
+    """
     starts = [start_of(one, trace_after) for one in replies]
     if trace_after is not None:
         for one in replies:
@@ -188,7 +191,9 @@ def gathered(replies: Sequence[Reply], trace_after: str | None) -> Responses:
         },
     }
     names = dict.fromkeys(name for one in replies for name in one.columns)
-    slices = [_column(f"column.{name}", [one.columns.get(name) for one in replies]) for name in names]
+    slices = [_column(f"column.{storable(name)}", [one.columns.get(name) for one in replies]) for name in names]
+    if place is not None:
+        slices.append(pl.Series(place, [one.place for one in replies], dtype=pl.String))
     none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
     traces = [one.trace or none for one in replies]
     return Responses(
@@ -206,9 +211,12 @@ def _texts(one: Reply) -> list[str] | None:
 
 
 def start_of(one: Reply, trace_after: str | None) -> int:
-    """The position after the last `trace_after` among a reply's tokens, their number where it never came."""
+    """The position after the last `trace_after` among a reply's tokens, their number where it never came.
+
+    Where no token is asked for, what the log says.
+    """
     if trace_after is None or one.trace is None:
-        return 0
+        return one.trace_start
     ends = [position for position, token in enumerate(one.tokens) if token == trace_after]
     return ends[-1] + 1 if ends else len(one.trace.sampled)
 

@@ -1,0 +1,159 @@
+"""Files of estimators that were changed: every one is refused by name, or estimates as any other.
+
+A change that nobody meant is seen by the file's SHA-256. Where somebody has written that anew, the header and the
+parameters are looked at themselves: seeded mutations of each value.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from attack_cases import LONGEST_MESSAGE, time_limit
+from mutations import mutated, mutated_bytes
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import EntropySentinelError, InputError
+
+pytestmark = pytest.mark.slow
+
+SEEDS = 80
+# One of each family.
+NAMES = ("log-3d", "atc-nll_sum", "doc-mtp", "group-accuracy", "baseline-max", "forest-3d-balanced-isotonic")
+SMALL = {"trees": 3, "max_depth": [3], "min_samples_split": [2], "hidden_layers": [[2]]}
+
+
+@cache
+def features() -> pl.DataFrame:
+    return es.features(es.read_logs(es.example().traces))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The file of each estimator, by its name."""
+    folder, labels = tmp_path_factory.mktemp("estimators"), es.read_labels(es.example().labels)
+    for name in NAMES:
+        es.save(es.fit(features(), labels, name, SMALL), folder / name)
+    return {name: (folder / name).read_bytes() for name in NAMES}
+
+
+def signed(content: bytes, header: bytes, payload: bytes) -> bytes:
+    """The file with another header and payload, and the SHA-256 of these."""
+    magic = content.split(b"\n", 1)[0]
+    rest = header + b"\n" + payload
+    return b"\n".join([magic, hashlib.sha256(rest).hexdigest().encode(), rest])
+
+
+def parts(content: bytes) -> tuple[bytes, bytes]:
+    """Header and payload."""
+    _, _, header, payload = content.split(b"\n", 3)
+    return header, payload
+
+
+def other_header(content: bytes, seed: int) -> bytes:
+    header, payload = parts(content)
+    try:
+        return signed(content, json.dumps(mutated(json.loads(header), seed)).encode(), payload)
+    except ValueError:  # a number of more digits than Python writes
+        return signed(content, b"7", payload)
+
+
+def other_header_bytes(content: bytes, seed: int) -> bytes:
+    header, payload = parts(content)
+    return signed(content, mutated_bytes(header, seed), payload)
+
+
+def other_payload_bytes(content: bytes, seed: int) -> bytes:
+    header, payload = parts(content)
+    return signed(content, header, mutated_bytes(payload, seed))
+
+
+def other_parameters(content: bytes, seed: int) -> bytes:
+    """With one or two odd values among the parameters, in an archive that is whole."""
+    header, payload = parts(content)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(payload)) as before, zipfile.ZipFile(packed, "w") as after:
+        for name in before.namelist():
+            inside = before.read(name)
+            if name.endswith(".json"):
+                try:
+                    inside = json.dumps(mutated(json.loads(inside), seed)).encode()
+                except ValueError:
+                    inside = b"7"
+            elif seed % 4 == 0:
+                inside = mutated_bytes(inside, seed)
+            after.writestr(name, inside)
+    return signed(content, header, packed.getvalue())
+
+
+CHANGES: dict[str, Callable[[bytes, int], bytes]] = {
+    "bytes of the file": mutated_bytes,
+    "values of the header": other_header,
+    "bytes of the header": other_header_bytes,
+    "bytes of the parameters": other_payload_bytes,
+    "values of the parameters": other_parameters,
+}
+USES: dict[str, Callable[[Path], Any]] = {
+    "load": lambda path: es.load(path),
+    "estimate": lambda path: es.estimate(es.load(path), features(), by=["benchmark"]),
+    "monitor": lambda path: es.monitor(path, features(), by=["benchmark"]),
+    "sample": lambda path: es.sample(path, features(), ["benchmark"], 40),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")  # of arithmetic with numbers that somebody has put there
+def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path) -> None:
+    path, raw = tmp_path / "mine.estimator", []
+    for seed in range(SEEDS // len(NAMES)):
+        changed = CHANGES[change](files[name], f"{name} {seed}" if change != "values of the parameters" else seed)
+        path.write_bytes(changed)
+        for use, act in USES.items():
+            said = None
+            with time_limit():
+                try:
+                    act(path)
+                except EntropySentinelError as error:
+                    said = str(error)
+                except Exception as error:
+                    raw.append(f"{seed}, {use}: {type(error).__name__}: {error}"[:200])
+            assert said is None or len(said) <= LONGEST_MESSAGE
+            if change == "bytes of the file" and changed != files[name]:
+                assert said is not None, (seed, use)
+                assert said.startswith(f"{path}: ")
+            if use == "load" and said is not None:
+                break
+    assert raw == []
+
+
+HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "a list": (lambda header: [header], "the header must be a JSON object, is list"),
+    "without a name": (lambda header: header | {"name": None}, "the header: 'name' must be text"),
+    "without versions": (lambda header: header | {"versions": None}, "the header: 'versions' must be texts by name"),
+    "without a signal": (lambda header: header | {"signal": None}, "the header: 'signal' must be facts"),
+    "a signal of text": (lambda header: header | {"signal": "raw"}, "the header: 'signal' must be facts"),
+    "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' must be text, was '7'"),
+    "no validation card": (lambda header: header | {"validation": 7}, "the header: 'validation' cannot be read"),
+    "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' cannot be read"),
+    "a support of one edge": (
+        lambda header: header | {"support": header["support"] | {"edges": [1.0]}},
+        "the header: 'support' must have 13 edges, smallest first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
+    change, said = HEADERS[name]
+    header, payload = parts(files["log-3d"])
+    changed = json.dumps(change(json.loads(header))).encode()
+    (tmp_path / "mine.estimator").write_bytes(signed(files["log-3d"], changed, payload))
+    with pytest.raises(InputError, match=f"mine.estimator: {said}.*; it is not loaded: fit it again"):
+        es.load(tmp_path / "mine.estimator")

@@ -1,0 +1,103 @@
+"""Files that a user has given, damaged: each is named, and nobody is told to delete the only copy."""
+
+import gzip
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from attack_cases import PLANTED
+
+import entropy_sentinel as es
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.reading import write_features
+
+
+def estimator() -> Any:
+    features = es.features(es.read_logs(es.example().traces))
+    return es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
+
+
+# The content of a whole file to that of a damaged one.
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda content: content[: len(content) // 2],
+    "its end alone": lambda content: content[len(content) // 2 :],
+    "empty": lambda _: b"",
+    "text": lambda _: f"hello {PLANTED}".encode(),
+    "zeros within": lambda content: content[:100] + bytes(len(content) // 2) + content[100 + len(content) // 2 :],
+    "packed": lambda content: gzip.compress(content),
+}
+GIVEN = ("traces", "table", "features")
+
+
+def write_given(kind: str, path: Path) -> None:
+    if kind == "traces":
+        path.write_bytes((es.example().traces / "averages.parquet").read_bytes())
+    elif kind == "table":
+        table = es.read_logs(es.example().traces).select("item_id", "model", "text", "token_logprobs", "top_logprobs")
+        table.with_columns(pl.col("top_logprobs").list.eval(pl.element().arr.to_list())).write_parquet(path)
+    else:
+        write_features(es.features(es.read_logs(es.example().traces)), path)
+
+
+VERBS: dict[str, Callable[[Path], Any]] = {
+    "read_logs": lambda path: es.read_logs(path),
+    "read_features": lambda path: es.read_features(path),
+    "monitor": lambda path: es.monitor(estimator(), path, strict=True),
+    "sample": lambda path: es.sample(estimator(), path, (), 10, strict=True),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(
+    ("verb", "kind"), [pair for pair in product(VERBS, GIVEN) if pair != ("read_logs", "features")]
+)
+def test_of_the_users_own(verb: str, kind: str, damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "production.parquet"
+    write_given(kind, path)
+    path.write_bytes(spoiled := DAMAGE[damage](path.read_bytes()))
+    with pytest.raises(InputError) as error:
+        VERBS[verb](path)
+    said = str(error.value)
+    assert said.startswith(f"{path}: ")
+    assert "get a whole copy" in said
+    assert "delete" not in said
+    assert PLANTED not in said
+    assert path.read_bytes() == spoiled
+
+
+@pytest.mark.parametrize("command", ["fit", "estimate", "features", "monitor", "sample"])
+def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path, mine = tmp_path / "production.parquet", tmp_path / "mine.estimator"
+    es.save(estimator(), mine)
+    write_given("table", path)
+    path.write_bytes(DAMAGE["cut"](path.read_bytes()))
+    output = str(tmp_path / "output.parquet")
+    arguments = {
+        "fit": [str(path), "--labels", str(es.example().labels), "--output", output],
+        "estimate": [str(mine), str(path)],
+        "features": [str(path), "--output", output],
+        "monitor": [str(mine), str(path), "--strict"],
+        "sample": [str(mine), str(path), "--budget", "5", "--strict", "--output", str(tmp_path / "label.csv")],
+    }[command]
+    with pytest.raises(SystemExit) as ended:
+        main([command, *arguments])
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert f"{path}: " in said
+    assert "get a whole copy" in said
+    assert "delete" not in said
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "text", "zeros within"])
+def test_labels(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    path.write_bytes(DAMAGE[damage](es.example().labels.read_bytes()))
+    with pytest.raises(InputError) as error:
+        es.read_labels(path)
+    assert str(path) in str(error.value)
+    assert "delete" not in str(error.value)

@@ -1,0 +1,118 @@
+"""What a notebook hands to a verb in place of files, as frames: any table, with the columns that the verb looks at."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.frames.response import RESPONSE
+
+# What identifies a response; labels may have less of it.
+KEY = RESPONSE
+# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
+WEIGHT = "weight"
+# What verbs ask of features; more (sample, the signal) where a verb or a user's slices name it.
+_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
+_OF_LABELS = ("item_id", "label")
+
+
+def is_table(given: Any) -> bool:
+    """Whether this is a table of Polars, pandas or Arrow, or of anything that can be read as one of Arrow."""
+    return isinstance(given, pl.DataFrame | pl.LazyFrame) or hasattr(given, "__arrow_c_stream__")
+
+
+def table(given: Any, name: str) -> pl.DataFrame:
+    """A table as a frame of Polars; InputError, which begins with `name`, for what is none."""
+    if isinstance(given, pl.DataFrame):
+        return given
+    if not is_table(given) or isinstance(given, pl.Series):
+        raise InputError(f"{name}: must be a table of Polars, pandas or Arrow, was {type(given).__name__}")
+    try:
+        # Of pandas this takes NaN in columns of numbers for missing, and leaves the index.
+        read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
+        return given.collect() if isinstance(given, pl.LazyFrame) else read(given)
+    except Exception as error:  # of any library that the table is of
+        raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
+
+
+def features_table(given: Any, name: str = "features") -> pl.DataFrame:
+    """A table of features, as `es.features` gives it: the columns that verbs need, in their dtypes.
+
+    Raises InputError for a column that is missing or of another kind, and for the first response whose features are
+    no finite numbers, though it has no `reason` why.
+    """
+    frame = table(given, name)
+    _require(frame, _OF_FEATURES, name)
+    dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
+    frame = _cast(frame, dtypes, name)
+    for feature in FEATURES:
+        wrong = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
+        rows = frame.select(wrong).to_series().arg_true()
+        if len(rows):
+            row = frame.row(rows[0], named=True)
+            raise InputError(
+                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, is "
+                f"{row[feature]}; a response without features has a 'reason'"
+            )
+    return frame
+
+
+def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
+    """A table of labels: `item_id` and `label` (true, false, null), maybe more of KEY and WEIGHT, in their dtypes.
+
+    Raises InputError for any other.
+    """
+    frame = table(given, name)
+    _require(frame, _OF_LABELS, name)
+    label = frame["label"]
+    if label.dtype != pl.Boolean and label.null_count() < len(label):
+        raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
+    dtypes = {one: FEATURE_FRAME.schema[one] for one in KEY} | {"label": pl.Boolean, WEIGHT: pl.Float64}
+    frame = _cast(frame, {one: dtype for one, dtype in dtypes.items() if one in frame.columns}, name)
+    if WEIGHT in frame.columns:
+        wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
+        if len(wrong):
+            row = wrong.row(0, named=True)
+            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be a number above 0, is {row[WEIGHT]}")
+    return frame
+
+
+def columns_by(by: Any) -> list[str]:
+    """The columns whose values make slices; one may be given by itself. InputError for what is no name."""
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"by: must be names of columns, was {wrong[0]!r}"[:200])
+    return names
+
+
+def require_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Raise InputError for the first of `columns` that is not there, or has more than one value per row."""
+    for column in columns:
+        if column not in frame.columns:
+            raise InputError(f"{name}: there is no column '{column}'; {_there(frame)}")
+        if (dtype := frame[column].dtype).is_nested():
+            raise InputError(f"{name}: column '{column}' must have one value per response, is {dtype}"[:300])
+
+
+def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    for column in columns:
+        if column not in frame.columns:
+            raise InputError(f"{name}: column '{column}' is missing; {_there(frame)}")
+
+
+def _there(frame: pl.DataFrame) -> str:
+    return f"columns there: {', '.join(frame.columns)[:1000] or 'none'}"
+
+
+def _cast(frame: pl.DataFrame, dtypes: dict[str, Any], name: str) -> pl.DataFrame:
+    for column, dtype in dtypes.items():
+        found = frame[column].dtype
+        if found != dtype:
+            try:
+                frame = frame.with_columns(pl.col(column).cast(dtype))
+            except pl.exceptions.PolarsError:
+                raise InputError(f"{name}: column '{column}' must be {dtype}, was {found}") from None
+    return frame
