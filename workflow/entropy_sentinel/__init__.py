@@ -36,7 +36,7 @@ _VERBS = {
     "score": "verbs.scoring",
 }
 # Rooms that are called like a verb, with the function that is meant.
-_ROOMS = {"features": "features.compute.compute_features", "monitor": "monitor.running.monitor"}
+_ROOMS = {"features": "features.features", "monitor": "monitor.running.monitor"}
 __all__ = [*_VERBS, *_ROOMS]
 
 
