@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
-WIDTH, BOX, GAP, HIGH, STEP = 940, 118, 26, 46, 92
+BOX, GAP, HIGH, STEP, MARGIN = 118, 26, 46, 92, 36
 
 
 def floors() -> dict[str, int]:
@@ -67,10 +67,12 @@ def picture() -> str:
     """The picture as SVG: a row of boxes for each floor, a line for each import that no other way stands for."""
     known = floors()
     top = max(known.values())
+    most = max(list(known.values()).count(floor) for floor in known.values())
+    width = 2 * MARGIN + most * BOX + (most - 1) * GAP
     places: dict[str, tuple[float, float]] = {}
     for floor in range(top + 1):
         rooms = [room for room, its in known.items() if its == floor]
-        left = (WIDTH - len(rooms) * BOX - (len(rooms) - 1) * GAP) / 2
+        left = (width - len(rooms) * BOX - (len(rooms) - 1) * GAP) / 2
         places |= {room: (left + number * (BOX + GAP), 20 + (top - floor) * STEP) for number, room in enumerate(rooms)}
     pairs = {(room, below) for room, below in imports() if room in known and below in known}
     parts = [_line(places[room], places[below]) for room, below in sorted(direct(pairs))]
@@ -78,8 +80,8 @@ def picture() -> str:
     parts += [_floor(floor, 20 + (top - floor) * STEP) for floor in range(top + 1)]
     height = 20 + top * STEP + HIGH + 20
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif">'
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>\n'
     )
 
 

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
 import entropy_sentinel as es
@@ -49,4 +50,5 @@ def _given_back(verb: Any) -> Iterator[type]:
 
 def _members(one: type) -> list[str]:
     """The public methods and properties of a class, in their order."""
-    return [name for name in vars(one) if not name.startswith("_") and (getattr(one, name, None).__doc__)]
+    kinds = (property, FunctionType)
+    return [name for name, member in vars(one).items() if not name.startswith("_") and isinstance(member, kinds)]
