@@ -26,6 +26,7 @@ from rows import SETTINGS, rows
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.reading import example
 
 SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 PATH = f"{OWN}.machine_code.Path"
@@ -149,7 +150,7 @@ def test_no_code_of_a_file_is_run(
 def test_a_command_says_so_in_a_line(good: Path, tmp_path: Path) -> None:
     evil, mark = tmp_path / "evil.estimator", tmp_path / "mark"
     forge(good, evil, in_place(command(mark)))
-    arguments = [sys.executable, "-m", "entropy_sentinel", "estimate", str(evil), "log.jsonl"]
+    arguments = [sys.executable, "-m", "entropy_sentinel", "estimate", str(evil), str(example().log)]
     found = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert found.returncode == 1
     assert found.stderr == (

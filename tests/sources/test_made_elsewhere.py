@@ -17,6 +17,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.judges.settings import MathVerify
 from entropy_sentinel.sources import steps
 from entropy_sentinel.sources.made_elsewhere import import_labels
 from entropy_sentinel.stages.generation import write_generations
@@ -327,7 +328,7 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
 
 def test_settings_of_other_judges_do_not_know_of_files() -> None:
     assert judge_settings(load_config(PAPER), "math-verify") == {
-        "version": 2,
+        "version": MathVerify.VERSION,
         "judge": "math-verify",
         "kind": "math-verify",
     }
