@@ -177,7 +177,7 @@ def fit_boosted(name: str, rows: TrainingRows) -> Boosted:
 
 @pytest.fixture
 def family(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Add a family as README says: a module with `fit`, and an entry in the catalogue."""
+    """Add a family as CONTRIBUTING says: a module with `fit`, and an entry in the catalogue."""
 
     def add(name: str, **content: Any) -> None:
         module = types.ModuleType(f"own_{name}")
