@@ -13,12 +13,10 @@ from entropy_sentinel.config.schema import json_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(json_schema())
-# Parts of a study, in all that is written for people; CONTRIBUTING.md shows some of kinds that are not there yet, and
-# the monitor's file is another one.
+# Parts of a study, in all that is written for users; the monitor's file is another one.
 SNIPPETS = [
     snippet
     for document in DOCUMENTS
-    if document.name != "CONTRIBUTING.md"
     for snippet in blocks(document, "yaml")
     if not snippet.startswith("# monitor.yaml")
 ]

@@ -16,12 +16,7 @@ from entropy_sentinel.frames.label import LABELS
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "monitor.md"
-DOCUMENTS = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "demo").glob("*.md")),
-]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "demo").glob("*.md"))]
 _COMMAND = "entropy-sentinel "
 
 
