@@ -67,8 +67,8 @@ class Llm(Server):
 
     What is no {"success": true or false} is null, with the exchange in {benchmark}.unreadable.jsonl beside the labels.
     Every reply is kept by its request and server: none is paid for twice (docs/servers.md). What it cost is in
-    results/<study>/{judge}/costs.csv. `model`, `revision`, `prompt`, `shown`, `structured_output`, `temperature` and
-    `max_tokens` say what is asked, and a change judges again; no label depends on the other keys.
+    results/<study>/{judge}/costs.csv. `model` or `served`, `revision`, `prompt`, `shown`, `structured_output`,
+    `temperature` and `max_tokens` say who is asked what, and a change judges again; no label depends on the other keys.
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"

@@ -12,7 +12,7 @@ class Responses(Analysis):
     """Single responses of each benchmark, token by token, a page per model.
 
     The most and least certain, those that are wrong but certain and those that are right but uncertain. The numbers
-    bound the size of a page: with these, some 3 MB.
+    bound the size of a page: with the defaults, some 3 MB.
     """
 
     PAGE = "{judge}/responses/{model}.html"
