@@ -94,13 +94,18 @@ def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, obje
     assert row["last"] == pytest.approx(biased, abs=1e-6)
 
 
-def test_the_copy_is_as_the_linters_want_it(followed: tuple[Project, dict[str, object]]) -> None:
-    folder = followed[0].folder
-    files = sorted({name for kind, name, _ in recipes.blocks() if name.endswith(".py")})
-    ruff = [str(Path(sys.executable).with_name("ruff")), "--config", "pyproject.toml"]
-    for command in (["check"], ["format", "--check"]):
-        done = subprocess.run([ruff[0], *command, *ruff[1:], *files], cwd=folder, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize(
+    ("ending", "command"), [(".py", "ruff check"), (".py", "ruff format --check"), (".smk", "snakefmt --check")]
+)
+def test_recipes_are_as_the_linters_want_them(
+    followed: tuple[Project, dict[str, object]], ending: str, command: str
+) -> None:
+    files = sorted({name for _, name, _ in recipes.blocks() if name.endswith(ending)})
+    program, *arguments = command.split()
+    call = [str(Path(sys.executable).with_name(program)), *arguments, *files]
+    done = subprocess.run(call, cwd=followed[0].folder, capture_output=True, text=True)
+    assert files
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
