@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
+from entropy_sentinel.analyses.settings import Analysis, Made, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
@@ -19,6 +19,10 @@ class Accuracy(Analysis):
     PAGE = "{judge}/report.html"
     TELLS = "how accurate each domain is"
     READS = Reads.ALL
+    STAGES: ClassVar[Mapping[str, Made]] = {
+        "sweep": Made("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
+        "report": Made(PAGE, ("benchmarks", "generations", "observations", "sweep")),
+    }
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
     judges: Names | None = Field(

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from entropy_sentinel.commands.auditing.answers import Answers, Response, replaced_file, save_answers
-from entropy_sentinel.commands.auditing.sample import KEY
+from entropy_sentinel.auditing.answers import Answers, Response, replaced_file, save_answers
+from entropy_sentinel.auditing.sample import KEY
 from entropy_sentinel.frames.printable import printable
 
 ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from entropy_sentinel.commands.study.files import StudyFiles, study_files
-from entropy_sentinel.commands.study.judging import Judging, judging, shown
-from entropy_sentinel.commands.study.rates import model_rates
-from entropy_sentinel.commands.study.responses import Responses, responses
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
+from entropy_sentinel.planning.files import StudyFiles, study_files
+from entropy_sentinel.planning.judging import Judging, judging, shown
+from entropy_sentinel.planning.rates import model_rates
+from entropy_sentinel.planning.responses import Responses, responses
 from entropy_sentinel.report.terminal import Part, table
 
 

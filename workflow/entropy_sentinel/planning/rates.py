@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.commands.study.files import StudyFiles, generations_file, read
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.settings import Rates
+from entropy_sentinel.planning.files import StudyFiles, generations_file, read
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from study_trees import PAPER, make, make_all, small_study
 
-from entropy_sentinel.commands.study.files import study_files
-from entropy_sentinel.commands.study.records import is_as_recorded
+from entropy_sentinel.analyses.settings import sections
 from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.records import is_as_recorded
 
 RESULTS = Path("results/paper")
 
@@ -160,6 +161,23 @@ def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows(
     assert len(shown) == 1
     assert [path.as_posix() for path in stages["report"]] == ["results/paper/math-verify/report.html"]
     assert len(stages["observations"]) == 4
+
+
+def test_a_study_without_the_report_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw = small_study()
+    raw["run"]["analyses"] = ["rejection", "responses"]
+    config = load_config(raw)
+    make_all(config)
+    assert list(study_files(config).stages)[-1] == "estimators"
+    assert to_make(config) == set()
+
+
+def test_no_analysis_takes_the_name_of_another_stage() -> None:
+    declared = [stage for section in sections().values() for stage in section.STAGES]
+    assert declared == ["sweep", "report"]
+    pipeline = list(study_files(load_config(PAPER)).stages)[: -len(declared)]
+    assert len({*pipeline, *declared}) == len(pipeline) + len(declared)
 
 
 def write_record(made: str, checksums: dict[Path, str]) -> None:

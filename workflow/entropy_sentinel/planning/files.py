@@ -1,5 +1,8 @@
 """The files of a study and which of them are still to be made, from names, times and Parquet alone.
 
+What is made from what is said here once more than in the rules, for a forecast is wanted where there is no Snakemake,
+and in a second. A test compares it with the plan of Snakemake itself (tests/planning/test_against_snakemake.py).
+
 Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
 only where something waits for it, a file is outdated by a newer one of another content than it was made from, and what
 is made again is passed on to all that follows. Settings and code, which Snakemake compares with its own records, are
@@ -7,7 +10,7 @@ not looked at.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -15,25 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.commands.study.records import is_as_recorded
+from entropy_sentinel.analyses.settings import Made
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
-
-# What each stage is made from, in the order of the stages.
-STAGES: dict[str, tuple[str, ...]] = {
-    "benchmarks": (),
-    "generations": ("benchmarks",),
-    "labels": ("benchmarks", "generations"),
-    "features": ("generations",),
-    "observations": ("benchmarks", "labels", "features"),
-    "estimates": ("observations",),
-    "estimators": ("observations",),
-    "sweep": ("estimates",),
-    "report": ("benchmarks", "generations", "observations", "sweep"),
-}
-# Files that gather others: the column that says which, and the axis that it must be.
-_GATHERED = {"observations": {"benchmark": "benchmark"}, "sweep": {"model": "model", "group": "group_id"}}
+from entropy_sentinel.planning.records import is_as_recorded
 
 
 @dataclass(frozen=True)
@@ -42,6 +31,8 @@ class StudyFiles:
 
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
+    # Of a stage whose files gather others: the column that says which, and the axis that it must be.
+    gathered: Mapping[str, Mapping[str, str]]
 
     @cached_property
     def inputs(self) -> dict[Path, Sequence[Path]]:
@@ -69,7 +60,7 @@ class StudyFiles:
         # What nothing else is made from is the aim of it all.
         waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
-        waiting += [path for stage, columns in _GATHERED.items() for path in self._incomplete(stage, columns)]
+        waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
         found: set[Path] = set()
         while waiting:
             path = waiting.pop()
@@ -101,10 +92,7 @@ class StudyFiles:
 
 def study_files(config: Config) -> StudyFiles:
     """The files that a study has or will have. Nothing is read yet."""
-    layout, run = Layout(config.study), config.run
-    # A job of stage `estimators` writes the scores last.
-    named = {"benchmarks": layout.items, "estimators": layout.scores}
-    templates = {stage: named.get(stage) or getattr(layout, stage) for stage in STAGES}
+    run, declared = config.run, _declared(config)
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
         "benchmark": run.benchmarks,
@@ -115,20 +103,41 @@ def study_files(config: Config) -> StudyFiles:
     }
     stages = {
         stage: {
-            path: [source for name in sources for source, _ in _expand(templates[name], axes | _fixed(values))]
-            for path, values in _expand(templates[stage], axes)
+            path: [one for name in made.made_from for one, _ in _expand(declared[name].file, axes | _fixed(values))]
+            for path, values in _expand(made.file, axes)
             if _is_made(config, stage, values)
         }
-        for stage, sources in STAGES.items()
+        for stage, made in declared.items()
     }
-    return StudyFiles(stages, axes)
+    return StudyFiles(stages, axes, {stage: made.gathers for stage, made in declared.items() if made.gathers})
+
+
+def _declared(config: Config) -> dict[str, Made]:
+    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    layout = Layout(config.study)
+    return {
+        "benchmarks": Made(layout.items),
+        "generations": Made(layout.generations, ("benchmarks",)),
+        "labels": Made(layout.labels, ("benchmarks", "generations")),
+        "features": Made(layout.features, ("generations",)),
+        "observations": Made(layout.observations, ("benchmarks", "labels", "features"), {"benchmark": "benchmark"}),
+        "estimates": Made(layout.estimates, ("observations",)),
+        # Their job writes the scores last.
+        "estimators": Made(layout.scores, ("observations",)),
+        **{
+            stage: replace(made, file=f"{layout.results}/{made.file}")
+            for section in config.shown.values()
+            for stage, made in section.STAGES.items()
+        },
+    }
 
 
 def _is_made(config: Config, stage: str, values: Mapping[str, str]) -> bool:
-    """Whether anything is made from a file: a judge without a report of accuracies has few of these."""
+    """Whether anything is made from a file: an analysis may leave out judges, which then have few estimates."""
     if stage == "estimates":
         return values["group"] in groups_of_judge(config, values["judge"])
-    return stage not in ("sweep", "report") or values["judge"] in (config.analyses.accuracy.judges or config.run.judges)
+    owners = [section for section in config.shown.values() if stage in section.STAGES]
+    return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
 
 
 def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:

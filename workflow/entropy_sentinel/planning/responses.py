@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.commands.study.files import StudyFiles, generations_file, modified, row_count
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.study import item_limit
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, row_count
 from entropy_sentinel.sources.rows import local_rows
 
 Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it

@@ -16,17 +16,17 @@ import yaml
 from browser import found_on, needs_browser
 from rich.console import Console
 
-from entropy_sentinel.commands.auditing import terminal
-from entropy_sentinel.commands.auditing.answers import (
+from entropy_sentinel.auditing import terminal
+from entropy_sentinel.auditing.answers import (
     add_answers,
     read_answers,
     replaced_file,
     save_answers,
     write_answers,
 )
-from entropy_sentinel.commands.auditing.page import write_page
-from entropy_sentinel.commands.auditing.report import audit, parts
-from entropy_sentinel.commands.auditing.sample import Sample, allocate, draw, material, read_sample
+from entropy_sentinel.auditing.page import write_page
+from entropy_sentinel.auditing.report import audit, parts
+from entropy_sentinel.auditing.sample import Sample, allocate, draw, material, read_sample
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.layout import Layout
@@ -357,7 +357,7 @@ def test_answers_are_taken_over(tmp_path: Path) -> None:
 SAVER = """
 import sys
 from pathlib import Path
-from entropy_sentinel.commands.auditing.answers import save_answers
+from entropy_sentinel.auditing.answers import save_answers
 _, path, name, how = sys.argv
 mine = {("m", "a", f"{name}-{number}", 0): "correct" for number in range(60)}
 print("ready", flush=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.commands.auditing.answers import LABELS, Answers
-from entropy_sentinel.commands.auditing.sample import KEY, STRATUM, Sample
+from entropy_sentinel.auditing.answers import LABELS, Answers
+from entropy_sentinel.auditing.sample import KEY, STRATUM, Sample
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.spreadsheet import write_csv

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from study_trees import PAPER, make, make_all
 
-from entropy_sentinel.commands.study.files import study_files
-from entropy_sentinel.commands.study.forecast import Cost, forecast, plan
-from entropy_sentinel.commands.study.rates import model_rates
-from entropy_sentinel.commands.study.responses import item_counts, responses
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.forecast import Cost, forecast, plan
+from entropy_sentinel.planning.rates import model_rates
+from entropy_sentinel.planning.responses import item_counts, responses
 from entropy_sentinel.report.terminal import show
 
 RATES = {

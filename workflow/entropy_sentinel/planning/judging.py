@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.commands.study.files import StudyFiles
-from entropy_sentinel.commands.study.responses import Responses
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
 from entropy_sentinel.judges.settings import account
+from entropy_sentinel.planning.files import StudyFiles
+from entropy_sentinel.planning.responses import Responses
 from entropy_sentinel.report.terminal import Part, table
 
 # Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.commands.auditing.answers import COLUMNS, LABELS, Answers
-from entropy_sentinel.commands.auditing.sample import KEY, Sample
+from entropy_sentinel.auditing.answers import COLUMNS, LABELS, Answers
+from entropy_sentinel.auditing.sample import KEY, Sample
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.labelling import labelling_page
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from entropy_sentinel.commands.auditing.sample import KEY, Sample, folder_of
+from entropy_sentinel.auditing.sample import KEY, Sample, folder_of
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.locks import locked

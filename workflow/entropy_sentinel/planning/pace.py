@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from entropy_sentinel.commands.study.files import StudyFiles
-from entropy_sentinel.commands.study.responses import Event, Responses, responses
 from entropy_sentinel.config.config import Config
+from entropy_sentinel.planning.files import StudyFiles
+from entropy_sentinel.planning.responses import Event, Responses, responses
 from entropy_sentinel.report.terminal import Part, table
 
 # Speed is that of the last ten minutes,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.commands.starting.rows import MARK, Rows, free_name, name_of
 from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.sources.settings import SOURCE_ENDS
+from entropy_sentinel.starting.rows import MARK, Rows, free_name, name_of
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import pytest
 from study_trees import make, make_all, small_study
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.commands.study.files import study_files
-from entropy_sentinel.commands.study.forecast import forecast, plan
-from entropy_sentinel.commands.study.judging import Judging, judging
-from entropy_sentinel.commands.study.rates import model_rates
-from entropy_sentinel.commands.study.responses import responses
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.study import judge_settings, ledger
 from entropy_sentinel.judges.settings import account
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.forecast import forecast, plan
+from entropy_sentinel.planning.judging import Judging, judging
+from entropy_sentinel.planning.rates import model_rates
+from entropy_sentinel.planning.responses import responses
 from entropy_sentinel.report.terminal import show
 
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from study_trees import NOW, make, make_all, small_study
 
-from entropy_sentinel.commands.study.files import study_files
-from entropy_sentinel.commands.study.pace import Amount, all_responses, jobs, progress, speed
-from entropy_sentinel.commands.study.responses import responses
 from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.pace import Amount, all_responses, jobs, progress, speed
+from entropy_sentinel.planning.responses import responses
 from entropy_sentinel.report.terminal import show
 
 ROOT = Path(__file__).parents[2]

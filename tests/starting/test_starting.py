@@ -11,8 +11,8 @@ import yaml
 from workflow_runs import Project, job_counts
 
 from entropy_sentinel.commands.main import main
-from entropy_sentinel.commands.starting.rows import look_at, name_of
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.starting.rows import look_at, name_of
 
 ROOT = Path(__file__).parents[2]
 LOG = ROOT / "demo/logs/week-1.jsonl.gz"

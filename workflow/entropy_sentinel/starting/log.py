@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.commands.starting.rows import Rows, free_name, name_of
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import UNUSABLE
 from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.starting.rows import Rows, free_name, name_of
 from entropy_sentinel.verbs.reading import read_labels, read_logs
 
 _TRACE = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "top_logprobs")
