@@ -18,7 +18,7 @@ By = Annotated[
 ]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="To compare: Parquet or CSV with item_id and label."),
+    typer.Option("--labels", "-l", metavar="FILE", help="To compare: .csv, .jsonl or .parquet with item_id and label."),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
