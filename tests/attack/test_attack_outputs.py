@@ -181,6 +181,23 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
     assert contents(here) == before
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--output", "log.jsonl/rows.csv"], "lies in a file, must lie in a folder: 'log.jsonl/rows.csv'"),
+        (["--state", "log.jsonl"], "state: must be a folder, was the file log.jsonl"),
+    ],
+)
+def test_a_file_is_no_folder(asked: list[str], said: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    before = contents(here)
+    with pytest.raises(SystemExit) as end:
+        main(["monitor", "log-3d.estimator", "log.jsonl", *asked])
+    told = capsys.readouterr().err
+    assert (end.value.code, told.count("\n")) == (1, 1)
+    assert said in told
+    assert contents(here) == before
+
+
 def test_a_state_s_files_are_no_outputs(here: Path, capsys: pytest.CaptureFixture) -> None:
     watch = ["monitor", "log-3d.estimator", "traces", "--state", "state"]
     with pytest.raises(SystemExit) as end:

@@ -14,7 +14,9 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.openmetrics import openmetrics
+from entropy_sentinel.monitor.page import page
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.terminal import parts
 
 ATC = "atc-se_sum"
 
@@ -105,6 +107,23 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     found = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
     assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
     assert (found.alerts, found.silent) == ([], True)
+    said = "nothing can be said: no slice has 30 estimated responses in the last 14 days that are not of the reference"
+    assert parts(found)[-1] == said
+
+
+def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: Log) -> None:
+    """Twelve responses in the reference are too few for a q, and so for an alert: it is said of which slice."""
+    log.add(0, "a", 12, 1.0).add(1, "a", 60, 0.25)
+    log.add(0, "b", 40, 1.0).add(1, "b", 40, 1.0)
+    found = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
+    row = found.now.row(by_predicate=pl.col("route") == "a", named=True)
+    assert (row["change"], row["change_q"], found.alerts) == (-0.75, None, [])
+    said = (
+        "changes that are not tested, and are no alert, for there are fewer than 30 responses in the reference or "
+        "after it: a"
+    )
+    assert said in parts(found)
+    assert said in page(found)
 
 
 def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedEstimator, log: Log) -> None:

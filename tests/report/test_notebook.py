@@ -59,6 +59,11 @@ def test_an_estimator_is_a_few_lines(estimator: object) -> None:
     assert max(map(len, lines)) < 200
 
 
+def test_a_card_is_its_verdict_and_reasons(estimator: object) -> None:
+    card = estimator.card
+    assert repr(card).splitlines() == [f"verdict on recommended: {card.verdict}", *(f"  {one}" for one in card.reasons)]
+
+
 def test_an_estimator_shows_its_card(estimator: object) -> None:
     for text in (estimator._repr_html_(), estimator.card._repr_html_()):
         assert "script" not in Tables(text).tags

@@ -38,7 +38,8 @@ _VERBS = {
     "sample": "monitor.sampling",
     "score": "verbs.scoring",
 }
-_ROOMS = ("features", "monitor")  # called like a verb
+# Rooms that are called like a verb, with the function that is meant.
+_ROOMS = {"features": "features.features", "monitor": "monitor.running.monitor"}
 __all__ = [*_VERBS, *_ROOMS]
 
 

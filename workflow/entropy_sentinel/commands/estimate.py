@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, check_table_path, say, write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +17,7 @@ By = Annotated[
 ]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="To compare: Parquet or CSV with item_id and label."),
+    typer.Option("--labels", "-l", metavar="FILE", help="To compare: .csv, .jsonl or .parquet with item_id and label."),
 ]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
@@ -54,32 +53,19 @@ def command(
     from entropy_sentinel.verbs.files import log_files
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
-    if output is not None and output.suffix not in _SUFFIXES:
-        raise InputError(f"--output: must end with {', '.join(_SUFFIXES)}, was '{output}'")
+    if output is not None:
+        check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
     features = read_features(files, top_k=top_k, strict=strict)
     found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_signal)
     if output is not None:
-        _write(found, output)
+        write_table(found, output)
     show([_table(found.drop("overridden", strict=False), list(by))])
     if "overridden" in found.columns and len(found):
         say(f"overridden: {found['overridden'][0]}", err=True)
     if caution := loaded.about.get("caution"):
         say(f"caution: {caution}", err=True)
-
-
-def _write(found: "pl.DataFrame", output: Path) -> None:
-    from entropy_sentinel.frames.files import whole_file
-    from entropy_sentinel.frames.spreadsheet import write_csv
-
-    with whole_file(output) as partial:
-        if output.suffix == ".csv":
-            write_csv(found, partial)
-        elif output.suffix == ".parquet":
-            found.write_parquet(partial)
-        else:
-            found.write_json(partial)
 
 
 def _table(found: "pl.DataFrame", by: list[str]) -> object:

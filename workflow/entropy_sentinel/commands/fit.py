@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Labels: Parquet or CSV with columns item_id and label."),
+    typer.Option("--labels", "-l", metavar="FILE", help="Labels: .csv, .jsonl or .parquet with item_id and label."),
 ]
 Name = Annotated[
     str,

@@ -40,7 +40,7 @@ LogFile = Annotated[
 By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Of the log, whose values are domains: metadata.route.")]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Labels of the log: Parquet or CSV with item_id and label."),
+    typer.Option("--labels", "-l", metavar="FILE", help="Of the log: .csv, .jsonl or .parquet with item_id and label."),
 ]
 
 

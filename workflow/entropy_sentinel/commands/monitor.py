@@ -25,8 +25,8 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         metavar="LOGS",
-        help="Logs, traces or features (.jsonl, .json, .parquet, .gz): files, folders, patterns, - for standard input; "
-        "or --state folders of parts of the logs.",
+        help="Logs, traces or features (.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard "
+        "input; or --state folders of parts of the logs.",
     ),
 ]
 By = Annotated[

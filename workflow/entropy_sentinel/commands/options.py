@@ -1,6 +1,6 @@
 """What several subcommands share: the config files of a study, files of responses."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,8 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.printable import one_line
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from entropy_sentinel.config.config import Config
 
 BASE = "config.yaml"
@@ -40,6 +42,28 @@ Strict = Annotated[
 def say(text: str, err: bool = False) -> None:
     """Print a line; what a log, a model or a file has put into it stays on it, and does nothing to the terminal."""
     typer.echo(one_line(text), err=err)
+
+
+def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
+    """InputError where the name of a file for a table ends otherwise than with one of `suffixes`."""
+    if path.suffix not in suffixes:
+        raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
+
+
+def write_table(found: "pl.DataFrame", path: Path) -> None:
+    """Write a table in one step, by the end of the name: .csv, .parquet, .json or .jsonl."""
+    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.spreadsheet import write_csv
+
+    with whole_file(path) as partial:
+        if path.suffix == ".csv":
+            write_csv(found, partial)
+        elif path.suffix == ".parquet":
+            found.write_parquet(partial)
+        elif path.suffix == ".json":
+            found.write_json(partial)
+        else:
+            found.write_ndjson(partial)
 
 
 def load_study(files: Iterable[Path]) -> "Config":

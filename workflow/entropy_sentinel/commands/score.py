@@ -1,16 +1,12 @@
 """`entropy-sentinel score`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
-from entropy_sentinel.frames.errors import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
+from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, check_table_path, say, write_table
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
@@ -37,11 +33,10 @@ def command(
     from entropy_sentinel.verbs.reading import read_features
     from entropy_sentinel.verbs.scoring import score
 
-    if output.suffix not in _SUFFIXES:
-        raise InputError(f"--output: must end with {', '.join(_SUFFIXES)}, was '{output}'")
+    check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files)])
     found = score(load(estimator), read_features(files, top_k=top_k, strict=strict), any_model, any_signal)
-    _write(found, output)
+    write_table(found, output)
     without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
     say(
         f"{output}: {len(found):,} responses, {without:,} of them without P(correct)"
@@ -49,16 +44,3 @@ def command(
     )
     if "overridden" in found.columns and len(found):
         say(f"overridden: {found['overridden'][0]}", err=True)
-
-
-def _write(found: "pl.DataFrame", output: Path) -> None:
-    from entropy_sentinel.frames.files import whole_file
-    from entropy_sentinel.frames.spreadsheet import write_csv
-
-    with whole_file(output) as partial:
-        if output.suffix == ".csv":
-            write_csv(found, partial)
-        elif output.suffix == ".parquet":
-            found.write_parquet(partial)
-        else:
-            found.write_ndjson(partial)

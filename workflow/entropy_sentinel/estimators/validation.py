@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, TOO_FEW, Verdict, verdict_of
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -53,7 +54,7 @@ class Coverage:
     basis: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validation:
     """The validation card of an estimator.
 
@@ -127,6 +128,9 @@ class Validation:
         domains = (Domain(**one) for one in card["domains"])
         counted = tuple(one if one.n >= FEWEST_LABELS else _too_few(one.domain, one.n, one.true) for one in domains)
         return cls.of(card["estimator"], card["n_domains"], counted)
+
+    def __repr__(self) -> str:
+        return "\n  ".join([f"verdict on {self.estimator}: {self.verdict}", *map(one_line, self.reasons)])
 
     def _repr_html_(self) -> str:
         from entropy_sentinel.estimators.shown import card_as_html  # which imports this module

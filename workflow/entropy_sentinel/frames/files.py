@@ -67,6 +67,8 @@ def _status(path: Path) -> os.stat_result | None:
         found = path.stat()
     except FileNotFoundError:
         return None
+    except NotADirectoryError:
+        raise NotADirectoryError(errno.ENOTDIR, "lies in a file, must lie in a folder", str(path)) from None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder, must be a file", str(path))
     if stat.S_ISBLK(found.st_mode):

@@ -127,13 +127,13 @@ def _said(row: Mapping[str, Any]) -> str | None:
             f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice is "
             "not like the labelled domains"
         )
-    if better <= own:
+    if round(better, 2) <= round(own, 2):
         return None
     more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
     return (
         f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {n} labels, worth "
         f"{row['labels_worth']:.0f} with the predictions, say less than the assumption that they need not make"
-        + (f"; some {more:,} labels more would make it as narrow" if more else "")
+        + (f"; some {more:,} more labels would make it as narrow" if more else "")
     )
 
 

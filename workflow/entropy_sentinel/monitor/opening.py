@@ -48,10 +48,15 @@ def sources(logs: Logs) -> Iterator[Source]:
 
 @contextmanager
 def opened(folder: str | Path | None, saved: SavedEstimator, checksum: str, reading: Reading) -> Iterator[State]:
-    """The state, ours alone as long as the block lasts; without a folder one that goes with it."""
+    """The state, ours alone as long as the block lasts; without a folder one that goes with it.
+
+    Raises ConfigError where a file is in its place.
+    """
     if folder is None:
         with TemporaryDirectory() as temporary:
             yield State(Path(temporary), saved.estimator.name, checksum, reading)
         return
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise ConfigError(f"state: must be a folder, was the file {folder}")
     with Ownership(Path(folder)):
         yield State(Path(folder), saved.estimator.name, checksum, reading)

@@ -19,6 +19,7 @@ from entropy_sentinel.monitor.terminal import (
     reasons,
     silence,
     slice_name,
+    untested,
 )
 from entropy_sentinel.monitor.times import Reference, shown
 from entropy_sentinel.report.pages import render
@@ -48,7 +49,11 @@ def page(found: Monitored) -> str:
         full=FULL,
         cut=cut,
         parts=parts,
-        general=[*silence(found), *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items())],
+        general=[
+            *silence(found),
+            *untested(found),
+            *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items()),
+        ],
         summary=_summary(found),
         ranked=ranked(found),
         over_time=over_time(found),

@@ -1,6 +1,7 @@
 """A monitor's findings for a person at a terminal, or in a notebook."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -30,7 +31,7 @@ def parts(found: Monitored) -> list[Part]:
     shown += _bases(found)
     shown += [*labels_of_a_part(found), *labels_and_estimates(found)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(found).items()]
-    shown += [*_alerts(found), *silence(found)]
+    shown += [*untested(found), *_alerts(found), *silence(found)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
@@ -78,7 +79,25 @@ def silence(found: Monitored) -> list[str]:
         return []
     about = found.provenance
     where = f" in the last {about['pool_windows']} {about['window']}s" if found.newest else ""
+    if where and about["reference"] and found.newest[-1] >= datetime.fromisoformat(about["reference"][1]):
+        where += " that are not of the reference"
     return [f"nothing can be said: no slice has {about['min_responses']} estimated responses{where}"]
+
+
+def untested(found: Monitored) -> list[str]:
+    """What to say of changes that have no q, so that they are no alert however large they are."""
+    least = max(found.provenance["min_responses"], 1)
+    rows = found.now.filter(
+        pl.col("change").is_not_null() & pl.col("change_q").is_null() & (pl.col("n_estimated") >= least)
+    )
+    if rows.is_empty():
+        return []
+    names = [slice_name(row) for row in rows.select(found.by).iter_rows()]
+    more = f"; and {len(names) - SHOWN:,} more slices" if len(names) > SHOWN else ""
+    return [
+        f"changes that are not tested, and are no alert, for there are fewer than {least} responses in the reference "
+        f"or after it: {'; '.join(names[:SHOWN])}{more}"
+    ]
 
 
 def _alerts(found: Monitored) -> list[str]:
