@@ -1,1 +1,1 @@
-"""People label a sample of what a judge has labelled: the draw, the page and terminal to label it, the comparison."""
+"""Floor 5: people label a sample of what a judge has labelled, and what follows for the judge."""

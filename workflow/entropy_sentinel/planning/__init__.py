@@ -1,1 +1,1 @@
-"""What is left of a study, how long it takes and what it costs, read off its files before and while it runs."""
+"""Floor 5: what is left of a study, how long it takes and what it costs, read off its files."""
