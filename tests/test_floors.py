@@ -24,6 +24,9 @@ FLOORS = {
     "analyses": 5,
     "verbs": 5,
     "monitor": 5,
+    "planning": 5,
+    "auditing": 5,
+    "starting": 5,
     "commands": 6,
 }
 # Modules of these names declare a room's settings and names: they stand on the ground floor, whatever their room.
@@ -79,6 +82,14 @@ def test_the_ground_floor_and_what_plans_import_nothing_heavy() -> None:
         relative = path.relative_to(ROOT)
         if relative.parts[0] in ("frames", "config", "jobs") or relative.stem in DECLARATIONS:
             assert {name.split(".")[0] for name in imports(path)} <= LIGHT, path
+
+
+def test_commands_hold_commands_only() -> None:
+    """A module per subcommand, which has the function `command`, beside what starts them and the options they share."""
+    assert {path for path in (ROOT / "commands").iterdir() if path.is_dir() and path.name != "__pycache__"} == set()
+    for path in (ROOT / "commands").glob("*.py"):
+        functions = {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+        assert "command" in functions or path.stem in ("__init__", "main", "options"), path
 
 
 def test_rule_files_import_what_plans_only() -> None:

@@ -15,12 +15,12 @@ from attack_cases import Case, attack
 
 from entropy_sentinel.analyses.accuracy.domains import write_domains
 from entropy_sentinel.analyses.accuracy.sweep import write_sweep
-from entropy_sentinel.commands.study.files import study_files
-from entropy_sentinel.commands.study.pace import progress
 from entropy_sentinel.config.study import estimation_settings, split_settings
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.jobs.inputs import check_inputs
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.pace import progress
 from entropy_sentinel.stages.estimate import write_estimates
 from entropy_sentinel.stages.estimator import write_estimators
 from entropy_sentinel.stages.observation import write_observations

@@ -1,19 +1,25 @@
 """The JSON schema for editors: a config file may hold a part of the configuration, and no more than that."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+from documented import DOCUMENTS, blocks
 
 from entropy_sentinel.config.schema import json_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(json_schema())
-SNIPPETS = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+# Parts of a study, in all that is written for users; the monitor's file is another one.
+SNIPPETS = [
+    snippet
+    for document in DOCUMENTS
+    for snippet in blocks(document, "yaml")
+    if not snippet.startswith("# monitor.yaml")
+]
 
 
 def valid(raw: Any) -> bool:
@@ -33,12 +39,12 @@ def test_config_files_are_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
-def test_what_the_readme_teaches_is_valid(snippet: str) -> None:
+def test_what_the_pages_teach_is_valid(snippet: str) -> None:
     assert valid(yaml.safe_load(snippet))
 
 
-def test_the_readme_teaches_something() -> None:
-    assert len(SNIPPETS) >= 3
+def test_the_pages_teach_something() -> None:
+    assert len(SNIPPETS) >= 6
 
 
 @pytest.mark.parametrize(

@@ -161,3 +161,12 @@ def test_a_script_may_lie_in_an_analysis(tree: Path) -> None:
 def test_what_is_not_there_is_named(tree: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError, match=name):
         fingerprint(*([name] if name.endswith("absent.py") else ["job.py", name]))
+
+
+def test_the_description_of_a_key_is_documentation() -> None:
+    key = "folds: int = Field(5, ge=2, description={!r})"
+    assert form(key.format("folds")) == form(key.format("folds of the grid search"))
+    assert form("folds: int = Field(5, ge=2)") == form(key.format("folds"))
+    assert form(key.format("folds").replace("ge=2", "ge=3")) != form(key.format("folds"))
+    # Elsewhere it is a string like any other.
+    assert form("Bar(description='a')") != form("Bar(description='b')")

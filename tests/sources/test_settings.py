@@ -8,9 +8,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from entropy_sentinel.commands.study.responses import item_counts
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.planning.responses import item_counts
 from entropy_sentinel.sources.settings import Benchmark
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())

@@ -55,7 +55,7 @@ def test_it_makes_its_files_and_needs_no_other_analysis(project: Project) -> Non
     ]
     tables = [
         f"tables/table_{name}.{kind}"
-        for name in ("auarc", "best_pairs", "coverage")
+        for name in ("areas", "auarc", "best_pairs", "coverage")
         for kind in ("csv", "html", "md", "tex")
     ]
     assert made == [

@@ -10,7 +10,10 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
 4. `stages`        one module per stage of the pipeline
 5. `analyses`, `verbs`: what is read off the stages' files, one folder per question; what a notebook calls
    `monitor`       slices of production logs
-6. `commands`      the command line
+   `starting`      the config of a new study, from files of rows or a log
+   `planning`      what is left of a study, how long it takes and what it costs
+   `auditing`      people label a sample; what follows for the judge
+6. `commands`      the command line, a module per subcommand
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
 `es.score`, `es.monitor`.
@@ -35,7 +38,8 @@ _VERBS = {
     "sample": "monitor.sampling",
     "score": "verbs.scoring",
 }
-_ROOMS = ("features", "monitor")  # called like a verb
+# Rooms that are called like a verb, with the function that is meant.
+_ROOMS = {"features": "features.features", "monitor": "monitor.running.monitor"}
 __all__ = [*_VERBS, *_ROOMS]
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -55,6 +55,16 @@ class Reads(Enum):
     SHOWN = "shown"  # the named ones
 
 
+@dataclass(frozen=True)
+class Made:
+    """Files of a stage, as `planning` counts them: a template of their path, and the stages that they are made from."""
+
+    file: str
+    made_from: tuple[str, ...] = ()
+    # Of a file that gathers others: the column that says which, and the axis that it must be.
+    gathers: Mapping[str, str] = field(default_factory=dict)
+
+
 class Analysis(Settings):
     """What every analysis has.
 
@@ -67,6 +77,9 @@ class Analysis(Settings):
     TELLS: ClassVar[str] = ""
     # The estimates that it reads; without any, a study of it needs no training group.
     READS: ClassVar[Reads | None] = None
+    # Stages of its own that `entropy-sentinel progress` shows, by name, with files as in PAGE: made from stages of the
+    # pipeline, and of its own that come before.
+    STAGES: ClassVar[Mapping[str, Made]] = {}
 
     labels: dict[Name, str] = Field({}, description="by study: shown with every table and figure; else its own name")
     tables: Annotated[list[str], DISTINCT] | None = Field(None, description="names of the tables to make; null for all")

@@ -26,10 +26,13 @@ class Server(Settings):
         6, ge=0, le=100, description="further tries after 429, 5xx and time-outs, with growing pauses"
     )
     requests_per_minute: Number | None = Field(
-        None, gt=0, le=1e9, description="requests sent in a minute, by all jobs of the study together; null for any"
+        None,
+        gt=0,
+        le=1e9,
+        description="requests sent in a minute, by all jobs of the study together, spread evenly; null for any number",
     )
     tokens_per_minute: Number | None = Field(
-        None, gt=0, le=1e12, description="tokens of requests and replies in a minute, likewise; null for any"
+        None, gt=0, le=1e12, description="tokens of requests and replies in a minute, likewise; null for any number"
     )
 
     # Over the whole section: the message about a field would show its value.

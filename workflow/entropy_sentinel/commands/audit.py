@@ -10,7 +10,7 @@ from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from entropy_sentinel.commands.auditing.sample import Sample
+    from entropy_sentinel.auditing.sample import Sample
     from entropy_sentinel.config.config import Config
 
 SIZE, SEED = 300, 42
@@ -44,8 +44,8 @@ def command(
     if context.invoked_subcommand is not None:
         context.obj = (configfile, judge)
         return
-    from entropy_sentinel.commands.auditing.answers import add_answers, answers_file, read_answers, replaced_file
-    from entropy_sentinel.commands.auditing.sample import material, sample_file
+    from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
+    from entropy_sentinel.auditing.sample import material, sample_file
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.frames.outputs import check_outputs
 
@@ -62,14 +62,14 @@ def command(
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
-        from entropy_sentinel.commands.auditing.page import write_page
+        from entropy_sentinel.auditing.page import write_page
 
         write_page(sample, shown, known, html)
         say(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
         return
     from rich.console import Console
 
-    from entropy_sentinel.commands.auditing.terminal import label_in_terminal
+    from entropy_sentinel.auditing.terminal import label_in_terminal
 
     if not sys.stdin.isatty():
         raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
@@ -85,9 +85,9 @@ def report(context: typer.Context, configfile: ConfigFiles = (), judge: Judge = 
     Agreement, kappa, error rates, and every domain's accuracy corrected for them, with intervals. Also written beside
     the answers, as report.json, agreement.csv and domains.csv.
     """
-    from entropy_sentinel.commands.auditing.answers import answers_file, read_answers
-    from entropy_sentinel.commands.auditing.report import audit, parts, write_audit
-    from entropy_sentinel.commands.auditing.sample import folder_of, material, read_sample, sample_file
+    from entropy_sentinel.auditing.answers import answers_file, read_answers
+    from entropy_sentinel.auditing.report import audit, parts, write_audit
+    from entropy_sentinel.auditing.sample import folder_of, material, read_sample, sample_file
     from entropy_sentinel.report.terminal import show
 
     files, named = context.obj
@@ -113,7 +113,7 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
     """The sample drawn before, or a new one; InputError where the one drawn before is of another size or seed."""
-    from entropy_sentinel.commands.auditing.sample import draw_sample, read_sample, sample_file
+    from entropy_sentinel.auditing.sample import draw_sample, read_sample, sample_file
 
     path = sample_file(config.study, judge)
     if new or not path.exists():

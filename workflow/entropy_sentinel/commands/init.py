@@ -12,7 +12,7 @@ from entropy_sentinel.commands.options import BASE
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
-    from entropy_sentinel.commands.starting.study import Start
+    from entropy_sentinel.starting.study import Start
 
 Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not be there.")]
 RowFiles = Annotated[
@@ -60,9 +60,9 @@ def command(
     and said. Or from the log of a deployed model, some of whose responses have labels: what a study reads is then
     written to a folder beside the config. The file is checked as Snakemake would check it.
     """
-    from entropy_sentinel.commands.starting.study import text_of
     from entropy_sentinel.config.config import load_config, read_config
     from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.starting.study import text_of
 
     if not Path(BASE).is_file():
         raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
@@ -103,9 +103,9 @@ def _check_new(path: Path) -> None:
 
 
 def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":
-    from entropy_sentinel.commands.starting.rows import look_at, name_of
-    from entropy_sentinel.commands.starting.study import Start, named_models, named_rows
     from entropy_sentinel.config.plain import read_yaml
+    from entropy_sentinel.starting.rows import look_at, name_of
+    from entropy_sentinel.starting.study import Start, named_models, named_rows
 
     base = read_yaml(BASE)
     found = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
@@ -113,10 +113,10 @@ def _of_rows(study: Path, files: list[str], models: list[str], question: str | N
 
 
 def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":
-    from entropy_sentinel.commands.starting.log import split_log
-    from entropy_sentinel.commands.starting.rows import name_of
-    from entropy_sentinel.commands.starting.study import Start, source_lines
     from entropy_sentinel.config.plain import read_yaml
+    from entropy_sentinel.starting.log import split_log
+    from entropy_sentinel.starting.rows import name_of
+    from entropy_sentinel.starting.study import Start, source_lines
 
     folder, base = study.with_suffix(""), read_yaml(BASE)
     model, rows, labelled = split_log(log, by, labels, folder, base)

@@ -18,8 +18,8 @@ def command(configfile: ConfigFiles = (), watch: Watch = None) -> None:
     newer and of another content than it was made from, if it lacks a model, benchmark or group of the config, or if it
     cannot be read. Changed settings are seen by `snakemake --dry-run --quiet rules` only.
     """
-    from entropy_sentinel.commands.study.files import study_files
-    from entropy_sentinel.commands.study.pace import progress
+    from entropy_sentinel.planning.files import study_files
+    from entropy_sentinel.planning.pace import progress
     from entropy_sentinel.report.terminal import show
 
     config = load_study(configfile)

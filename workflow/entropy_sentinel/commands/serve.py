@@ -22,8 +22,8 @@ def command(
     The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
     generate jobs to ask the server.
     """
-    from entropy_sentinel.commands.study.server import config_snippet, served_settings
     from entropy_sentinel.engines.server import server_command, server_environment
+    from entropy_sentinel.jobs.served_model import config_snippet, served_settings
 
     config = load_study(configfile)
     settings = served_settings(config, model)

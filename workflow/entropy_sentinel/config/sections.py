@@ -33,19 +33,40 @@ class Config(Settings):
         "presentation": "is now the section analyses.accuracy; its label is labels there, by study: {my-study: text}",
     }
 
-    study: Name = Field(description="results go to results/<study>/")
-    seed: Seed = Field(42, description="seed of generation and of limits, and of estimation unless it has its own")
-    limit: Positive | None = Field(None, description="items per benchmark; null for all")
+    study: Name = Field(
+        description="the study's name: results go to results/<study>/, logs to logs/<study>/; letters, digits, '.', "
+        "'_' and '-'"
+    )
+    seed: Seed = Field(
+        42,
+        description="seed of token sampling and of limits, and of all that estimation draws unless estimation.seed "
+        "is set; another one generates everything again",
+    )
+    limit: Positive | None = Field(
+        None,
+        description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is part of a "
+        "larger one; null for all. The first thing to set on a new machine: 5",
+    )
     run: Run
     generation: Generation = Generation()
     estimation: Estimation = Estimation()
     analyses: Analyses = Analyses()
     rates: Rates = Rates()
-    models: dict[Name, AnyModel]
-    benchmarks: dict[Name, Benchmark]
-    judges: dict[Name, AnyJudge]
-    groups: dict[Name, Group] = {}
-    prompts: dict[Name, Prompt] = Field({}, description="prompts beside those of the catalogues, by name")
+    models: dict[Name, AnyModel] = Field(
+        description="models by name: what is loaded or asked, and how. A key that is null counts as not set: so a "
+        "further file can take `id` back and set `api`"
+    )
+    benchmarks: dict[Name, Benchmark] = Field(
+        description="benchmarks by name: where questions come from, and references where there are any"
+    )
+    judges: dict[Name, AnyJudge] = Field(description="judges by name: who labels")
+    groups: dict[Name, Group] = Field({}, description="named training groups")
+    prompts: dict[Name, Prompt] = Field(
+        {},
+        description="what models and judges can be asked beside the prompts of the catalogues, by name. Places: "
+        "{question} for models, {response} and {reference} for judges, who may have {question} too; a changed text "
+        "generates, or judges, again",
+    )
 
     _left_out: list[str] = PrivateAttr(default_factory=list)
 

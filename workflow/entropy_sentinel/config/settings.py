@@ -13,9 +13,11 @@ ALL_BUT_ONE = "all-but-one"
 class SweepSize(Settings):
     """All training groups of one size, of the benchmarks that have references."""
 
-    size: Positive | Literal["all-but-one"] = Field(description="number of benchmarks in a group, or all-but-one")
+    size: Positive | Literal["all-but-one"] = Field(
+        description="number of benchmarks in a group; all-but-one leaves out one at a time, however many there are"
+    )
     configurations: Literal["all", "default"] = Field(
-        "default", description="all 48 configurations, or the default one"
+        "default", description="`all` 48 configurations, or the `default` alone"
     )
 
 
@@ -34,30 +36,47 @@ class Run(Settings):
         "figures": "is now analyses.accuracy.figures, a list of names such as 1_accuracies; null for all",
     }
 
-    models: Names = Field(min_length=1, description="models to run, keys of `models`")
-    benchmarks: Names = Field(min_length=1, description="benchmarks to run, keys of `benchmarks`")
+    models: Names = Field(min_length=1, description="models to run, names of the section `models`")
+    benchmarks: Names = Field(min_length=1, description="benchmarks to run, names of the section `benchmarks`")
     judges: Names = Field(
-        ["math-verify"], min_length=1, description="judges to run, keys of `judges`; the first is the primary"
+        ["math-verify"],
+        min_length=1,
+        description="judges to run, names of the section `judges`; the first is the primary one",
     )
-    groups: Names = Field([], description="named training groups to run, keys of `groups`")
+    groups: Names = Field(
+        [],
+        description="named training groups to run, names of the section `groups`; one whose benchmarks are not all "
+        "run is left out. May be empty",
+    )
     sizes: Annotated[list[SweepSize], AfterValidator(_each_size_once)] = Field(
-        [], description="training groups to run by size: every subset of `benchmarks`"
+        [],
+        description="training groups to run by size: every subset of that size of the benchmarks that have "
+        "references; a size that leaves none unseen is left out",
     )
-    analyses: Names = Field(["accuracy"], min_length=1, description="analyses to run, folders of `analyses/`")
+    analyses: Names = Field(
+        ["accuracy"],
+        min_length=1,
+        description="what is read off the results: folders of workflow/entropy_sentinel/analyses, each with its "
+        "section in `analyses`",
+    )
 
 
 class Rates(Settings):
-    """What a study costs, for the forecast of `snakemake plan`; no result depends on them."""
+    """What `snakemake plan` reckons with, for models that do not set their own; no result depends on it."""
 
     tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
-    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes")
-    tokens_per_s: Number = Field(2500, ge=1e-3, le=1e9, description="speed of one generate job")
+    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes, bytes")
+    tokens_per_s: Number = Field(
+        2500, ge=1e-3, le=1e9, description="speed of one generate job, log-probabilities included"
+    )
     engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(
         0, ge=0, le=1e9, description="price of one label, where its judge has no prices of its own"
     )
-    tokens_per_judgement: Number = Field(300, gt=0, le=1e9, description="mean length of a judge's reply, tokens")
+    tokens_per_judgement: Number = Field(
+        300, gt=0, le=1e9, description="mean length of the reply of a judge behind a server, reasoning included, tokens"
+    )
     estimate_cpu_s: Number = Field(
-        5, ge=0, le=1e9, description="CPU-seconds of one model and group, all configurations"
+        5, ge=0, le=1e9, description="CPU-seconds of one model and training group, all configurations"
     )

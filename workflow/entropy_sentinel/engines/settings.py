@@ -59,11 +59,21 @@ EngineArguments = Annotated[Free, AfterValidator(_engine_arguments)]
 
 
 class Sampling(Settings):
-    """How tokens are drawn. The log-probabilities kept are those before temperature."""
+    """How tokens are drawn. The log-probabilities of the 20 most likely ones are kept, before temperature.
 
-    temperature: Number = Field(0.5, ge=0, le=100, description="softmax temperature; 0, or at least 0.01")
+    A key that is not set is no part of a job's settings.
+    """
+
+    temperature: Number = Field(
+        0.5, ge=0, le=100, description="softmax temperature; 0, or 0.01 and more: vLLM takes 0.01 for what is smaller"
+    )
     top_p: Number = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
-    max_tokens: Whole = Field(2048, ge=1, le=2**20, description="longest response, tokens")
+    max_tokens: Whole = Field(
+        2048,
+        ge=1,
+        le=2**20,
+        description="longest response, tokens; longer ones are cut off, and their share is reported per benchmark",
+    )
     # What is not set is no part of a job's settings, so that a key that is new here generates nothing again.
     top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
     min_p: Number | None = Field(
@@ -99,13 +109,25 @@ Samples = Annotated[Whole, Field(ge=1, le=2**16)]
 class Generation(Settings):
     """How responses are generated; the same for all models unless a model says otherwise."""
 
-    prompt: str = Field("solve-step-by-step", description="name of the prompt, of engines/catalogue.py or `prompts`")
-    samples: Samples = Field(1, description="responses per item")
+    prompt: str = Field(
+        "solve-step-by-step", description="name of the prompt, of engines/catalogue.py or of the section `prompts`"
+    )
+    samples: Samples = Field(1, description="responses per item, each with its own seed")
     sampling: Sampling = Sampling()
-    keep_top_token_ids: bool = Field(False, description="whether traces keep the ids of the top 20 tokens")
-    engine_args: EngineArguments = Field({}, description="keyword arguments of vllm.LLM")
+    keep_top_token_ids: bool = Field(
+        False,
+        description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
+        "disk",
+    )
+    engine_args: EngineArguments = Field(
+        {},
+        description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
+        "itself (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) is refused, with the key to "
+        "set instead. A CPU build of vLLM gets what it needs by itself, where it is not set here: enforce_eager, "
+        "no chunked prefill, a cache of 1 to 4 GiB and so on (engines/cpu.py)",
+    )
     environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
-        {}, description="environment variables set before the engine is loaded"
+        {}, description="environment variables set before vLLM is loaded; a change generates again. Secrets are refused"
     )
     threads: Whole = Field(1, ge=1, le=1024, description="CPU cores of one generate job")
 
@@ -126,21 +148,30 @@ class Model(Settings):
     kind: ClassVar[str]
 
     extends: Name | None = Field(
-        None, description="model whose weights and settings this one has; what is said here is what differs"
+        None,
+        description="a model whose weights and settings this one has; what is said here is what differs, as in "
+        "{extends: qwen3-4b, sampling: {temperature: 1.0}, samples: 10}",
     )
     prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")
     prompt_variables: Annotated[dict[str, str | int | float], AfterValidator(_variables)] = Field(
-        {}, description="what goes to the prompt's other places: {level: 90} to `{level}`"
+        {}, description="what goes to further places of its prompt: {level: 90} to `{level}`"
     )
     samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
     engine_args: EngineArguments = Field({}, description="what differs from generation.engine_args")
     chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
-    trace_after: Text | None = Field(None, description="token that ends the thinking: features are over what follows")
-    vocabulary: Whole | None = Field(
-        None, ge=2, description="tokens that the model can choose from: bounds what the top 20 lack of the entropy"
+    trace_after: Text | None = Field(
+        None,
+        description="the token that ends a model's thinking, `</think>`: features are over what follows; null for all "
+        "tokens. A change makes features again, and no generation",
     )
-    rates: dict[str, Any] = Field({}, description="what differs from `rates`")
+    vocabulary: Whole | None = Field(
+        None,
+        ge=2,
+        description="how many tokens the model chooses from, which bounds what the entropy over the 20 most likely "
+        "ones lacks; null where it is not known",
+    )
+    rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
 
     @field_validator("sampling")
     @classmethod
@@ -163,7 +194,8 @@ class Weights(Model):
     """A model that vLLM loads."""
 
     template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
-        None, description="the day that the chat template takes for today"
+        None,
+        description="the day (YYYY-MM-DD) that a template which writes today's date into the prompt takes for today",
     )
     lora: Text | None = Field(None, description="folder of a LoRA adapter on top of the model")
 
@@ -202,26 +234,29 @@ _AT_THE_SERVER = (
 
 
 class ApiModel(Model):
-    """A model behind a server."""
+    """A model behind a server that returns log-probabilities, through LiteLLM."""
 
     kind: ClassVar[str] = "api"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
-    api: Api = Field(description="server that answers instead")
+    api: Api = Field(description="a server that returns log-probabilities, through LiteLLM")
     revision: Text | None = Field(None, description="what the server says of its weights: another one asks again")
 
 
 class SourceModel(Model):
-    """Traces made elsewhere, in the place of an engine."""
+    """Traces made elsewhere, or a log, in the place of an engine."""
 
     kind: ClassVar[str] = "source"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
     source: Text = Field(
-        description="folder with traces made elsewhere, no engine: {benchmark}.parquet, or a log, {benchmark}.jsonl"
+        description="folder with traces made elsewhere, no engine: {benchmark}.parquet with item_id, text, "
+        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl"
     )
     source_logprobs_mode: Literal["raw_logprobs"] | None = Field(
-        None, description="set to raw_logprobs, before temperature, where the source's files do not say so themselves"
+        None,
+        description="raw_logprobs says that the log-probabilities are those before temperature, where the source's "
+        "files do not say so themselves",
     )
 
 

@@ -29,8 +29,8 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        told, settings = cpu.told(settings), cpu.for_this_build(settings)
-        os.environ.update({"OMP_NUM_THREADS": str(threads), **settings["environment"]})  # read during the import
+        told, loading = cpu.told(settings), cpu.for_this_build(settings)
+        os.environ.update({"OMP_NUM_THREADS": str(threads), **loading["environment"]})  # read during the import
         import vllm
 
         self._vllm, self._settings = vllm, settings
@@ -42,7 +42,7 @@ class VllmEngine:
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
-            **settings["engine_args"],
+            **loading["engine_args"],
         }
         try:
             self._engine = vllm.LLM(**arguments)

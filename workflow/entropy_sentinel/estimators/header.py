@@ -64,7 +64,10 @@ def _texts(value: Any) -> None:
 
 
 def _signal(value: Any) -> None:
-    if not isinstance(value, dict) or not all(one is None or isinstance(one, str | int) for one in value.values()):
+    # A study's has its sampling as well, a dict.
+    if not isinstance(value, dict) or not all(
+        one is None or isinstance(one, str | int | dict) for one in value.values()
+    ):
         raise _Wrong("must be facts of the log-probabilities by name")
 
 

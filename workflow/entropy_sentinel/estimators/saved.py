@@ -36,7 +36,12 @@ _TO_SAVE = (
 
 @dataclass(frozen=True, repr=False)
 class SavedEstimator:
-    """An estimator and what its file says of it."""
+    """An estimator and what its file says of it.
+
+    Attributes:
+        estimator: The fitted estimator.
+        about: What it was fitted on: model, domains, signal, statistics of the features, its validation card.
+    """
 
     estimator: Estimator
     about: dict[str, Any]

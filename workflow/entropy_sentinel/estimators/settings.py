@@ -35,27 +35,67 @@ class Estimation(Settings):
         "baselines": "is now beside, a list of estimators: baseline-ppl in the place of ppl",
     }
 
-    default: str = Field("forest-10d-balanced-isotonic", description="the configuration shown first")
-    seed: Seed | None = Field(None, description="seed of split, folds, forests and MLPs; null for that of the study")
-    test_share: Number = Field(0.2, gt=0, lt=1, description="share of a training benchmark's items kept for evaluation")
-    folds: Whole = Field(5, ge=2, le=50, description="folds of the grid search and of the calibration")
-    trees: Whole = Field(100, ge=1, le=10_000, description="trees of a random forest")
-    max_depth: Annotated[list[Positive], DISTINCT] = Field([3, 5, 10], min_length=1, description="grid of the forest")
+    default: str = Field(
+        "forest-10d-balanced-isotonic",
+        description="the configuration shown first: classifier-features-balancing-calibration, where classifier is "
+        "logistic, forest or mlp; features 17d, 10d, 3d or 1d; balancing balanced or unbalanced; calibration "
+        "isotonic or uncalibrated",
+    )
+    seed: Seed | None = Field(
+        None,
+        description="seed of all that estimation draws: the train/test split, folds, forests, MLPs; null takes the "
+        "study's. Another one draws these again from the same generations and labels",
+    )
+    test_share: Number = Field(
+        0.2,
+        gt=0,
+        lt=1,
+        description="share of a training benchmark's items that is kept for evaluation, drawn once per benchmark; it "
+        "must leave at least `folds` of 100 items, the size of the paper's smallest benchmark: one of each fold to "
+        "train on",
+    )
+    folds: Whole = Field(
+        5, ge=2, le=50, description="stratified folds of the grid search and of the isotonic calibration"
+    )
+    trees: Whole = Field(100, ge=1, le=10_000, description="number of trees of a random forest")
+    max_depth: Annotated[list[Positive], DISTINCT] = Field(
+        [3, 5, 10], min_length=1, description="grid of the random forest: depth of a tree"
+    )
     min_samples_split: Annotated[list[Annotated[Positive, Field(ge=2)]], DISTINCT] = Field(
-        [2, 5, 10], min_length=1, description="grid of the forest"
+        [2, 5, 10], min_length=1, description="grid of the random forest: rows that a node must have to be split"
     )
     hidden_layers: Annotated[
         list[Annotated[list[Annotated[Positive, Field(le=10_000)]], Field(min_length=1, max_length=20)]], DISTINCT
-    ] = Field([[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]], min_length=1, description="grid of the MLP")
+    ] = Field(
+        [[5], [8], [10], [15], [20], [8, 4], [10, 5], [15, 8]],
+        min_length=1,
+        description="grid of the MLP: sizes of the hidden layers",
+    )
     groups_per_job: Whole = Field(
-        1, ge=1, le=10_000, description="training groups of a model that one job estimates, one after the other"
+        1,
+        ge=1,
+        le=10_000,
+        description="training groups of a model that one job estimates, one after the other. A job takes a few "
+        "seconds to start, and often less for a group: on one machine some ten at a time are done sooner. A group "
+        "that is missing then brings the others of its job with it, and another number makes all estimates again. "
+        "On a cluster leave it at 1: profiles/slurm joins jobs, with a log for each group",
     )
     beside: Annotated[list[str], DISTINCT] = Field(
-        list(BESIDE), description="estimators that every group gets beside its configurations"
+        list(BESIDE),
+        description="estimators that every training group gets beside its configurations, by the names of "
+        "estimators/catalogue.py: baseline-FEATURE, a one-feature logistic regression (the paper's nine); "
+        "log-3d, a regression on the logarithms of max, se_sum and nll_sum; group-accuracy, the training rows' "
+        "own accuracy, the floor; atc-FEATURE, the share of responses beyond a threshold on one feature; "
+        "consensus, the mean of three ATC; median-of-seven, of estimators of several kinds; recommended, of "
+        "these the one that does best on the training benchmarks, leaving out one at a time (the consensus where "
+        "there are fewer than three); doc-FEATURE and doc-ESTIMATOR, the training accuracy shifted by the change "
+        "of the mean confidence. A change fits all of a group's estimators again",
     )
     keep: Annotated[list[str], DISTINCT] = Field(
         [OWN, RECOMMENDED, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
-        description="estimators of a named group that are kept as files; `own` is the group's",
+        description="estimators of a named group that are kept as files, with P(correct) of every response where "
+        "they give one; `own` is the group's. The others are the recommended one, the single features that did "
+        "best in the authors' later results, and the best baseline",
     )
 
     @model_validator(mode="after")
@@ -78,9 +118,15 @@ class Estimation(Settings):
 class Group(Settings):
     """A named training group."""
 
-    benchmarks: Names = Field(min_length=1, description="benchmarks that the estimator is trained on")
-    estimator: str = Field("forest-10d-balanced-isotonic", description="the configuration shown for this group")
-    configurations: Literal["all", "default"] = Field("default", description="all 48, or the estimator's alone")
+    benchmarks: Names = Field(min_length=1, description="what the estimator is trained on; they must have references")
+    estimator: str = Field(
+        "forest-10d-balanced-isotonic", description="the configuration that the tables show for the group"
+    )
+    configurations: Literal["all", "default"] = Field(
+        "default",
+        description="`all` 48, or the estimator and the `default` alone; a group that run.sizes covers as well gets "
+        "both",
+    )
 
     @model_validator(mode="after")
     def _known(self) -> "Group":

@@ -84,6 +84,7 @@ def _hash(path: Path) -> str:
 def normal_form(node: object) -> str:
     """A syntax tree as text without docstrings, comments, layout, or anything that differs between Pythons.
 
+    The description of a key of the config is left out as a docstring is: `Field(..., description="...")`.
     Fields that are None or empty are left out: later Pythons add such fields to old nodes. So are classes of errors
     without behaviour: a name for what went wrong changes no result.
     """
@@ -95,6 +96,8 @@ def normal_form(node: object) -> str:
     for name, value in sorted(ast.iter_fields(node)):
         if name == "body" and isinstance(value, list):
             value = [statement for statement in value if not _is_docstring(statement)]
+        if name == "keywords" and getattr(getattr(node, "func", None), "id", None) == "Field":
+            value = [keyword for keyword in value if keyword.arg != "description"]
         if value is not None and value != []:
             fields.append(f"{name}={normal_form(value)}")
     return f"{type(node).__name__}({','.join(fields)})"

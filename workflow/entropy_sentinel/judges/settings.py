@@ -13,7 +13,11 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, T
 
 
 class MathVerify(Settings):
-    """Comparison of the final answer by algebra, units and the benchmark's tolerance."""
+    """The last boxed (or else the last stated) answer against the reference, by algebra, units and tolerance.
+
+    It needs no network. It says null, with the reason, where it cannot tell; a reference of several words is null
+    whatever the answer.
+    """
 
     # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
@@ -45,10 +49,13 @@ class Choice(Settings):
 
 
 class LabelsFile(Settings):
-    """Labels made elsewhere."""
+    """Labels made elsewhere, by people or another judge."""
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
-    path: Text = Field(description="file: folder with the labels, {model}/{benchmark}.parquet")
+    path: Text = Field(
+        description="folder with the labels, {model}/{benchmark}.parquet, columns item_id and label (true, "
+        "false or null), and optionally sample and reason"
+    )
 
     def file(self, model: str, benchmark: str) -> str:
         """Where the labels of a model's responses to a benchmark are."""
@@ -56,7 +63,13 @@ class LabelsFile(Settings):
 
 
 class Llm(Server):
-    """A chat model that is shown question, response and reference, called through LiteLLM."""
+    """A chat model that is shown question, response and reference, called through LiteLLM; its reply is read strictly.
+
+    What is no {"success": true or false} is null, with the exchange in {benchmark}.unreadable.jsonl beside the labels.
+    Every reply is kept by its request and server: none is paid for twice (docs/servers.md). What it cost is in
+    results/<study>/{judge}/costs.csv. `model` or `served`, `revision`, `prompt`, `shown`, `structured_output`,
+    `temperature` and `max_tokens` say who is asked what, and a change judges again; no label depends on the other keys.
+    """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
     # What labels depend on; the other keys say where and how fast they are made.
@@ -65,22 +78,43 @@ class Llm(Server):
     )
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
-    model: Text = Field("xai/grok-4-1-fast-reasoning", description="LiteLLM's name of the judge")
+    model: Text = Field(
+        "xai/grok-4-1-fast-reasoning",
+        description="LiteLLM's name of the judge; its key comes from the environment (XAI_API_KEY, "
+        "OPENAI_API_KEY, HOSTED_VLLM_API_KEY, ...)",
+    )
     served: Name | None = Field(
-        None, description="llm: name of a model of `models` with weights, which its jobs serve; in place of `model`"
+        None, description="name of a model of `models` with weights, which its jobs serve; in place of `model`"
     )
-    revision: Text | None = Field(None, description="llm: the judge's version: another one asks again")
-    prompt: str = Field("corresponds", description="llm: name of the prompt, of judges/catalogue.py or `prompts`")
+    revision: Text | None = Field(
+        None,
+        description="the judge's version, any text, for a model that changes under its name; another one asks again",
+    )
+    prompt: str = Field(
+        "corresponds",
+        description="`corresponds`, the paper's (judges/catalogue.py), or a name of the section `prompts`",
+    )
     shown: Literal["response", "answer"] = Field(
-        "response", description="llm: what is judged, the whole response or its final answer: last box or last line"
+        "response",
+        description="what is judged, the whole `response`, or its final `answer`: the last box, or else the last line",
     )
-    structured_output: bool = Field(True, description="llm: whether the server is told the form of a reply")
-    temperature: Number | None = Field(None, ge=0, le=100, description="llm: null for the server's own")
-    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="llm: longest reply, its reasoning included, tokens")
-    usd_per_million_input_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
-    usd_per_million_output_tokens: Number | None = Field(None, ge=0, le=1e6, description="llm: price, US dollars")
+    structured_output: bool = Field(True, description="false for servers that know no `response_format`")
+    temperature: Number | None = Field(None, ge=0, le=100, description="null leaves it to the server")
+    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="longest reply, its reasoning included, tokens")
+    usd_per_million_input_tokens: Number | None = Field(
+        None, ge=0, le=1e6, description="price of the prompts, from the provider's list"
+    )
+    usd_per_million_output_tokens: Number | None = Field(
+        None, ge=0, le=1e6, description="price of the replies, likewise"
+    )
     budget_usd: Number | None = Field(
-        None, ge=0, le=1e9, description="llm: the study's calls to this judge stop before they cost more; needs prices"
+        None,
+        ge=0,
+        le=1e9,
+        description="for all that the study ever asks of this judge. No request is sent whose longest reply "
+        "would pass it; jobs then end with an error, and go on where they were once it is raised. Needs the two "
+        "prices. A provider that goes beyond max_tokens, as for reasoning, is reckoned with that from its first "
+        "such reply on",
     )
 
     @model_validator(mode="after")
@@ -107,17 +141,17 @@ Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
 
 
 class FirstOf(Settings):
-    """Each judge is asked only about what those before it left null."""
+    """Each judge is asked only about what those before it left null: the exact one first, an LLM for the rest."""
 
     kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
-    judges: Members = Field(description="first_of: names of other judges, in the order in which they are asked")
+    judges: Members = Field(description="names of other judges, in the order in which they are asked")
 
 
 class Majority(Settings):
-    """The verdict that more than half of the judges give."""
+    """The verdict that more than half of the judges give; each label says who decided it."""
 
     kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
-    judges: Members = Field(description="majority: names of other judges")
+    judges: Members = Field(description="names of other judges")
 
 
 KINDS: dict[str, type[Settings]] = {

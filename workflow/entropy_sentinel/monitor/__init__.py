@@ -18,6 +18,7 @@
 """
 
 import sys
+from inspect import Signature, signature
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +31,13 @@ class _Room(ModuleType):
         from entropy_sentinel.monitor.running import monitor
 
         return monitor(*arguments, **options)
+
+    @property
+    def __signature__(self) -> Signature:
+        """That of the function, for completion in notebooks."""
+        from entropy_sentinel.monitor.running import monitor
+
+        return signature(monitor)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -14,21 +14,29 @@ from entropy_sentinel.monitor.problems import Problems
 class Monitored:
     """The rows, the alerts, and where they come from.
 
-    `slices` has a row per slice over the whole time, `windows` one per slice and window, null where none are asked for;
-    both are by rank, the most expected errors first. Columns: those of the slices (text, null where a response has no
-    value), `window` (its begin, UTC; null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`,
-    `cut_off_share`, `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, beside them
-    `conformal_lower` and `conformal_upper` (null where the level needs more domains), `expected_errors` with its
-    limits, `change` since the reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices), `rank`,
-    `flags` and their `reasons`; with labels also `n_labelled`, `labelled_accuracy`, what these alone say, by their
-    weights, `improved_accuracy` from labels and predictions together, with its limits, `labels_worth`, as many
-    labels alone would be as exact, `read`, which of the two to read ("with labels" or "estimated"), and `read_because`.
+    The columns of the rows: those of the slices (text, null where a response has no value), `window` (its begin, UTC;
+    null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`, `cut_off_share`,
+    `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, beside them `conformal_lower` and
+    `conformal_upper` (null where the level needs more domains), `expected_errors` with its limits, `change` since the
+    reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices), `rank`, `flags` and their `reasons`;
+    with labels also `n_labelled`, `labelled_accuracy`, what these alone say, by their weights, `improved_accuracy` from
+    labels and predictions together, with its limits, `labels_worth`, as many labels alone would be as exact, `read`,
+    which of the two to read ("with labels" or "estimated"), and `read_because`.
 
-    `recent` are the rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
-    are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to `window`.
-    `last_usable` has a row per slice of `slices`, in their order: its last window with enough responses, those before
-    it pooled, or null. `problems` are those of the files read now, `provenance` is JSON-serialisable.
-    `behind` are responses behind the alerts, where they were asked for.
+    Attributes:
+        by: The columns that make slices.
+        slices: A row per slice over the whole time, by rank, the most expected errors first.
+        windows: A row per slice and window, by rank; null where none are asked for.
+        alerts: What calls for attention.
+        provenance: Where the rows come from; JSON-serialisable.
+        problems: Those of the files read now.
+        newest: The windows that alerts are about.
+        recent: The rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
+            are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to
+            `window`.
+        last_usable: A row per slice of `slices`, in their order: its last window with enough responses, those before it
+            pooled, or null.
+        behind: Responses behind the alerts, where they were asked for.
     """
 
     by: tuple[str, ...]

@@ -53,34 +53,51 @@ def monitor(
 ) -> Monitored:
     """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
 
-    `estimator` is one that `fit` has given, or its file. `logs` are files, folders, patterns, `-` for standard input,
-    of logs, traces or features; a frame of features; or folders of states of parts of the logs. `by` are the columns
-    whose values make slices, combined; without any, all responses are one. With `window` (hour, day, week; UTC) there
-    are also rows by window, from the column `time` (its default is that of the log's format). `reference`,
-    `2026-11-01..2026-11-07`, is what changes are measured against. `labels`, a frame or files for `read_labels`, are
-    put to their responses: what they say, and the estimate that labels and predictions make together. Each needs its
-    `weight`, how many responses it stands for, unless `labels_at_random` says that all were as likely to be labelled.
+    Args:
+        estimator: One that `fit` or `load` has given, or its file.
+        logs: Files, folders, patterns, `-` for standard input, of logs, traces or features; a frame of features; or
+            folders of states of parts of the logs.
+        by: The columns whose values make slices, combined; without any, all responses are one.
+        window: `hour`, `day` or `week` (UTC): there are also rows by window.
+        time: The column of the time; its default is that of the log's format.
+        reference: The days that changes are measured against, `2026-11-01..2026-11-07`.
+        level: The level of the intervals, above 0 and below 1.
+        labels: A frame, or files for `read_labels`: put to their responses, what they say, and the estimate that labels
+            and predictions make together. Each needs its `weight`, how many responses it stands for, unless:
+        labels_at_random: All responses were as likely to be labelled.
+        state: A folder: what was read before for the same estimator and settings counts too, and is not read again.
+        fail_below: An estimated accuracy below this is an alert.
+        alert_on: What else is an alert: drop, support, cut-off, stale; with windows, in the newest two.
+        least_drop: A drop is one of this much at least.
+        min_responses: Where a slice has fewer in the newest windows, windows before are pooled with them.
+        pool_windows: How many windows are pooled at most.
+        max_slices: Slices beyond the largest so many are pooled as "(others)".
+        responses: So many responses of each slice with an alert, those that look least likely to be correct, are read
+            again from their logs, with their texts.
+        top_k: As for `open_logs`.
+        logprobs_mode: As for `open_logs`.
+        trace_after: As for `open_logs`.
+        model: As for `open_logs`.
+        any_model: Take responses of another model than the estimator's; else they are counted and left out.
+        any_signal: Take responses with other log-probabilities; else they are counted and left out.
+        strict: End at the first problem of any kind.
 
-    `state` is a folder: what was read before for the same estimator and settings counts too, and is not read again.
-    `fail_below`, `alert_on` (drop, support, cut-off, stale) and `least_drop` say what is an alert; with windows, in the
-    newest two. Where a slice has fewer than `min_responses` there, windows before are pooled with them, at most
-    `pool_windows`. Of each slice with an alert, the `responses` that look least likely to be correct are read again
-    from their logs, with their texts. Slices beyond the largest `max_slices` are pooled as "(others)". Responses of
-    another model than the estimator's, or with other log-probabilities, are counted and left out unless `any_model` or
-    `any_signal` is set.
-    `top_k`, `logprobs_mode`, `trace_after`, `model` and `strict` are those of `open_logs`; `strict` ends at the first
-    problem of any kind.
+    Returns:
+        The rows by slice and by window, the alerts, and where they come from.
 
-    Raises InputError for files that cannot be read, columns that are not there, a reference without responses,
-    ProvenanceError where nothing is of the estimator's model and signal or `state` is of something else, ConfigError
-    for options that cannot be, DamagedFileError for a state that was changed.
+    Raises:
+        InputError: For files that cannot be read, columns that are not there, a reference without responses.
+        ProvenanceError: Where nothing is of the estimator's model and signal, or `state` is of something else.
+        ConfigError: For options that cannot be.
+        DamagedFileError: For a state that was changed.
 
-    >>> import entropy_sentinel as es
-    >>> features = es.features(es.read_logs(es.example().traces))
-    >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
-    >>> found = es.monitor(estimator, features, by=["benchmark"])
-    >>> found.slices.select("benchmark", "n_estimated", "rank").head(1).rows()
-    [('two-digit-multiplication', 40, 1)]
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features = es.features(es.read_logs(es.example().traces))
+        >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+        >>> found = es.monitor(estimator, features, by=["benchmark"])
+        >>> found.slices.select("benchmark", "n_estimated", "rank").head(1).rows()
+        [('two-digit-multiplication', 40, 1)]
     """
     reading = Reading.of(
         columns_by(by),

@@ -40,13 +40,15 @@ _OWN_COLUMNS = ("model", "benchmark")
 class Sample:
     """The responses to label, and what to expect of the slices.
 
-    `responses` has a row per response to label: the slice, what identifies it, `stratum` (0 is where the model is least
-    likely to be correct), `inclusion_probability`, `weight`, `question` and `response` where the log has them, and an
-    empty `label`. P(correct) is not there, for who labels should not know it.
-
-    `slices` has a row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, the width of its interval before
-    (null where the estimator has no validation), the width with so many labels alone, and with predictions too, if
-    P(correct) is calibrated.
+    Attributes:
+        responses: A row per response to label: the slice, what identifies it, `stratum` (0 is where the model is least
+            likely to be correct), `inclusion_probability`, `weight`, `question` and `response` where the log has them,
+            and an empty `label`. P(correct) is not there, for who labels should not know it.
+        slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, the width of its interval before
+            (null where the estimator has no validation), the width with so many labels alone, and with predictions too,
+            if P(correct) is calibrated.
+        level: The level of these intervals.
+        overridden: What does not match the estimator, where that was allowed.
     """
 
     responses: pl.DataFrame
@@ -77,21 +79,38 @@ def sample(
     any_signal: bool = False,
     **options: Any,
 ) -> Sample:
-    """Choose the `budget` responses whose labels say most of the accuracy of the slices by the columns `by`.
+    """Choose the responses whose labels say most of the accuracy of the slices.
 
-    `estimator` is one that `fit` has given, or its file; `logs` are files of logs, traces or features, or a frame of
-    features. Without `by` all responses are one slice. Each slice gets at least `per_slice` labels, where it has as
-    many responses; the others go to large and uncertain slices. The choice depends on the ids of the responses and
-    `seed` alone, and not on the order of the logs. `level` is that of the expected intervals. Responses without
-    features are not chosen. `options` are of `open_logs`.
+    Each slice gets at least `per_slice` labels, where it has as many responses; the others go to large and uncertain
+    slices. The choice depends on the ids of the responses and `seed` alone, and not on the order of the logs. Responses
+    without features are not chosen.
 
-    Raises InputError for a column that is not there or a budget that is too small, ProvenanceError as `estimate` does.
+    Args:
+        estimator: One that `fit` or `load` has given, or its file.
+        logs: Files of logs, traces or features, or a frame of features.
+        by: The columns whose values make slices, combined. Without any, all responses are one slice.
+        budget: How many responses to choose.
+        per_slice: How many of each slice at least.
+        seed: Another one chooses others.
+        level: The level of the expected intervals.
+        any_model: Take responses of another model than the estimator was fitted on.
+        any_signal: Take responses of another signal (kind of log-probabilities, alternatives to a token).
+        **options: Those of `open_logs`: format, logprobs_mode, top_k, trace_after, model, strict, places,
+            max_record_mb.
 
-    >>> import entropy_sentinel as es
-    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
-    >>> chosen = es.sample(es.fit(features, labels, "log-3d"), features, ["benchmark"], budget=40)
-    >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
-    (40, 40, 160.0)
+    Returns:
+        The responses to label, with their weights, and what to expect of the slices.
+
+    Raises:
+        InputError: For a column that is not there or a budget that is too small.
+        ProvenanceError: As `estimate` does.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> chosen = es.sample(es.fit(features, labels, "log-3d"), features, ["benchmark"], budget=40)
+        >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
+        (40, 40, 160.0)
     """
     saved = saved_estimator(estimator)
     for name, value, least in (("budget", budget, 1), ("per_slice", per_slice, 0)):

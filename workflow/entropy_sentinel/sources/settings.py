@@ -45,7 +45,7 @@ class Tolerance(Settings):
     """How far a number may be from the reference and count as correct. One of the first two keys."""
 
     relative: Number | None = Field(
-        None, gt=0, lt=1, description="share of the reference by which an answer may be off"
+        None, gt=0, lt=1, description="share of the reference by which an answer may be off, 0.05 for 5 %"
     )
     significant_digits: Annotated[int, Field(ge=1, le=15)] | Literal["reference"] | None = Field(
         None, description="both agree when rounded to so many digits; `reference`: to as many as the reference has"
@@ -73,7 +73,9 @@ class Benchmark(Settings):
     LATER: ClassVar[frozenset[str]] = frozenset(("options", "reference_is", "shuffle_options"))
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
-        None, description="Hugging Face id of the data set"
+        None,
+        description="Hugging Face id of the data set, to which a study keeps at the commit that it resolved first "
+        "(results/<study>/revisions)",
     )
     configs: Annotated[list[Text], DISTINCT] = Field(
         [], description="configurations of the data set, read one after the other"
@@ -81,30 +83,52 @@ class Benchmark(Settings):
     split: Text = Field("test", description="split of the data set")
     revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
     path: Annotated[str, AfterValidator(_local_file)] | None = Field(
-        None, description="local file instead: .jsonl, .csv, .parquet, also .gz"
+        None, description="local file in place of a data set: .jsonl, .csv, .parquet, also .gz"
     )
-    question: list[str] = Field(min_length=1, description="format strings of the question")
-    reference: list[str] = Field([], description="format strings of the reference answer; [] where there is none")
-    reference_after: Text | None = Field(None, description="keep what follows the last of this mark in the reference")
+    question: list[str] = Field(
+        min_length=1,
+        description="format strings of the question over the row's columns, `{column}`; of several, the first whose "
+        "columns are all filled. `{column[0]}` is the first of a list, `{column[name]}` a part of a column with "
+        "parts; a list is joined with commas",
+    )
+    reference: list[str] = Field(
+        [],
+        description="format strings of the reference answer, likewise. Without it a benchmark is a domain without "
+        "labels: no judge is asked, nothing is trained on it, and its accuracy is estimated; unless all judges are "
+        "of kind file and bring labels of their own",
+    )
+    reference_after: Text | None = Field(
+        None, description="keep what follows the last of this mark in the reference; rows without it have no reference"
+    )
     options: Annotated[list[Text], Field(min_length=1), DISTINCT, _LISTED] | None = Field(
-        None, description="multiple choice: the column with the list of options, or a column for each"
+        None,
+        description="the column with the options of a multiple-choice question, a list; or a list of columns, one "
+        "for each. They are written below the question, `A. text`, and the reference becomes a letter, `(A)`",
     )
     reference_is: Literal[READINGS] | None = Field(
         None,
-        description="how references name an option: letter, index (from 0), number (from 1) or text; null finds out",
+        description="how references name an option: letter, index (from 0), number (from 1) or text; null for what "
+        "fits all rows",
     )
     shuffle_options: bool = Field(
-        False, description="whether options are put into an order drawn for each item, where the first is always right"
+        False, description="whether an order of the options is drawn for each item, for where the first is always right"
     )
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     judge: Name | None = Field(
-        None, description="judge of this benchmark, in place of those of run.judges, a key of `judges`"
+        None,
+        description="who labels this benchmark, a name of the section `judges`, in place of the judges of "
+        "run.judges, under whose names the labels then stand too; for example a judge of kind choice where the "
+        "others compare numbers",
     )
     tolerance: Tolerance | None = Field(
-        None, description="how far a number may be from the reference, for judges of kind math-verify"
+        None,
+        description="how far a number may be from the reference, for judges of kind math-verify; without it numbers "
+        "must agree to six decimals. Another one labels anew",
     )
     limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")
-    expected_items: Positive | None = Field(None, description="published count; another count is a warning")
+    expected_items: Positive | None = Field(
+        None, description="published count; another count is a warning in the report"
+    )
 
     @field_validator("question", "reference")
     @classmethod

@@ -37,20 +37,31 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     domain: str = "benchmark",
 ) -> SavedEstimator:
-    """Fit an estimator, by its name in `estimators.catalogue`, on the responses that have features and a label.
+    """Fit an estimator on the responses that have features and a label.
 
-    `features` and `labels` are joined on what identifies a response: item_id, and model, benchmark and sample where
-    both have them. `settings` are keys of the config's section `estimation` (folds, trees, seed, ...). The values of
-    the column `domain` are the domains that the validation card and `recommended` leave out one at a time.
+    Args:
+        features: A row per response, as `read_features` or `features` gives them.
+        labels: A row per labelled response, as `read_labels` gives them. The two are joined on what identifies a
+            response: item_id, and model, benchmark and sample where both have them.
+        estimator: Its name in `estimators.catalogue`.
+        settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
+        domain: The column whose values are the domains that the validation card and `recommended` leave out one at a
+            time.
 
-    Raises ConfigError for an unknown estimator or setting, InputError where no response has both, the column `domain`
-    is not there, features are of several models or signals, or the estimator cannot be fitted on these rows.
+    Returns:
+        The estimator, with its validation card and what it was fitted on.
 
-    >>> import entropy_sentinel as es
-    >>> features = es.features(es.read_logs(es.example().traces))
-    >>> fitted = es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
-    >>> fitted.estimator.name, fitted.about["n_training_rows"]
-    ('doc-mtp', 160)
+    Raises:
+        ConfigError: For an unknown estimator or setting.
+        InputError: Where no response has both, the column `domain` is not there, features are of several models or
+            signals, or the estimator cannot be fitted on these rows.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features = es.features(es.read_logs(es.example().traces))
+        >>> fitted = es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
+        >>> fitted.estimator.name, fitted.about["n_training_rows"]
+        ('doc-mtp', 160)
     """
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
@@ -81,22 +92,35 @@ def estimate(
     any_model: bool = False,
     any_signal: bool = False,
 ) -> pl.DataFrame:
-    """The estimated accuracy of every slice of responses: one row per combination of the columns `by`, sorted.
+    """The estimated accuracy of every slice of responses.
 
-    Columns: those of `by`; `n_rows`, the responses with features, which the estimate is over; `n_excluded`, those
-    without; `estimated_accuracy` in [0, 1], null for a slice without features. With `labels` also `n_labelled`,
-    `estimated_on_labelled` and `true_accuracy` over the labelled rows, and `error`, the difference of these two.
+    Args:
+        estimator: One that `fit` or `load` has given, or its file.
+        features: A row per response, as `read_features` or `features` gives them.
+        by: The columns whose values make slices, combined.
+        labels: Labels of some responses, as `read_labels` gives them.
+        any_model: Take responses of another model than the estimator was fitted on.
+        any_signal: Take features of another signal (kind of log-probabilities, alternatives to a token).
 
-    Raises ProvenanceError for features of another model or signal than the estimator was fitted on, unless `any_model`
-    or `any_signal` says that they may be: a column `overridden` then names what does not match. InputError for a column
-    that is not there.
+    Returns:
+        One row per combination of the columns `by`, sorted. Columns: those of `by`; `n_rows`, the responses with
+        features, which the estimate is over; `n_excluded`, those without; `estimated_accuracy` in [0, 1], null for a
+        slice without features. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over the
+        labelled rows, and `error`, the difference of these two. With `any_model` or `any_signal`, where something does
+        not match, a column `overridden` names it.
 
-    >>> import entropy_sentinel as es
-    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
-    >>> known = pl.col("benchmark").is_in(["averages", "two-digit-multiplication"])
-    >>> estimator = es.fit(features.filter(known), labels, "atc-nll_sum")
-    >>> es.estimate(estimator, features.filter(~known)).select("benchmark", "n_rows", "estimated_accuracy").rows()
-    [('multiply-then-add', 40, 0.4), ('one-digit-addition', 40, 1.0)]
+    Raises:
+        ProvenanceError: For features of another model or signal than the estimator was fitted on, unless `any_model` or
+            `any_signal` says that they may be.
+        InputError: For a column that is not there.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> known = pl.col("benchmark").is_in(["averages", "two-digit-multiplication"])
+        >>> estimator = es.fit(features.filter(known), labels, "atc-nll_sum")
+        >>> es.estimate(estimator, features.filter(~known)).select("benchmark", "n_rows", "estimated_accuracy").rows()
+        [('multiply-then-add', 40, 0.4), ('one-digit-addition', 40, 1.0)]
     """
     estimator, by = saved_estimator(estimator), list(dict.fromkeys(columns_by(by)))
     features = features_table(features)
@@ -124,21 +148,41 @@ def estimate(
 
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:
-    """Write an estimator to a file, in the form of `estimators.saved`."""
+    """Write an estimator to a file, in the form of `estimators.saved`: loading it runs no code.
+
+    Args:
+        estimator: One that `fit` or `load` has given.
+        path: The file, by convention with the ending `.estimator`. The same estimator is the same bytes.
+
+    Raises:
+        InputError: For what is no estimator.
+        ContractError: For one that `load` would refuse.
+    """
     if not isinstance(estimator, SavedEstimator):
         raise InputError(f"estimator: must be one that `fit` or `load` has given, was {type(estimator).__name__}")
     save_estimator(estimator.estimator, path, estimator.about)
 
 
 def load(path: str | Path) -> SavedEstimator:
-    """Read an estimator from a file; InputError or ProvenanceError, with the reason, for one that must not be used.
+    """Read an estimator from a file.
 
-    >>> import entropy_sentinel as es, tempfile
-    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     es.save(es.fit(features, labels, "group-accuracy"), f"{folder}/mine.estimator")
-    ...     es.load(f"{folder}/mine.estimator").estimator.accuracy(features)
-    0.59375
+    Args:
+        path: A file that `save`, the command `fit` or a study has written.
+
+    Returns:
+        The estimator, with its validation card and what it was fitted on.
+
+    Raises:
+        InputError: For a file that is none, or has been changed or damaged.
+        ProvenanceError: For one that another version of scikit-learn has written.
+
+    Examples:
+        >>> import entropy_sentinel as es, tempfile
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     es.save(es.fit(features, labels, "group-accuracy"), f"{folder}/mine.estimator")
+        ...     es.load(f"{folder}/mine.estimator").estimator.accuracy(features)
+        0.59375
     """
     if not isinstance(path, str | Path):
         raise InputError(f"estimator: must be the path of a file that `save` has written, was {type(path).__name__}")

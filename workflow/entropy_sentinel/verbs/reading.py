@@ -35,7 +35,10 @@ _LABEL_COLUMNS = {**dict.fromkeys(KEY[:3], pl.String), "sample": pl.Int64, WEIGH
 class Example:
     """Files that come with the package: a tiny model's responses to 160 arithmetic problems, and their labels.
 
-    `log` has some of them as the log of a server, with five alternatives to a token.
+    Attributes:
+        traces: A folder with the responses and their log-probabilities.
+        labels: A file with their labels.
+        log: Some of the responses as the log of a server, with five alternatives to a token.
     """
 
     traces: Path
@@ -46,8 +49,12 @@ class Example:
 def example() -> Example:
     """Where the example's files are.
 
-    >>> example().labels.name
-    'labels.parquet'
+    Returns:
+        Their paths.
+
+    Examples:
+        >>> example().labels.name
+        'labels.parquet'
     """
     folder = Path(__file__).parents[1] / "example"
     return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl")
@@ -66,21 +73,33 @@ def open_logs(
     places: bool = False,
     max_record_mb: float = LONGEST_MB,
 ) -> Logs:
-    """The responses of logs as frames of bounded size, to go through once; its `summary` says what was understood.
+    """The responses of logs as frames of bounded size, to go through once.
 
-    `paths` are files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or
-    traces of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
-    has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow. `format` is one of its names,
-    for where the records do not show it. `columns` are dotted names of those to keep (`metadata.route`), default the
-    usual ones. `logprobs_mode` says what the log-probabilities are: without it they are assumed to be `raw_logprobs`,
-    those before temperature. `top_k` cuts the alternatives to so many. `trace_after` is the token that ends the
-    thinking, `model` a name where the log has none. With `strict` the first record that cannot be read is an
-    InputError; else such records are counted. With `places` a column says the file and line of each response. A record
-    of more than `max_record_mb` megabytes is one that cannot be read.
+    Args:
+        paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or traces
+            of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
+            has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow.
+        format: The name of the format, for where the records do not show it.
+        columns: Dotted names of the columns to keep (`metadata.route`); without, the usual ones.
+        logprobs_mode: What the log-probabilities are: without it they are assumed to be `raw_logprobs`, those before
+            temperature.
+        top_k: Cut the alternatives to a token to so many.
+        trace_after: The token that ends the thinking: features are over what follows.
+        model: The model's name, where the log has none.
+        strict: End at the first record that cannot be read; else such records are counted.
+        places: Add a column that says the file and line of each response.
+        max_record_mb: A record of more megabytes is one that cannot be read.
 
-    >>> logs = open_logs(example().log)
-    >>> sum(frame.height for frame in logs), logs.summary.top_k
-    (12, Counter({5: 12}))
+    Returns:
+        What gives the frames when it is gone through; its `summary` says what was understood.
+
+    Raises:
+        InputError: For a file that is not there, and while reading with `strict` for a record that cannot be used.
+
+    Examples:
+        >>> logs = open_logs(example().log)
+        >>> sum(frame.height for frame in logs), logs.summary.top_k
+        (12, Counter({5: 12}))
     """
     options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb)
     replies = held(paths)
@@ -88,19 +107,29 @@ def open_logs(
 
 
 def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
-    """The responses of logs, with their log-probabilities, in one frame; `options` are those of `open_logs`.
+    """The responses of logs, with their log-probabilities, in one frame. What could not be read is a warning.
 
-    Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file), the signal: `logprobs_mode`,
-    `top_k_returned`; and those of the log. What could not be read is a warning. Raises InputError where there is no
-    file, and no response in it, ContractError for a file of another stage.
+    Args:
+        paths: As for `open_logs`: files, patterns, folders, or replies in memory.
+        **options: Those of `open_logs`: format, columns, logprobs_mode, top_k, trace_after, model, strict, places,
+            max_record_mb.
 
-    >>> traces = read_logs(example().traces)
-    >>> traces.height, traces["logprobs_mode"].unique().to_list()
-    (160, ['raw_logprobs'])
-    >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
-    >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
-    >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
-    ('a-reply', '4')
+    Returns:
+        One row per response. Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file),
+        the signal: `logprobs_mode`, `top_k_returned`; and those of the log.
+
+    Raises:
+        InputError: Where there is no file, and no response in it.
+        ContractError: For a file of another stage.
+
+    Examples:
+        >>> traces = read_logs(example().traces)
+        >>> traces.height, traces["logprobs_mode"].unique().to_list()
+        (160, ['raw_logprobs'])
+        >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
+        >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
+        >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
+        ('a-reply', '4')
     """
     logs = open_logs(paths, **options)
     frames = _some(list(logs), logs.summary)
@@ -111,13 +140,24 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
 def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl.DataFrame:
     """Features from files of stage `features` or, computed now, of logs or replies in memory.
 
-    They have the columns of the signal and the log.
+    Logs are read by the batch: only features are held.
 
-    Raises as `read_logs` does, whose `options` it has. Logs are read by the batch: only features are held, and with
-    `texts` the responses' texts in the column `response`.
+    Args:
+        paths: As for `open_logs`, or files of features.
+        texts: Add the responses' texts in the column `response`.
+        **options: Those of `open_logs`: format, columns, logprobs_mode, top_k, trace_after, model, strict, places,
+            max_record_mb.
 
-    >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
-    ('req-0001', 'averages')
+    Returns:
+        One row per response. Columns are those of FEATURE_FRAME, of the signal and of the log.
+
+    Raises:
+        InputError: Where there is no file, and no response in it.
+        ContractError: For a file of another stage.
+
+    Examples:
+        >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
+        ('req-0001', 'averages')
     """
     if (replies := held(paths)) is not None:
         logs = open_logs(replies, **options)
@@ -188,12 +228,20 @@ def write_features(
 def read_labels(paths: Paths) -> pl.DataFrame:
     """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
 
-    A label is true, false, yes, no, 1, 0, in small or capital letters, or empty. `model`, `benchmark` and `sample` are
-    kept where they are there, and `weight`, how many responses the one stands for. Raises InputError for a file without
-    the two, and, with file, row and value, for what is no label or no weight.
+    Args:
+        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in small or capital letters, or empty.
 
-    >>> read_labels(example().labels)["label"].mean()
-    0.59375
+    Returns:
+        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`, and
+        `weight`, how many responses the one stands for.
+
+    Raises:
+        InputError: For a file without the two columns, and, with file, row and value, for what is no label or no
+            weight.
+
+    Examples:
+        >>> read_labels(example().labels)["label"].mean()
+        0.59375
     """
     found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
     if not found:

@@ -21,26 +21,38 @@ _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 def score(
     estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_signal: bool = False
 ) -> pl.DataFrame:
-    """P(correct) of every response: one row each, in the order of `features`.
+    """P(correct) of every response.
 
-    Columns: those that identify a response (model, benchmark, item_id, sample; as far as they are there);
-    `p_correct` in [0, 1], the probability that the response is correct; `reason`, why it is null: a response without
-    features has none. A probability holds as far as the validation card says for slices: it is calibrated on the
-    domains that the estimator was fitted on.
+    A probability holds as far as the validation card says for slices: it is calibrated on the domains that the
+    estimator was fitted on.
 
-    Raises InputError for an estimator that gives none, such as one of a threshold alone, ProvenanceError for features
-    of another model or signal than it was fitted on, unless `any_model` or `any_signal` says that they may be: a column
-    `overridden` then names what does not match.
+    Args:
+        estimator: One that `fit` or `load` has given, or its file.
+        features: A row per response, as `read_features` or `features` gives them.
+        any_model: Take responses of another model than the estimator was fitted on.
+        any_signal: Take features of another signal (kind of log-probabilities, alternatives to a token).
 
-    >>> import entropy_sentinel as es
-    >>> import polars as pl
-    >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
-    >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
-    >>> scores.columns, scores.height
-    (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'reason'], 160)
-    >>> labelled = labels.join(scores, on="item_id").sort("label")
-    >>> labelled.group_by("label", maintain_order=True).agg(pl.col("p_correct").mean().round(2)).rows()
-    [(False, 0.18), (True, 0.88)]
+    Returns:
+        One row per response, in the order of `features`. Columns: those that identify a response (model, benchmark,
+        item_id, sample; as far as they are there); `p_correct` in [0, 1], the probability that the response is correct;
+        `reason`, why it is null: a response without features has none. With `any_model` or `any_signal`, where
+        something does not match, a column `overridden` names it.
+
+    Raises:
+        InputError: For an estimator that gives none, such as one of a threshold alone.
+        ProvenanceError: For features of another model or signal than the estimator was fitted on, unless `any_model` or
+            `any_signal` says that they may be.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> import polars as pl
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
+        >>> scores.columns, scores.height
+        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'reason'], 160)
+        >>> labelled = labels.join(scores, on="item_id").sort("label")
+        >>> labelled.group_by("label", maintain_order=True).agg(pl.col("p_correct").mean().round(2)).rows()
+        [(False, 0.18), (True, 0.88)]
     """
     estimator, features = saved_estimator(estimator), features_table(features)
     usable = features["reason"].is_null()

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
+from entropy_sentinel.analyses.settings import Analysis, Made, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
@@ -14,15 +14,21 @@ _SIDE_BY_SIDE = 3
 
 
 class Accuracy(Analysis):
-    """What the tables and figures show; null is filled in from what is run."""
+    """How accurate each domain is: the tables and figures of the paper. Null is filled in from what is run."""
 
     PAGE = "{judge}/report.html"
     TELLS = "how accurate each domain is"
     READS = Reads.ALL
+    STAGES: ClassVar[Mapping[str, Made]] = {
+        "sweep": Made("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
+        "report": Made(PAGE, ("benchmarks", "generations", "observations", "sweep")),
+    }
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
     judges: Names | None = Field(
-        None, description="judges whose labels get all this, sweep and report; null for all that are run"
+        None,
+        description="judges whose labels get all of it, every training group included; null for all of run.judges. The "
+        "others are still compared with them by the analysis agreement, by the named groups",
     )
     auroc_models: Names | None = Field(
         None, description="models of Table 1, the others go to Table 6; null for the first three"
@@ -33,14 +39,17 @@ class Accuracy(Analysis):
     figure_model: str | None = Field(None, description="model of Figures 1 and 2; null for the first")
     figure_benchmark: str | None = Field(None, description="benchmark of Figure 2; null for the first with references")
     headline_group: str | None = Field(
-        None, description="named group of Figures 1 and 3 and of the summary; null for the first"
+        None,
+        description="named group of Figures 1 and 3 and of the closing summary; null takes the first of run.groups, "
+        "or where that is empty the first training group",
     )
 
     repeats: Whole = Field(
         1,
         ge=1,
         le=1000,
-        description="seeds that the named groups' estimators are fitted under; a table shows the spread",
+        description="seeds that the named groups' estimators are fitted under, from the study's on: a table shows "
+        "how far the seed alone moves the errors; 1 fits them once",
     )
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from entropy_sentinel.frames.sections import check_names
 
 
 class Agreement(Analysis):
-    """What the tables show; null is filled in from what is run."""
+    """How far two or more judges of run.judges agree. Null is filled in from what is run."""
 
     PAGE = "agreement/report.html"
     TELLS = "how far the judges agree"

@@ -14,7 +14,10 @@ _Accuracy = Annotated[Number, Field(gt=0, le=1)]
 
 
 class Rejection(Analysis):
-    """Which responses can be kept at a wanted accuracy; null is filled in from what is run."""
+    """Which responses can be kept at a wanted accuracy, by every kept estimator that gives P(correct).
+
+    Beside them is an assessor that sees the question alone. It needs a named group; null is filled in from what is run.
+    """
 
     PAGE = "{judge}/rejection/report.html"
     TELLS = "which responses can be kept at a wanted accuracy"

@@ -9,14 +9,19 @@ from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 
 class Responses(Analysis):
-    """What the pages show. The numbers bound their size: see `page.write_page`."""
+    """Single responses of each benchmark, token by token, a page per model.
+
+    The most and least certain, those that are wrong but certain and those that are right but uncertain. The numbers
+    bound the size of a page: with the defaults, some 3 MB.
+    """
 
     PAGE = "{judge}/responses/{model}.html"
     TELLS = "single responses, token by token"
 
     judges: Names | None = Field(None, description="judges whose labels get pages; null for all that are run")
     group: str | None = Field(
-        None, description="named group whose estimator gives P(correct); null for the first of run.groups"
+        None,
+        description="named group whose estimator gives P(correct), if it is kept; null for the first of run.groups",
     )
     per_kind: Whole = Field(
         1, ge=1, le=20, description="responses of each kind and benchmark, such as wrong but certain"
@@ -24,7 +29,13 @@ class Responses(Analysis):
     most_tokens: Whole = Field(
         400, ge=10, le=10_000, description="tokens shown of a response: the middle of a longer one is left out"
     )
-    alternatives: Whole = Field(5, ge=0, le=20, description="most likely tokens shown for each token")
+    alternatives: Whole = Field(
+        5,
+        ge=0,
+        le=20,
+        description="most likely tokens shown for each token; their texts are known where "
+        "generation.keep_top_token_ids is set",
+    )
 
     @model_validator(mode="after")
     def _there_are_no_exhibits(self) -> "Responses":

@@ -1,0 +1,53 @@
+"""MkDocs' hooks: pages that are made from the package, files beside docs/ as pages, and a check of the built site."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
+
+from mkdocs.exceptions import PluginError  # noqa: E402
+from mkdocs.structure.files import File, Files  # noqa: E402
+
+from made import architecture, catalogues, commands, config_keys, contracts, rooms, verbs  # noqa: E402
+from made.check import problems  # noqa: E402
+from made.links import COPIES, ROOT_PAGES, copies, in_site  # noqa: E402
+
+# What the site has that is no file of docs/: its place, and what makes it.
+MADE = {
+    "reference/config.md": config_keys.page,
+    "reference/commands.md": commands.page,
+    "reference/verbs.md": verbs.page,
+    "reference/signals.md": catalogues.signals,
+    "reference/estimators.md": catalogues.estimators,
+    "reference/judges.md": catalogues.judges,
+    "reference/formats.md": catalogues.formats,
+    "reference/exhibits.md": catalogues.exhibits,
+    "reference/files.md": contracts.page,
+    "rooms.svg": rooms.picture,
+}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add what is made, the pages beside docs/, and the files of the repository that pages link to."""
+    for uri, make in MADE.items():
+        files.append(File.generated(config, uri, content=make()))
+    for name, uri in ROOT_PAGES.items():
+        files.append(File.generated(config, uri, abs_src_path=str(ROOT / name)))
+    pages = [file for file in files if file.is_documentation_page()]
+    for name in sorted({name for file in pages for name in copies(file.content_string, file.src_uri)}):
+        files.append(File.generated(config, f"{COPIES}/{name}", abs_src_path=str(ROOT / name)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """A page's text with links that hold in the site."""
+    return in_site(architecture.filled(markdown), page.file.src_uri)
+
+
+def on_post_build(config: Any) -> None:
+    """The build fails where a link leads nowhere, or a page fetches something from elsewhere."""
+    if found := problems(Path(config.site_dir)):
+        raise PluginError("\n".join(found))

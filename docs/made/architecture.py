@@ -1,0 +1,14 @@
+"""What the architecture page leaves to be filled in: the table of rooms."""
+
+from made.markdown import code, table
+from made.rooms import table_of_imports
+
+MARK = "<!-- rooms -->"
+
+
+def filled(markdown: str) -> str:
+    """The text of a page with the table of rooms where it asks for it."""
+    if MARK not in markdown:
+        return markdown
+    rows = ([floor, code(room), modules, below] for floor, room, modules, below in table_of_imports())
+    return markdown.replace(MARK, table(["floor", "room", "modules", "imports from (modules that do)"], rows))

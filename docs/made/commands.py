@@ -1,0 +1,36 @@
+"""`reference/commands.md`: every command of `entropy-sentinel` with its options, from Typer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from entropy_sentinel.commands.main import app
+from made.markdown import code, paragraphs, plain, table
+
+HEAD = """# Every command
+
+Made from the command itself: `entropy-sentinel COMMAND --help` says the same. Exit status 0 is success, 1 an error that
+says what to do, 2 a wrong call; a command that has others says so.
+
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    root = typer.main.get_command(app)
+    return HEAD + "\n".join(_described(root, root.make_context("entropy-sentinel", [], resilient_parsing=True)))
+
+
+def _described(command: Any, context: Any) -> Iterator[str]:
+    """A command's usage, text and options; then its subcommands'."""
+    if context.parent is not None:
+        yield f"## {context.command_path.removeprefix('entropy-sentinel ')}\n"
+    yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
+    yield paragraphs(command.help) + "\n"
+    records = [one.get_help_record(context) for one in command.get_params(context) if one.name != "help"]
+    rows = [[code(names), plain(meaning)] for names, meaning in filter(None, records)]
+    if rows:
+        yield table(["argument or option", "meaning"], rows)
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _described(inner, type(context)(inner, info_name=name, parent=context))

@@ -1,0 +1,119 @@
+"""The comments of config.yaml: beside each key its description, from the classes that check it.
+
+`PYTHONPATH=docs:workflow python -m made.config_comments` writes them anew; a test compares. A key that the file does
+not set stands there behind a `#`, as null. Comments among the entries of `models`, `benchmarks` and so on are about
+one entry, and stay as they are.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+from entropy_sentinel.config.sections import Config
+from made.config_keys import Schema, inside, keys, kind_names, kinds_of, meaning, section_of
+
+FILE = Path(__file__).parents[2] / "config.yaml"
+WIDTH = 120
+_KEY = re.compile(r"( *)(# )?([A-Za-z_][\w-]*):( .*)?$")
+_RULER = "# ---"
+
+
+def rewritten(text: str) -> str:
+    """The text of the config file with the comments that its keys must have."""
+    known, written, comment = described(), [], []
+    above: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        found = _KEY.match(line)
+        name = ".".join([*(key for indent, key in above if indent < len(found[1])), found[3]]) if found else ""
+        is_key = found and (not found[2] or (name in known and found[4] == " null"))
+        if is_key and not found[2]:
+            above = [one for one in above if one[0] < len(found[1])] + [(len(found[1]), found[3])]
+        if is_key and name in known:
+            comment, line = _wrapped(found[1], known[name]), _without_remark(line)
+        if not is_key and line.lstrip().startswith("#") and _RULER not in line:
+            comment.append(line)
+            continue
+        written += [*comment, line]
+        comment = []
+    return "\n".join([*written, *comment]) + "\n"
+
+
+def missing(text: str) -> list[str]:
+    """The keys that a config file neither has nor shows behind a `#`."""
+    data, found = yaml.safe_load(text), []
+    for name in described():
+        *above, key = name.split(".")
+        section = data
+        for one in above:
+            section = section.get(one, {})
+        if key not in section and not re.search(rf"^ *# {key}: null$", text, re.MULTILINE):
+            found.append(name)
+    return found
+
+
+def _without_remark(line: str) -> str:
+    return re.sub(r"^([^#\"']*?\S) +# .*$", r"\1", line)
+
+
+def described() -> dict[str, list[str]]:
+    """What the comment of every key says, by its dotted name: lines, those of a list indented.
+
+    What stands below a name of the user's choice, or in a list, is part of the comment of the section: there is no
+    one place beside it.
+    """
+    schema = Config.model_json_schema()
+    definitions, found = schema["$defs"], {}
+    for name, key in keys().items():
+        if "NAME" not in name and "[]" not in name:
+            elsewhere = [(place, one) for place, one in inside(name, key, definitions) if place != name]
+            listed = [line for place, one in elsewhere for line in _listed(place, one, definitions, 1)]
+            found[name] = [_sentence(meaning(key, definitions)), *listed]
+    return found
+
+
+def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iterator[str]:
+    """A line for every kind and every key of a section."""
+    kinds, indent = kinds_of(section, definitions), "  " * depth
+    if len(kinds) > 1:
+        yield "Kinds:"
+        for kind, kind_name in zip(kinds, kind_names(kinds), strict=True):
+            yield f"{indent}{kind_name}: {' '.join(kind['description'].split())}"
+        yield "Keys:"
+    for key, of in section_of(kinds).items():
+        # What a kind is has been said above.
+        if key != "kind":
+            yield f"{indent}{key}: {_meanings(of, len(kinds), definitions)}"
+            for place, one in inside(f"{name}.{key}", next(iter(of.values())), definitions):
+                yield from _listed(place, one, definitions, depth + 1)
+
+
+def _meanings(of: Mapping[str, Schema], n_kinds: int, definitions: Schema) -> str:
+    """What a key means, with the kinds that have it where not all do."""
+    by_text: dict[str, list[str]] = {}
+    for kind, key in of.items():
+        by_text.setdefault(meaning(key, definitions), []).append(kind)
+    every = len(by_text) == 1 and len(of) == n_kinds
+    return "; ".join(text if every else f"({', '.join(whose)}) {text}" for text, whose in by_text.items())
+
+
+def _sentence(text: str) -> str:
+    """A description as a sentence: a capital letter, and a full stop."""
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:].removesuffix(".") + "."
+
+
+def _wrapped(indent: str, lines: list[str]) -> list[str]:
+    wrapped = []
+    for line in lines:
+        own = " " * (len(line) - len(line.lstrip()))
+        first, more = f"{indent}# {own}", f"{indent}# {own}{'  ' * bool(own)}"
+        whole = {"break_long_words": False, "break_on_hyphens": False}
+        wrapped += textwrap.wrap(line.strip(), WIDTH, initial_indent=first, subsequent_indent=more, **whole)
+    return wrapped
+
+
+if __name__ == "__main__":
+    FILE.write_text(rewritten(FILE.read_text()))

@@ -1,0 +1,49 @@
+"""`reference/files.md`: the columns of every Parquet file, from the contracts that are checked when one is written."""
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import entropy_sentinel
+from entropy_sentinel.frames.contract import Contract
+from made.markdown import code, paragraphs, plain, table
+
+HEAD = """# Columns of every file
+
+Every file that the workflow writes is Parquet, with these columns, which are checked when it is written and when it is
+read; its metadata says where it came from. Made from the contracts.
+
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return HEAD + "\n".join(_described(text, contract) for text, contract in _contracts())
+
+
+def _contracts() -> Iterator[tuple[str, Contract]]:
+    """Every contract of the package, once, with the docstring of the module that declares it."""
+    root = Path(entropy_sentinel.__file__).parent
+    modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
+    analyses = sorted(path.parent.name for path in root.glob("analyses/*/frames.py"))
+    modules += [f"entropy_sentinel.analyses.{name}.frames" for name in analyses]
+    for name in modules:
+        module = import_module(name)
+        source = Path(module.__file__ or "").read_text()
+        for constant, contract in vars(module).items():
+            # Others are imported, and declared where they come from.
+            if isinstance(contract, Contract) and f"\n{constant} = Contract(" in source:
+                yield module.__doc__ or "", contract
+
+
+def _described(text: str, contract: Contract) -> str:
+    more = " Further columns may follow." if contract.open else ""
+    rows = (
+        [code(one.name), plain(one.meaning), plain(one.unit), code(one.dtype), "yes" if one.nullable else ""]
+        for one in contract.columns
+    )
+    key = ", ".join(map(code, contract.key))
+    return f"## {contract.stage}\n\n{paragraphs(text)}\n\nA row is known by {key}.{more}\n\n" + table(
+        ["column", "meaning", "unit", "type", "may be null"], rows
+    )

@@ -1,0 +1,75 @@
+"""Links of pages that are files of the repository: they hold in the repository, and in the site."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# Files beside docs/ that are pages of the site as they are.
+ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+# Where the site has copies of other files of the repository.
+COPIES = "repository"
+_LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))|(\b(?:src|href)=\")([^\"#]+)(\")")
+_CODE = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2[ \t]*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+
+
+def source_of(page: str) -> str:
+    """The file of the repository that a page of the site is made of."""
+    return next((name for name, uri in ROOT_PAGES.items() if uri == page), f"docs/{page}")
+
+
+def in_site(text: str, page: str) -> str:
+    """A page's text with links that hold in the site."""
+    folder = posixpath.dirname(page) or "."
+
+    def moved(link: str) -> str:
+        target = _target(link, page)
+        if target is None:
+            return link
+        if target in ROOT_PAGES:
+            new = ROOT_PAGES[target]
+        elif target.startswith("docs/"):
+            new = target.removeprefix("docs/")
+        else:
+            new = f"{COPIES}/{target}"
+        return posixpath.relpath(new, folder)
+
+    return _each_link(text, moved)
+
+
+def copies(text: str, page: str) -> Iterator[str]:
+    """The files of the repository that a page links to and the site needs a copy of."""
+    found: list[str] = []
+
+    def seen(link: str) -> str:
+        found.append(link)
+        return link
+
+    _each_link(text, seen)
+    for link in found:
+        target = _target(link, page)
+        if target and target not in ROOT_PAGES and not target.startswith("docs/") and (ROOT / target).is_file():
+            yield target
+
+
+def _target(link: str, page: str) -> str | None:
+    """The path in the repository that a link means; None for one to elsewhere."""
+    if re.match(r"[a-z][a-z0-9+.-]*:|/", link):
+        return None
+    return posixpath.normpath(posixpath.join(posixpath.dirname(source_of(page)), link))
+
+
+def _each_link(text: str, change: Callable[[str], str]) -> str:
+    """The text with every link outside code changed."""
+
+    def changed(found: re.Match[str]) -> str:
+        before, link, after = [part for part in found.groups() if part is not None]
+        return before + change(link) + after
+
+    parts = _CODE.split(text)
+    # The pattern has two groups, so code stands at every third place, followed by its fence.
+    return "".join(
+        "" if number % 3 == 2 else part if number % 3 == 1 else _LINK.sub(changed, part or "")
+        for number, part in enumerate(parts)
+    )

@@ -1,0 +1,111 @@
+"""The rooms of the package by floor, as a picture made from the imports."""
+
+import ast
+import html
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "workflow" / "entropy_sentinel"
+BOX, GAP, HIGH, STEP, MARGIN = 118, 26, 46, 92, 36
+
+
+def floors() -> dict[str, int]:
+    """The floor of every room, as the test has it that holds imports to it."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    try:
+        from test_floors import FLOORS
+    finally:
+        sys.path.remove(str(ROOT / "tests"))
+    return FLOORS
+
+
+@cache
+def imports() -> Counter[tuple[str, str]]:
+    """How many modules of one room import from another; declarations aside, which are open to all."""
+    found: Counter[tuple[str, str]] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        room = path.relative_to(PACKAGE).parts[0]
+        names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
+        parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
+        found.update({(room, one[1]) for one in parts if one[-1] not in ("settings", "catalogue") and one[1] != room})
+    return found
+
+
+def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The imports between rooms that no way over a third room stands for, so that the picture can be read."""
+    above: dict[str, set[str]] = {}
+    for room, below in pairs:
+        above.setdefault(room, set()).add(below)
+
+    def reaches(room: str, target: str, seen: frozenset[str]) -> bool:
+        nexts = above.get(room, set()) - seen
+        return target in nexts or any(reaches(one, target, seen | {one}) for one in nexts)
+
+    return {
+        (room, below)
+        for room, below in pairs
+        if not any(reaches(one, below, frozenset({room, one})) for one in above[room] - {below})
+    }
+
+
+def table_of_imports() -> list[list[str]]:
+    """A row per room, from the top: floor, room, modules, what it imports from and by how many of its modules."""
+    known = floors()
+    rows = []
+    for room in sorted(known, key=lambda one: (-known[one], one)):
+        used = {below: count for (one, below), count in imports().items() if one == room}
+        modules = len([path for path in (PACKAGE / room).rglob("*.py") if path.name != "__init__.py"])
+        below = ", ".join(f"{one} ({used[one]})" for one in sorted(used, key=lambda one: (-used[one], one)))
+        rows.append([str(known[room]), room, str(modules), below or "-"])
+    return rows
+
+
+def picture() -> str:
+    """The picture as SVG: a row of boxes for each floor, a line for each import that no other way stands for."""
+    known = floors()
+    top = max(known.values())
+    most = max(list(known.values()).count(floor) for floor in known.values())
+    width = 2 * MARGIN + most * BOX + (most - 1) * GAP
+    places: dict[str, tuple[float, float]] = {}
+    for floor in range(top + 1):
+        rooms = [room for room, its in known.items() if its == floor]
+        left = (width - len(rooms) * BOX - (len(rooms) - 1) * GAP) / 2
+        places |= {room: (left + number * (BOX + GAP), 20 + (top - floor) * STEP) for number, room in enumerate(rooms)}
+    pairs = {(room, below) for room, below in imports() if room in known and below in known}
+    parts = [_line(places[room], places[below]) for room, below in sorted(direct(pairs))]
+    parts += [_box(room, *place) for room, place in places.items()]
+    parts += [_floor(floor, 20 + (top - floor) * STEP) for floor in range(top + 1)]
+    height = 20 + top * STEP + HIGH + 20
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _line(room: tuple[float, float], below: tuple[float, float]) -> str:
+    """From the foot of a box to the head of another; on one floor, an arc below both."""
+    x, y, to_x, to_y = room[0] + BOX / 2, room[1] + HIGH, below[0] + BOX / 2, below[1]
+    if room[1] == below[1]:
+        to_y += HIGH
+        way = f"M{x} {y} C{x} {y + 34} {to_x} {y + 34} {to_x} {to_y}"
+    else:
+        half = (y + to_y) / 2
+        way = f"M{x} {y} C{x} {half} {to_x} {half} {to_x} {to_y}"
+    return f'<path d="{way}" fill="none" stroke="#7a9a97" stroke-width="1.3"/>'
+
+
+def _box(room: str, x: float, y: float) -> str:
+    modules = [path for path in (PACKAGE / room).rglob("*.py") if path.name != "__init__.py"]
+    middle = x + BOX / 2
+    return (
+        f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="6" fill="#e0f2f1" stroke="#00796b"/>'
+        f'<text x="{middle}" y="{y + 20}" text-anchor="middle" font-size="15">{html.escape(room)}</text>'
+        f'<text x="{middle}" y="{y + 37}" text-anchor="middle" font-size="11" fill="#555">{len(modules)} modules</text>'
+    )
+
+
+def _floor(floor: int, y: float) -> str:
+    return f'<text x="8" y="{y + 28}" font-size="13" fill="#555">{floor}</text>'

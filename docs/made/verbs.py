@@ -1,0 +1,54 @@
+"""`reference/verbs.md`: every public verb and what it gives back, by mkdocstrings from the docstrings."""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from types import FunctionType
+from typing import Any, get_args, get_type_hints
+
+import entropy_sentinel as es
+
+HEAD = """# Every verb
+
+What `import entropy_sentinel as es` offers a notebook, made from the docstrings. A verb is imported when it is first
+used, so the import itself takes no time.
+
+"""
+
+
+def page() -> str:
+    """The page as Markdown; mkdocstrings fills in what `:::` names."""
+    verbs = {name: _function(getattr(es, name)) for name in sorted(es.__all__)}
+    classes = dict.fromkeys(found for verb in verbs.values() for found in _given_back(verb))
+    parts = [_block(verb, heading=f"es.{name}", toc_label=name) for name, verb in verbs.items()]
+    parts += ["## What they give back\n"]
+    parts += [_block(one, heading_level=3, members=_members(one)) for one in classes]
+    return HEAD + "\n".join(parts)
+
+
+def _block(thing: Any, **options: Any) -> str:
+    """What mkdocstrings is asked for."""
+    lines = [f"::: {thing.__module__}.{thing.__qualname__}", "    options:"]
+    return "\n".join([*lines, *(f"      {name}: {value}" for name, value in options.items())]) + "\n"
+
+
+def _function(verb: Any) -> Any:
+    """The function of a verb; a room that can be called stands for one."""
+    if not inspect.ismodule(verb):
+        return verb
+    module, _, function = es._ROOMS[verb.__name__.rpartition(".")[2]].rpartition(".")
+    return getattr(import_module(f"entropy_sentinel.{module}"), function)
+
+
+def _given_back(verb: Any) -> Iterator[type]:
+    """The project's own classes that a verb returns."""
+    hint = get_type_hints(verb).get("return")
+    for one in (hint, *get_args(hint)):
+        if inspect.isclass(one) and one.__module__.startswith("entropy_sentinel."):
+            yield one
+
+
+def _members(one: type) -> list[str]:
+    """The public methods and properties of a class, in their order."""
+    kinds = (property, FunctionType)
+    return [name for name, member in vars(one).items() if not name.startswith("_") and isinstance(member, kinds)]

@@ -1,0 +1,181 @@
+"""The pages of the site that are made from the package, and what looks over the built site; `make docs` builds it."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import entropy_sentinel as es
+from entropy_sentinel.commands.main import COMMANDS, app
+from entropy_sentinel.engines.settings import Sampling
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
+from made import catalogues, check, commands, config_keys, contracts, links, markdown, rooms, verbs
+
+ROOT = Path(__file__).parents[2]
+
+
+def row(page: str, first: str) -> list[str]:
+    """The cells of the row of a page whose first cell holds `first` as code."""
+    (found,) = [
+        line for line in page.splitlines() if line.startswith("|") and f"<code>{first}</code>" in line.split("|")[1]
+    ]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def section(page: str, heading: str) -> str:
+    return re.split(r"^#+ ", page.partition(heading)[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def test_a_key_has_its_meaning_type_and_default() -> None:
+    keys = section(config_keys.page(), "### generation.sampling {")
+    assert row(keys, "top_p")[1:] == [
+        markdown.plain(Sampling.model_fields["top_p"].description),
+        "number &gt; 0, ≤ 1",
+        "<code>1.0</code>",
+    ]
+    assert row(keys, "max_tokens")[2:] == ["whole number ≥ 1, ≤ 1,048,576", "<code>2048</code>"]
+
+
+def test_a_key_of_some_kinds_says_of_which() -> None:
+    models = section(config_keys.page(), "## models.NAME {")
+    assert row(models, "lora")[-1] == "<code>id</code>, <code>path</code>"
+    assert row(models, "engine_args")[-1] == "all"
+    assert row(models, "id")[-2] == "required"
+    assert "commit" in row(models, "revision")[1]
+    assert "server" in row(models, "revision")[1]
+
+
+def test_every_key_of_the_papers_config_is_on_the_page() -> None:
+    page, known = config_keys.page(), config_keys.keys()
+    paper = yaml.safe_load((ROOT / "config.yaml").read_text())
+    for top, section_of in (
+        ("models", paper["models"]),
+        ("benchmarks", paper["benchmarks"]),
+        ("judges", paper["judges"]),
+    ):
+        for entry in section_of.values():
+            assert {f"{top}.NAME.{key}" for key in entry} <= known.keys()
+    for name in known:
+        assert f'id="key-{name}"' in page, name
+
+
+def test_every_command_has_its_options() -> None:
+    page = commands.page()
+    for name in COMMANDS:
+        said = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
+        options = set(
+            re.findall(r"(?<![\w-])--[a-z][a-z-]+", said.partition("Options")[2].partition("Commands")[0])
+        ) - {"--help"}
+        assert options
+        described = section(page, f"## {name}\n")
+        assert not [option for option in options if option not in described], name
+
+
+def test_every_verb_is_documented_once() -> None:
+    page = verbs.page()
+    headings = re.findall(r"heading: es\.(\w+)", page)
+    assert sorted(headings) == sorted(es.__all__)
+    assert "::: entropy_sentinel.features.features\n" in page
+    assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
+
+
+def test_every_signal_is_there() -> None:
+    page = catalogues.signals()
+    for name, feature in (CATALOGUE | EXTRAS).items():
+        assert (
+            row(section(page, "## Features\n") if name in CATALOGUE else section(page, "## Beside"), name)[2]
+            == feature.unit
+        )
+    assert row(section(page, "## Features\n"), "mtp")[3] == "more certain"
+
+
+def test_text_is_no_markdown_but_for_code() -> None:
+    assert markdown.plain("a_b <c> | `d_e|f`\ng*") == "a\\_b &lt;c&gt; &#124; <code>d_e&#124;f</code> g\\*"
+
+
+@pytest.mark.parametrize("make", [catalogues.estimators, catalogues.judges, catalogues.formats, catalogues.exhibits])
+def test_catalogues_have_rows_and_no_gaps(make: object) -> None:
+    page = make()
+    assert page.count("\n| ") > 8
+    assert "|  |" not in page
+    assert "None" not in page
+
+
+def test_contracts_stand_once_each_with_units() -> None:
+    page = contracts.page()
+    headings = re.findall(r"^## (\w+)", page, re.MULTILINE)
+    assert len(headings) == len(set(headings)) > 8
+    assert row(section(page, "## generations\n"), "token_logprobs")[2] == "nats"
+
+
+def test_the_picture_has_every_room_and_only_lines_that_go_down() -> None:
+    picture, floors = rooms.picture(), rooms.floors()
+    assert [name for name in floors if f">{name}</text>" not in picture] == []
+    assert rooms.imports()["stages", "frames"] > 3
+    assert all(floors[above] >= floors[below] for above, below in rooms.imports() if {above, below} <= floors.keys())
+
+
+def test_a_way_over_a_third_room_stands_for_an_import() -> None:
+    assert rooms.direct({("a", "b"), ("b", "c"), ("a", "c"), ("a", "d")}) == {("a", "b"), ("b", "c"), ("a", "d")}
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "said"),
+    [
+        ("index.md", "[a](docs/monitor.md#3-watch)", "[a](monitor.md#3-watch)"),
+        ("index.md", "[a](CHANGELOG.md)", "[a](changelog.md)"),
+        ("monitor.md", "[a](../demo/full.yaml)", "[a](repository/demo/full.yaml)"),
+        ("monitor.md", "[a](../README.md) [b](judges.md)", "[a](index.md) [b](judges.md)"),
+        ("reference/config.md", "[a](../judges.md#an-llm)", "[a](../judges.md#an-llm)"),
+        ("gallery.md", '<img src="gallery/a.png" width="8">', '<img src="gallery/a.png" width="8">'),
+        ("index.md", "[a](https://a.org/b) [c](#d)", "[a](https://a.org/b) [c](#d)"),
+        (
+            "index.md",
+            "`[a](docs/x.md)`\n\n```\n[a](docs/x.md)\n```\n",
+            "`[a](docs/x.md)`\n\n```\n[a](docs/x.md)\n```\n",
+        ),
+    ],
+)
+def test_links_hold_in_the_site(page: str, text: str, said: str) -> None:
+    assert links.in_site(text, page) == said
+
+
+def test_what_is_linked_beside_docs_is_copied() -> None:
+    assert list(links.copies("[a](../demo/full.yaml) [b](../README.md) [c](servers.md)", "gallery.md")) == [
+        "demo/full.yaml"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('<a href="b.html">', "a.html: b.html leads nowhere"),
+        ('<a href="#there">', "a.html: #there leads to no part of a.html"),
+        ('<a href="c/d.html#nowhere">', "a.html: c/d.html#nowhere leads to no part of c/d.html"),
+        ('<img src="x.png">', "a.html: x.png leads nowhere"),
+        ('<script src="https://cdn.org/x.js">', "a.html: script is fetched from elsewhere: https://cdn.org/x.js"),
+        ('<a href="https://b.org"><a href="c/d.html#here"><a href="c/"><img src="data:image/png;base64,x">', ""),
+        ('<a id="there" href="#there">', ""),
+    ],
+)
+def test_broken_links_are_found(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "c").mkdir()
+    (tmp_path / "a.html").write_text(text)
+    (tmp_path / "c" / "d.html").write_text('<h2 id="here"></h2>')
+    (tmp_path / "c" / "index.html").write_text("")
+    assert check.problems(tmp_path) == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_pages_of_the_repository_link_to_what_it_has(name: str) -> None:
+    text = (ROOT / name).read_text()
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        assert "://" in link or (ROOT / link).exists(), link
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().partition("nav:\n")[2]
+    for path in (ROOT / "docs").glob("*.md"):
+        assert f": {path.name}\n" in nav, path.name

@@ -1,0 +1,232 @@
+"""Which files of a study are still to be made. Each case was compared with `snakemake -n` on the demo's results."""
+
+import base64
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from study_trees import PAPER, make, make_all, small_study
+
+from entropy_sentinel.analyses.settings import sections
+from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.records import is_as_recorded
+
+RESULTS = Path("results/paper")
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Two models on gsm8k and svamp, all files made."""
+    monkeypatch.chdir(tmp_path)
+    config = load_config(small_study())
+    make_all(config)
+    return config
+
+
+def to_make(config: Config) -> set[str]:
+    return {path.relative_to(RESULTS).as_posix() for path in study_files(config).to_make}
+
+
+def counts(config: Config) -> list[int]:
+    """Files to be made per stage."""
+    files = study_files(config)
+    return [sum(path in files.to_make for path in paths) for paths in files.stages.values()]
+
+
+FROM_OBSERVATION = {
+    "observations/math-verify/qwen3-4b.parquet",
+    "estimates/math-verify/qwen3-4b/gsm8k.parquet",
+    "estimates/math-verify/qwen3-4b/svamp.parquet",
+    "scores/math-verify/qwen3-4b/extremes.parquet",
+    "math-verify/sweep.parquet",
+    "math-verify/report.html",
+}
+
+
+def test_stages_have_their_files(config: Config) -> None:
+    files = study_files(config)
+    assert {stage: len(paths) for stage, paths in files.stages.items()} == {
+        "benchmarks": 2,
+        "generations": 4,
+        "labels": 4,
+        "features": 4,
+        "observations": 2,
+        "estimates": 4,
+        "estimators": 2,
+        "sweep": 1,
+        "report": 1,
+    }
+    observation = files.inputs[RESULTS / "observations/math-verify/qwen3-8b.parquet"]
+    assert {path.relative_to(RESULTS).as_posix() for path in observation} == {
+        *("benchmarks/gsm8k.parquet", "benchmarks/svamp.parquet"),
+        *("labels/math-verify/qwen3-8b/gsm8k.parquet", "labels/math-verify/qwen3-8b/svamp.parquet"),
+        *("features/qwen3-8b/gsm8k.parquet", "features/qwen3-8b/svamp.parquet"),
+    }
+
+
+def test_full_study_of_the_paper_has_its_files() -> None:
+    stages = study_files(load_config(PAPER)).stages
+    assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
+
+
+def test_nothing_is_to_be_made_where_all_is_there(config: Config) -> None:
+    assert to_make(config) == set()
+
+
+def test_everything_is_to_be_made_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 2, 1, 1]
+
+
+def test_a_deleted_file_that_nothing_waits_for_is_not_to_be_made(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    assert to_make(config) == set()
+
+
+def test_a_deleted_file_is_made_with_what_follows_where_something_waits_for_it(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    (RESULTS / "observations/math-verify/qwen3-4b.parquet").unlink()
+    assert to_make(config) == set()
+    (RESULTS / "math-verify/report.html").unlink()
+    assert to_make(config) == {"features/qwen3-4b/gsm8k.parquet", *FROM_OBSERVATION}
+
+
+def test_the_report_reads_items_itself(config: Config) -> None:
+    (RESULTS / "benchmarks/gsm8k.parquet").unlink()
+    assert to_make(config) == set()
+    (RESULTS / "math-verify/report.html").unlink()
+    assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
+
+
+def test_what_follows_a_newer_file_is_to_be_made(config: Config) -> None:
+    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_a_newer_file_counts_past_a_deleted_one(config: Config) -> None:
+    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
+    make(RESULTS / "generations/qwen3-4b/gsm8k.parquet", age_s=0)
+    label, feature = "labels/math-verify/qwen3-4b/gsm8k.parquet", "features/qwen3-4b/gsm8k.parquet"
+    assert to_make(config) == {label, feature, *FROM_OBSERVATION}
+
+
+def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
+    # Three benchmarks: one of items, two of responses, all observations, six estimates, kept estimators, sweep, report.
+    assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 2, 1, 1]
+
+
+def test_a_dropped_benchmark_reaches_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_all(load_config(small_study(["gsm8k", "math", "svamp"])))
+    assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 2, 1, 1]
+
+
+def test_an_added_model_reaches_the_report(config: Config) -> None:
+    raw = small_study()
+    raw["run"]["models"] = ["qwen3-4b", "qwen3-8b", "gemma-3-4b"]
+    assert counts(load_config(raw)) == [0, 2, 2, 2, 1, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 cut off", b"PAR1" + b"\xff" * 50 + b"PAR1"])
+def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> None:
+    path = RESULTS / "observations/math-verify/qwen3-4b.parquet"
+    made = path.stat()
+    path.write_bytes(content)
+    os.utime(path, (made.st_atime, made.st_mtime))
+    assert study_files(config).damaged == {path}
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_a_file_without_its_columns_is_to_be_made(config: Config) -> None:
+    make(RESULTS / "math-verify/sweep.parquet", 4600, {"something": [1]})
+    assert to_make(config) == {"math-verify/sweep.parquet", "math-verify/report.html"}
+
+
+def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw = small_study()
+    raw["judges"]["other"] = {"kind": "math-verify"}
+    raw["run"] |= {"judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]}
+    raw["analyses"] |= {"accuracy": {"judges": ["math-verify"]}}
+    stages = study_files(load_config(raw)).stages
+    groups = {path.stem for path in stages["estimates"] if path.parts[-3] == "math-verify"}
+    shown = {path.stem for path in stages["estimates"] if path.parts[-3] == "other"}
+    assert groups == {"gsm8k", "svamp"}
+    assert shown < groups
+    assert len(shown) == 1
+    assert [path.as_posix() for path in stages["report"]] == ["results/paper/math-verify/report.html"]
+    assert len(stages["observations"]) == 4
+
+
+def test_a_study_without_the_report_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw = small_study()
+    raw["run"]["analyses"] = ["rejection", "responses"]
+    config = load_config(raw)
+    make_all(config)
+    assert list(study_files(config).stages)[-1] == "estimators"
+    assert to_make(config) == set()
+
+
+def test_no_analysis_takes_the_name_of_another_stage() -> None:
+    declared = [stage for section in sections().values() for stage in section.STAGES]
+    assert declared == ["sweep", "report"]
+    pipeline = list(study_files(load_config(PAPER)).stages)[: -len(declared)]
+    assert len({*pipeline, *declared}) == len(pipeline) + len(declared)
+
+
+def write_record(made: str, checksums: dict[Path, str]) -> None:
+    """What Snakemake keeps of a file that it made."""
+    name = base64.urlsafe_b64encode(f"{RESULTS}/{made}".encode()).decode()
+    parts = [name[start : start + 254] for start in range(0, len(name), 254)]
+    path = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"input_checksums": {str(one): found for one, found in checksums.items()}}))
+
+
+def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:
+    """As after a copy without dates. Of another content, or of one that nobody recorded, it counts."""
+    features = RESULTS / "features/qwen3-4b/gsm8k.parquet"
+    make(features, age_s=0)
+    same = f"sha256:{hashlib.sha256(features.read_bytes()).hexdigest()}"
+    observations = "observations/math-verify/qwen3-4b.parquet"
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {features: same})
+    assert to_make(config) == set()
+    write_record(observations, {features: f"sha256:{'0' * 64}"})
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {RESULTS / "other.parquet": same})
+    assert to_make(config) == FROM_OBSERVATION
+    write_record(observations, {features: same})
+    make(features, -5, {"item_id": ["y"]})
+    assert to_make(config) == FROM_OBSERVATION
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{}", '{"input_checksums": null}', '{"input_checksums": [1]}'])
+def test_a_record_that_says_nothing_changes_nothing(config: Config, record: str) -> None:
+    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
+    write_record("observations/math-verify/qwen3-4b.parquet", {})
+    for path in Path(".snakemake").rglob("*"):
+        if path.is_file():
+            path.write_text(record)
+    assert to_make(config) == FROM_OBSERVATION
+
+
+def test_the_record_of_a_long_name_is_found(config: Config) -> None:
+    """Its name in base 64 is longer than that of a file may be: its first 254 characters are a folder."""
+    source, made = Path("source"), Path("results") / ("x" * 200) / ("y" * 200)
+    source.write_text("content")
+    same = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
+    name = base64.urlsafe_b64encode(str(made).encode()).decode()
+    assert 254 < len(name) < 2 * 254 + 100
+    folder = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in (name[:254], name[254:508])])
+    folder.mkdir(parents=True)
+    (folder / name[508:]).write_text(json.dumps({"input_checksums": {"source": same}}))
+    assert is_as_recorded(source, made)
+    assert not is_as_recorded(source, Path("other"))
+    assert not is_as_recorded(Path("nowhere"), made)

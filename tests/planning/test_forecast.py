@@ -1,0 +1,177 @@
+"""What a study will take: figures worked out by hand."""
+
+from copy import deepcopy
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from study_trees import PAPER, make, make_all
+
+from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.planning.forecast import Cost, forecast, plan
+from entropy_sentinel.planning.rates import model_rates
+from entropy_sentinel.planning.responses import item_counts, responses
+from entropy_sentinel.report.terminal import show
+
+RATES = {
+    "tokens_per_response": 500,
+    "bytes_per_token": 100,
+    "tokens_per_s": 1000,
+    "engine_start_s": 100,
+    "gpu_usd_per_h": 3,
+    "judge_usd_per_response": 0.01,
+    "estimate_cpu_s": 48,
+}
+# Two samples of 1,319 + 300 items are 3,238 responses of 500 tokens: 1,619,000 tokens, 161.9 MB.
+# 1,619 s of generation and 2 x 100 s of start are 1,819 s of one GPU.
+# Groups gsm8k, svamp: 48 configurations each; 2 x 48 s of CPU time.
+ONE_GPU = Cost(3238, 3238, 1_619_000, 0.1619, 1819 / 3600, 1819 / 3600 * 3 + 32.38, 96 / 3600)
+
+
+def study(**changes: Any) -> Config:
+    """Three models on gsm8k and svamp: one of one GPU, one of two with short responses, one behind an API."""
+    raw = deepcopy(PAPER)
+    raw["models"] = {
+        "one": {"id": "a/one"},
+        "two": {"id": "a/two", "engine_args": {"tensor_parallel_size": 2}, "sampling": {"max_tokens": 250}},
+        "served": {"api": {"model": "openai/x"}},
+    }
+    raw["run"] |= {"models": list(raw["models"]), "benchmarks": ["gsm8k", "svamp"], "groups": ["pair"]}
+    raw["run"]["sizes"] = [{"size": 1, "configurations": "all"}]
+    raw["groups"] = {"pair": {"benchmarks": ["gsm8k"]}}
+    raw["generation"] |= {"samples": 2}
+    raw["analyses"] = {}
+    return load_config(raw | {"rates": RATES} | changes)
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def costs(config: Config) -> dict[str, Cost]:
+    files = study_files(config)
+    return forecast(config, files, responses(config, files), model_rates(config, files))
+
+
+def text(config: Config) -> str:
+    out = StringIO()
+    show(plan(config), out)
+    return out.getvalue()
+
+
+def row(config: Config, name: str) -> list[str]:
+    """The cells of a line of the table."""
+    return next(line for line in text(config).splitlines() if line.startswith(name)).split()
+
+
+def test_costs_by_hand() -> None:
+    expected = {
+        "one": ONE_GPU,
+        # 250 tokens at most: 809,500 tokens; (809.5 + 200) s on two GPUs are 2,019 GPU-seconds.
+        "two": Cost(3238, 3238, 809_500, 0.08095, 2019 / 3600, 2019 / 3600 * 3 + 32.38, 96 / 3600),
+        # No GPU: the labels alone, 3,238 of one cent.
+        "served": Cost(3238, 3238, 1_619_000, 0.1619, 0, 32.38, 96 / 3600),
+    }
+    found = costs(study())
+    assert list(found) == list(expected)
+    for model, cost in expected.items():
+        assert vars(found[model]) == pytest.approx(vars(cost)), model
+
+
+def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
+    config = study()
+    # Of model `one`, svamp is done: 600 responses, 100 tokens each on average.
+    make("results/paper/benchmarks/svamp.parquet", 900)
+    path = Path("results/paper/generations/one/svamp.parquet")
+    make(path, 800, {"n_tokens": [50, 150] * 300})
+    bytes_per_token = path.stat().st_size / 60_000
+    # Left: two samples of 1,319 items. One start; labels of all 3,238; both estimates.
+    tokens = 2638 * 100
+    gpu_h = (tokens / 1000 + 100) / 3600
+    expected = Cost(3238, 2638, tokens, tokens * bytes_per_token / 1e9, gpu_h, gpu_h * 3 + 32.38, 96 / 3600)
+    assert vars(costs(config)["one"]) == pytest.approx(vars(expected))
+    # The others go by the same file.
+    assert costs(config)["two"].tokens == 3238 * 100
+    assert row(config, "one")[1:4] == ["3,238", "2,638", "100"]
+    assert row(config, "one")[-2:] == ["own", "files"]
+    assert row(config, "two")[-2:] == ["others'", "files"]
+    assert "Responses: 9,714, of which 600 are done and 9,114 left." in text(config)
+
+
+def test_parts_of_a_job_under_way_are_done() -> None:
+    make("results/paper/generations/one/svamp.parquet.parts/part-000-000000.parquet", 60, 256)
+    assert costs(study())["one"].left == 3238 - 256
+
+
+def test_a_finished_study_takes_nothing() -> None:
+    config = study()
+    make_all(config)
+    assert vars(sum(costs(config).values(), Cost())) == vars(Cost(responses=600))
+
+
+def test_rates_of_a_model_stand_above_those_of_all() -> None:
+    models = {
+        "one": {"id": "a/one", "rates": {"tokens_per_response": 900}},
+        "two": {"id": "a/two"},
+        "served": {"api": {"model": "openai/x"}},
+    }
+    config = study(models=models)
+    rates = model_rates(config, study_files(config))
+    assert (rates["one"][0].tokens_per_response, rates["one"][0].tokens_per_s) == (900, 1000)
+    assert rates["two"][0].tokens_per_response == 500
+    # Another model's files tell more than what is said of all, and less than what is said of this one.
+    make("results/paper/generations/two/svamp.parquet", 800, {"n_tokens": [200]})
+    rates = model_rates(config, study_files(config))
+    lengths = {model: (found.tokens_per_response, origin) for model, (found, origin) in rates.items()}
+    assert lengths == {
+        "one": (900, "config"),
+        "two": (200, "own files"),
+        "served": (200, "others' files"),
+    }
+
+
+def test_limit_bounds_every_benchmark() -> None:
+    assert item_counts(study(limit=400)) == {"gsm8k": 400, "svamp": 300}
+
+
+def without_counts(**settings: Any) -> dict[str, Any]:
+    """The two benchmarks without published counts; svamp with other settings."""
+    benchmarks = deepcopy(PAPER["benchmarks"])
+    for name in ("gsm8k", "svamp"):
+        del benchmarks[name]["expected_items"]
+    benchmarks["svamp"] = {"question": ["{q}"], "reference": ["{a}"]} | settings
+    return benchmarks
+
+
+def test_items_are_counted_in_local_files_and_earlier_results() -> None:
+    Path("rows.jsonl").write_text('{"q": 1, "a": 2}\n' * 7)
+    config = study(benchmarks=without_counts(path="rows.jsonl"))
+    assert item_counts(config) == {"gsm8k": None, "svamp": 7}
+    # Nine usable items in the source, of which an earlier limit left two.
+    rows = {"item_id": ["a", "b"], "question": ["?", "?"], "reference": ["1", "2"], "duplicate_of": ["a", "b"]}
+    made = Path("results/paper/benchmarks/gsm8k.parquet")
+    BENCHMARKS.write(BENCHMARKS.frame(rows), made, {"items_in_source": 9})
+    assert item_counts(config) == {"gsm8k": 9, "svamp": 7}
+    made.write_bytes(b"damaged")
+    assert item_counts(config) == {"gsm8k": None, "svamp": 7}
+
+
+def test_plan_says_what_it_leaves_out() -> None:
+    shown = text(study(benchmarks=without_counts(dataset="a/svamp")))
+    assert "number of items is unknown (set expected_items): gsm8k, svamp." in shown
+    assert "Without what the provider charges for: served." in shown
+
+
+def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:
+    config = load_config(PAPER)
+    # 11,569 items on eight models of 600 tokens each and one of 1,200, 80 bytes each: 69.4 million tokens, 5.55 GB.
+    # 6.94 million tokens at 5200, 5900, 5000, 5000, 2500, 2500, 2500, 1700 per second, 13.9 million at 5600: 20,180 s;
+    # 90 starts of 90 s: 8,100 s; together 7.86 hours at 2.50 USD.
+    # Per model 385 groups with 48 configurations and 10 with one: 385 + 10 / 48 searches of 5 s, 0.535 CPU-hours.
+    assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "7.86", "19.64", "4.82"]
+    assert "unknown" not in text(config)
+    assert text(config).isascii()

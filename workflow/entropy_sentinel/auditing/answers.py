@@ -1,0 +1,109 @@
+"""A person's answers: a CSV file with model, benchmark, item_id, sample and label, a row per response."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from entropy_sentinel.auditing.sample import KEY, Sample, folder_of
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.locks import locked
+
+COLUMNS = (*KEY, "label")
+LABELS = ("correct", "incorrect", "unsure")
+
+Response = tuple[str, str, str, int]
+Answers = dict[Response, str]
+
+
+def answers_file(study: str, judge: str) -> Path:
+    """Where the answers of an audit are kept."""
+    return folder_of(study, judge) / "answers.csv"
+
+
+def read_answers(path: Path) -> Answers:
+    """The answers in a file; InputError with row and field for one that cannot be read."""
+    try:
+        lines = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
+        table = [row for row in lines if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: must be a CSV file of answers, cannot be read: {error}") from None
+    head = table[0] if table else []
+    if absent := [name for name in COLUMNS if name not in head]:
+        raise InputError(f"{path}: column '{absent[0]}' is missing; columns there: {', '.join(head) or 'none'}")
+    answers: Answers = {}
+    for number, row in enumerate(table[1:], start=1):
+        if len(row) != len(head):
+            raise InputError(f"{path}: row {number}: must have {len(head)} fields, has {len(row)}")
+        response, label = _answer(dict(zip(head, row, strict=True)), f"{path}: row {number}")
+        if response in answers:
+            raise InputError(f"{path}: row {number}: 'item_id' must be there once per model and sample: {response[2]}")
+        answers[response] = label
+    return answers
+
+
+def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
+    if row["label"] not in LABELS:
+        raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; was '{row['label'][:100]}'")
+    if not row["sample"].isdecimal():
+        raise InputError(f"{where}: 'sample' must be a number from 0; was '{row['sample'][:100]}'")
+    return (row["model"], row["benchmark"], row["item_id"], int(row["sample"])), row["label"]
+
+
+def write_answers(answers: Answers, path: Path) -> None:
+    """Write all answers in one step."""
+    _write([COLUMNS, *((*response, label) for response, label in answers.items())], path)
+
+
+def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
+    """Add `new` to the answers in `path`, which others may be saving to at the same time.
+
+    Gives all answers, and those that were replaced by others. The latter count no longer and are kept in
+    `replaced_file`, but for answers of `known`, which are the caller's own and changed with intent.
+    """
+    with locked(path.with_name(f".{path.name}.lock")):
+        kept = read_answers(path) if path.exists() else {}
+        replaced = {
+            response: kept[response]
+            for response, label in new.items()
+            if kept.get(response, label) != label and (known or {}).get(response) != kept[response]
+        }
+        if replaced:
+            _keep_replaced(replaced, new, replaced_file(path))
+        write_answers(kept | new, path)
+    return kept | new, replaced
+
+
+def replaced_file(path: Path) -> Path:
+    """Where answers are kept that others have replaced: those of people who do not agree."""
+    return path.with_name(f"{path.stem}.replaced.csv")
+
+
+def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") if path.exists() else nullcontext(()) as lines:
+        before = list(csv.reader(lines))[1:]
+    rows = [(*response, label, new[response]) for response, label in replaced.items()]
+    _write([(*COLUMNS, "replaced_by"), *before, *rows], path)
+
+
+def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    with whole_file(path) as partial:
+        partial.write_text(text.getvalue(), encoding="utf-8")
+
+
+def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:
+    """Take the answers in `given` over into `kept`.
+
+    Gives how many are on responses of the sample, how many are on others, and how many replace another answer.
+    InputError where none is on a response of the sample.
+    """
+    new, known = read_answers(given), set(sample.rows.select(KEY).rows())
+    used = {response: label for response, label in new.items() if response in known}
+    if not used:
+        raise InputError(f"{given}: none of its {len(new)} answers is on a response of this sample")
+    _, replaced = save_answers(used, kept)
+    return len(used), len(new) - len(used), len(replaced)

@@ -1,1 +1,0 @@
-"""What `entropy-sentinel init` finds in files, and the study that it writes."""

@@ -1,0 +1,1 @@
+"""What is left of a study, how long it takes and what it costs, read off its files before and while it runs."""

@@ -1,0 +1,187 @@
+"""The files of a study and which of them are still to be made, from names, times and Parquet alone.
+
+What is made from what is said here once more than in the rules, for a forecast is wanted where there is no Snakemake,
+and in a second. A test compares it with the plan of Snakemake itself (tests/planning/test_against_snakemake.py).
+
+Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
+only where something waits for it, a file is outdated by a newer one of another content than it was made from, and what
+is made again is passed on to all that follows. Settings and code, which Snakemake compares with its own records, are
+not looked at.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.settings import Made
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
+from entropy_sentinel.planning.records import is_as_recorded
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """The files of a study: `stages` gives every file of a stage with the files that it is made from."""
+
+    stages: Mapping[str, Mapping[Path, Sequence[Path]]]
+    axes: Mapping[str, Sequence[str]]
+    # Of a stage whose files gather others: the column that says which, and the axis that it must be.
+    gathered: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def inputs(self) -> dict[Path, Sequence[Path]]:
+        """Every file with the files that it is made from."""
+        return {path: sources for files in self.stages.values() for path, sources in files.items()}
+
+    @cached_property
+    def modified(self) -> dict[Path, float]:
+        """When each file that is there was last changed, seconds since the epoch."""
+        times = ((path, modified(path)) for path in self.inputs)
+        return {path: at for path, at in times if at is not None}
+
+    @cached_property
+    def damaged(self) -> set[Path]:
+        """Files that are there and cannot be read."""
+        return {path for path in self.modified if not _is_whole(path)}
+
+    @cached_property
+    def to_make(self) -> set[Path]:
+        """Files that are to be made: first those with a reason of their own, then what goes with them."""
+        used_by: dict[Path, list[Path]] = {path: [] for path in self.inputs}
+        for path, sources in self.inputs.items():
+            for source in sources:
+                used_by[source].append(path)
+        # What nothing else is made from is the aim of it all.
+        waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
+        waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
+        waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
+        found: set[Path] = set()
+        while waiting:
+            path = waiting.pop()
+            if path not in found:
+                found.add(path)
+                waiting += used_by[path]
+                waiting += [source for source in self.inputs[path] if source not in self.modified]
+        return found
+
+    def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
+        """Whether a file is older than one that it is made from; for a missing file, whether its users are.
+
+        A newer one does not count where Snakemake has recorded that the file was made from just this content.
+        """
+        made = [self.modified[one] for one in ([path] if path in self.modified else users) if one in self.modified]
+        newer = [source for source in self.inputs[path] if made and self.modified.get(source, 0) > min(made)]
+        return any(not is_as_recorded(source, path) for source in newer)
+
+    def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
+        """Files that do not hold just the models, benchmarks or groups of the config, each of them."""
+        for path in self.stages[stage]:
+            if path in self.modified and path not in self.damaged:
+                held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
+                if held is None or any(
+                    set(held[column].item()) != set(self.axes[axis]) for column, axis in columns.items()
+                ):
+                    yield path
+
+
+def study_files(config: Config) -> StudyFiles:
+    """The files that a study has or will have. Nothing is read yet."""
+    run, declared = config.run, _declared(config)
+    axes: dict[str, Sequence[str]] = {
+        "model": run.models,
+        "benchmark": run.benchmarks,
+        "judge": run.judges,
+        "group": list(group_files(config)),
+        "group_id": list(group_files(config).values()),
+        "name": list(kept_estimators(config)),
+    }
+    stages = {
+        stage: {
+            path: [one for name in made.made_from for one, _ in _expand(declared[name].file, axes | _fixed(values))]
+            for path, values in _expand(made.file, axes)
+            if _is_made(config, stage, values)
+        }
+        for stage, made in declared.items()
+    }
+    return StudyFiles(stages, axes, {stage: made.gathers for stage, made in declared.items() if made.gathers})
+
+
+def _declared(config: Config) -> dict[str, Made]:
+    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    layout = Layout(config.study)
+    return {
+        "benchmarks": Made(layout.items),
+        "generations": Made(layout.generations, ("benchmarks",)),
+        "labels": Made(layout.labels, ("benchmarks", "generations")),
+        "features": Made(layout.features, ("generations",)),
+        "observations": Made(layout.observations, ("benchmarks", "labels", "features"), {"benchmark": "benchmark"}),
+        "estimates": Made(layout.estimates, ("observations",)),
+        # Their job writes the scores last.
+        "estimators": Made(layout.scores, ("observations",)),
+        **{
+            stage: replace(made, file=f"{layout.results}/{made.file}")
+            for section in config.shown.values()
+            for stage, made in section.STAGES.items()
+        },
+    }
+
+
+def _is_made(config: Config, stage: str, values: Mapping[str, str]) -> bool:
+    """Whether anything is made from a file: an analysis may leave out judges, which then have few estimates."""
+    if stage == "estimates":
+        return values["group"] in groups_of_judge(config, values["judge"])
+    owners = [section for section in config.shown.values() if stage in section.STAGES]
+    return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
+
+
+def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Every file of a template, with what its wildcards are."""
+    names = [name for name in axes if f"{{{name}}}" in template]
+    for values in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        yield Path(template.format(**chosen)), chosen
+
+
+def _fixed(values: Mapping[str, str]) -> dict[str, Sequence[str]]:
+    return {name: [value] for name, value in values.items()}
+
+
+def generations_file(config: Config, model: str, benchmark: str) -> Path:
+    """The file of a model's responses to a benchmark."""
+    return Path(Layout(config.study).generations.format(model=model, benchmark=benchmark))
+
+
+def modified(path: Path) -> float | None:
+    """When a file was last changed, seconds since the epoch; None where there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
+    """A frame of a file's contents; None where the file has gone, is damaged or has other columns."""
+    try:
+        return frame.collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+
+
+def row_count(path: Path) -> int:
+    """Rows of a Parquet file, from its metadata; 0 for one that cannot be read."""
+    counted: Any = read(pl.scan_parquet(path).select(pl.len()))
+    return 0 if counted is None else counted.item()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file can be read as what it is called; of Parquet the description of its columns is read."""
+    try:
+        return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
+    except (OSError, pl.exceptions.PolarsError):
+        return False

@@ -1,0 +1,162 @@
+"""What is left of a study and what that will take, reckoned before anything runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.settings import Rates
+from entropy_sentinel.config.study import gpus, group_files, training_groups
+from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
+from entropy_sentinel.planning.files import StudyFiles, study_files
+from entropy_sentinel.planning.judging import Judging, judging, shown
+from entropy_sentinel.planning.rates import model_rates
+from entropy_sentinel.planning.responses import Responses, responses
+from entropy_sentinel.report.terminal import Part, table
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Responses of one model, or of the study, and what those that are `left` take, with what follows them."""
+
+    responses: int = 0
+    left: int = 0
+    tokens: float = 0
+    disk_gb: float = 0
+    gpu_h: float = 0
+    usd: float = 0
+    estimate_cpu_h: float = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+
+def forecast(
+    config: Config,
+    files: StudyFiles,
+    counts: Mapping[tuple[str, str], Responses],
+    rates: Mapping[str, tuple[Rates, str]],
+) -> dict[str, Cost]:
+    """What each model takes from now on; benchmarks with an unknown number of items are left out."""
+    judged = judging(config, files, counts, rates)
+    return {
+        model: _cost(
+            config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates, judged
+        )
+        for model in config.run.models
+    }
+
+
+def _cost(
+    config: Config,
+    files: StudyFiles,
+    model: str,
+    counts: Mapping[str, Responses],
+    rates_of: Mapping[str, tuple[Rates, str]],
+    judged: Sequence[Judging],
+) -> Cost:
+    rates, _ = rates_of[model]
+    longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
+    left = sum(one.left for one in counts.values())
+    jobs = sum(one.left > 0 for one in counts.values())
+    tokens = left * min(rates.tokens_per_response, longest)
+    gpu_h = (tokens / rates.tokens_per_s + jobs * rates.engine_start_s) / 3600 * gpus(config, model)
+    labels = _labels_left(config, files, model, counts)
+    judged_usd = sum(one.usd or 0 for one in judged if one.model == model)
+    return Cost(
+        responses=sum(one.total or 0 for one in counts.values()),
+        left=left,
+        tokens=tokens,
+        disk_gb=tokens * rates.bytes_per_token / 1e9,
+        gpu_h=gpu_h,
+        usd=gpu_h * rates.gpu_usd_per_h + labels * rates.judge_usd_per_response + judged_usd,
+        estimate_cpu_h=_searches_left(config, files, model) * rates.estimate_cpu_s / 3600,
+    )
+
+
+def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[str, Responses]) -> int:
+    """Responses that a judge is still to see, for every judge that is asked and has no prices of its own."""
+    template = Layout(config.study).labels
+    return sum(
+        one.total or 0
+        for judge in config.run.judges
+        for benchmark, one in counts.items()
+        if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
+        and any(config.judges[name].kind != "file" for name in config.asked(judge, benchmark))
+        and not _has_prices(config, config.judge_of(judge, benchmark))
+        and config.benchmarks[benchmark].reference
+    )
+
+
+def _has_prices(config: Config, judge: str) -> bool:
+    settings = config.judges[judge]
+    return settings.kind == "llm" and settings.usd_per_million_input_tokens is not None
+
+
+def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
+    """Estimates to be made of a model; one that runs n of the 48 configurations is counted as n / 48."""
+    template, names = Layout(config.study).estimates, {configuration.name for configuration in CONFIGURATIONS}
+    estimators = training_groups(config)
+    return sum(
+        len(names & set(estimators[group_id])) / len(names)
+        for judge in config.run.judges
+        for group, group_id in group_files(config).items()
+        if Path(template.format(judge=judge, model=model, group=group)) in files.to_make
+    )
+
+
+_HEADINGS = (
+    "model",
+    "responses",
+    "left",
+    "tokens each",
+    "tokens (M)",
+    "disk (GB)",
+    "GPU-hours",
+    "USD",
+    "CPU-hours",
+    "from",
+)
+
+
+def _samples(config: Config) -> str:
+    """Responses per item, `1` or, where models differ, `1 to 10`."""
+    counts = sorted({config.samples_of(model) for model in config.run.models})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def plan(config: Config) -> list[Part]:
+    """The forecast to show: a table per model and in total, and what it leaves out."""
+    files = study_files(config)
+    counts, rates = responses(config, files), model_rates(config, files)
+    costs = forecast(config, files, counts, rates)
+    rows = [
+        _row(model, cost, f"{rates[model][0].tokens_per_response:,.0f}", rates[model][1])
+        for model, cost in costs.items()
+    ]
+    total = sum(costs.values(), Cost())
+    parts: list[Part] = [
+        f"Study '{config.study}': {len(costs)} models x {len(config.run.benchmarks)} benchmarks, "
+        f"{_samples(config)} sample(s) per item, {len(config.run.judges)} judge(s), "
+        f"{len(training_groups(config))} training groups",
+        f"Responses: {total.responses:,}, of which {total.responses - total.left:,} are done and {total.left:,} left. "
+        "The figures are for what is left.",
+        table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
+        "Tokens each: the mean length of a response, from the model's own finished files, else as the config says of "
+        "the model, else from others' files, else as the config says of all.",
+        "Speed, prices and CPU time (of estimation) are those of `rates` in the config, and as good as these.",
+    ]
+    parts += shown(config, judging(config, files, counts, rates))
+    unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
+    if unknown:
+        parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
+    elsewhere = [model for model in costs if config.models[model].kind == "api"]
+    if elsewhere:
+        parts.append(f"Without what the provider charges for: {', '.join(elsewhere)}.")
+    return parts
+
+
+def _row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
+    amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
+    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, f"{cost.tokens / 1e6:,.1f}", *amounts, origin]

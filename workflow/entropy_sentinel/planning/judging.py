@@ -1,0 +1,147 @@
+"""What is left to judge by each judge behind a server, and what that costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.settings import Rates
+from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
+from entropy_sentinel.judges.settings import account
+from entropy_sentinel.planning.files import StudyFiles
+from entropy_sentinel.planning.responses import Responses
+from entropy_sentinel.report.terminal import Part, table
+
+# Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.
+_AROUND = 200
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Of one judge and model: responses to judge, those left, and the tokens and dollars that these take.
+
+    Dollars are None where the config has no prices; `most_usd` is for responses and replies at their longest.
+    """
+
+    judge: str
+    model: str
+    responses: int
+    left: int
+    prompt_tokens: float
+    completion_tokens: float
+    usd: float | None
+    most_usd: float | None
+
+
+def judging(
+    config: Config,
+    files: StudyFiles,
+    counts: Mapping[tuple[str, str], Responses],
+    rates: Mapping[str, tuple[Rates, str]],
+) -> list[Judging]:
+    """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
+    found = []
+    for judge, asking in paid_judges(config).items():
+        accounts = _accounts(config, judge)
+        for model in config.run.models:
+            totals = {benchmark: one.total or 0 for (of, benchmark), one in counts.items() if of == model}
+            judged = {benchmark: n for benchmark, n in totals.items() if _is_asked(config, judge, asking, benchmark)}
+            of = partial(_left, config, files, accounts, judge, asking, model)
+            left = sum(of(benchmark, n) for benchmark, n in judged.items())
+            found.append(_costs(config, accounts, judge, model, sum(judged.values()), left, rates[model][0]))
+    return found
+
+
+def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
+    """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
+    return bool(config.benchmarks[benchmark].reference) and any(judge in config.asked(one, benchmark) for one in asking)
+
+
+def _left(
+    config: Config,
+    files: StudyFiles,
+    accounts: Mapping[str, Mapping[str, float]],
+    judge: str,
+    asking: list[str],
+    model: str,
+    benchmark: str,
+    responses: int,
+) -> int:
+    """Responses whose labels are still to be made, without those that a job that was cut off has paid for.
+
+    All of them where the judge is one of several that are `asking` in turn: what others decide is not known yet.
+    """
+    labels = (Layout(config.study).labels.format(judge=one, model=model, benchmark=benchmark) for one in asking)
+    if not any(Path(path) in files.to_make for path in labels):
+        return 0
+    own = accounts.get(account(judge_settings(config, judge)["llm"], model, benchmark), {})
+    return max(0, responses - int(own.get("calls", 0)))
+
+
+def _costs(
+    config: Config,
+    accounts: Mapping[str, Mapping[str, float]],
+    judge: str,
+    model: str,
+    responses: int,
+    left: int,
+    rates: Rates,
+) -> Judging:
+    settings = config.judges[judge]
+    prices = settings.usd_per_million_input_tokens, settings.usd_per_million_output_tokens
+    longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
+    prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
+    if calls := sum(one["calls"] for one in accounts.values()):
+        prompt, reply = (sum(one[name] for one in accounts.values()) / calls for name in _TOKENS)
+    reply = min(reply, settings.max_tokens)
+    terms = Terms(*prices)
+    usd = None if None in prices else left * terms.usd(prompt, reply)
+    most = None if None in prices else left * terms.usd(longest + _AROUND, settings.max_tokens)
+    return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most)
+
+
+_TOKENS = ("prompt_tokens", "completion_tokens")
+
+
+def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
+    """The accounts of a judge by name; none where nothing was asked yet."""
+    path = ledger(config, f"judges.{judge}")
+    return {one["account"]: one for one in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
+
+
+def shown(config: Config, found: list[Judging]) -> list[Part]:
+    """The forecast per judge and model, and what is left of each budget."""
+    if not found:
+        return []
+    headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
+    rows = [
+        [one.judge, one.model, f"{one.responses:,}", f"{one.left:,}", *_tokens(one), _usd(one.usd), _usd(one.most_usd)]
+        for one in found
+    ]
+    parts: list[Part] = [
+        "To judge by judges behind servers; cached replies to the same requests cost nothing and are not known here.",
+        table(headings, rows),
+        "USD: by the mean tokens of this study's calls so far, else by `rates`; at most: with responses and replies at "
+        "their longest.",
+    ]
+    for judge in paid_judges(config):
+        budget = config.judges[judge].budget_usd
+        if budget is not None:
+            accounts = _accounts(config, judge).values()
+            spent, unanswered = (sum(one[name] for one in accounts) for name in ("usd", "unanswered_usd"))
+            reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
+            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
+        elif any(one.usd is None for one in found if one.judge == judge):
+            parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
+    return parts
+
+
+def _tokens(one: Judging) -> list[str]:
+    return [f"{tokens / 1e6:,.2f}" for tokens in (one.prompt_tokens, one.completion_tokens)]
+
+
+def _usd(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f}"

@@ -1,0 +1,102 @@
+"""How far a study is, how fast it goes and how long that will last."""
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.planning.files import StudyFiles
+from entropy_sentinel.planning.responses import Event, Responses, responses
+from entropy_sentinel.report.terminal import Part, table
+
+# Speed is that of the last ten minutes,
+WINDOW_S = 600
+# while work goes on: if nothing has come for this many times as long as usual, and a minute, it has stopped.
+SILENCE = 3
+SHOWN_FILES = 5
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Work done of a total, and its speed in units per second; None where that is unknown."""
+
+    done: int
+    total: int | None
+    speed: float | None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until all is done at this speed."""
+        return (self.total - self.done) / self.speed if self.speed and self.total is not None else None
+
+
+def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
+    """Files made of each stage at time `now`, seconds since the epoch."""
+    amounts = {}
+    for stage, paths in files.stages.items():
+        made = [path for path in paths if path not in files.to_make]
+        events = [(files.modified[path], 1) for path in made if path in files.modified]
+        amounts[stage] = Amount(len(made), len(paths), speed(events, now))
+    return amounts
+
+
+def all_responses(counts: Iterable[Responses], now: float) -> Amount:
+    """Responses generated at time `now`, those in the parts of jobs under way included."""
+    one_by_one = list(counts)
+    total = None if any(one.total is None for one in one_by_one) else sum(one.total or 0 for one in one_by_one)
+    under_way = [one.events for one in one_by_one if not one.finished and one.events]
+    # What came after a job's last part is not written yet: its time ends with that part.
+    speeds = [speed(events, now, until=max(events)[0]) for events in under_way]
+    finished = [event for one in one_by_one if one.finished for event in one.events]
+    now_s = sum(one for one in speeds if one is not None) or speed(finished, now)
+    return Amount(sum(one.done for one in one_by_one), total, now_s)
+
+
+def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
+    """Amount per second from the first event of the window to `until` (default `now`).
+
+    The first event's own amount is left out: it was done before it was written, a part of it perhaps before the window.
+    None for a single event, and where no more seem to come.
+    """
+    recent = sorted(event for event in events if event[0] > now - WINDOW_S)
+    if len(recent) < 2:
+        return None
+    first, last = recent[0][0], recent[-1][0]
+    usual = (last - first) / (len(recent) - 1)
+    span = (now if until is None else until) - first
+    if span <= 0 or now - last > max(SILENCE * usual, 60):
+        return None
+    return sum(amount for _, amount in recent[1:]) / span
+
+
+def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
+    """How far the study is at time `now`, to show."""
+    rows = []
+    for stage, amount in jobs(files, now).items():
+        rows.append(_row(stage, amount))
+        if stage == "generations":
+            rows.append(_row("  responses", all_responses(responses(config, files).values(), now)))
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+    damaged = sorted(str(path) for path in files.damaged)
+    return [
+        f"Study '{config.study}', {at}",
+        table(("", "done", "per minute", "left"), rows),
+        *(f"{path}: cannot be read; delete it, and the next run makes it again" for path in damaged[:SHOWN_FILES]),
+        *([f"and {len(damaged) - SHOWN_FILES} more that cannot be read"] if len(damaged) > SHOWN_FILES else []),
+    ]
+
+
+def _row(name: str, amount: Amount) -> list[str]:
+    total = "?" if amount.total is None else f"{amount.total:,}"
+    pace = "-" if amount.speed is None or amount.done == amount.total else f"{amount.speed * 60:,.1f}"
+    return [name, f"{amount.done:,} of {total}", pace, _time_left(amount)]
+
+
+def _time_left(amount: Amount) -> str:
+    if amount.done == amount.total:
+        return "done"
+    if amount.left_s is None:
+        return "-"
+    hours, minutes = divmod(math.ceil(amount.left_s / 60), 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

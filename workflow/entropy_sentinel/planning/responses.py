@@ -1,0 +1,88 @@
+"""Responses of a study: how many there are to be, and how many are there."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.study import item_limit
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, row_count
+from entropy_sentinel.sources.rows import local_rows
+
+Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Of one model to one benchmark: `total` is None where the number of items is unknown."""
+
+    total: int | None
+    events: tuple[Event, ...]
+    finished: bool
+
+    @property
+    def done(self) -> int:
+        """Responses in the finished file, or in the parts of a job under way."""
+        return self.total or 0 if self.finished else sum(amount for _, amount in self.events)
+
+    @property
+    def left(self) -> int:
+        """Responses still to be generated; 0 where that is unknown."""
+        return max((self.total or 0) - self.done, 0)
+
+
+def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Responses]:
+    """Of each model and benchmark that is run."""
+    items = item_counts(config)
+    return {
+        (model, benchmark): _responses(
+            generations_file(config, model, benchmark), files, count and count * config.samples_of(model)
+        )
+        for model in config.run.models
+        for benchmark, count in items.items()
+    }
+
+
+def _responses(path: Path, files: StudyFiles, planned: int | None) -> Responses:
+    if path in files.to_make:
+        return Responses(planned, tuple(_part_events(path)), finished=False)
+    if path not in files.modified:  # deleted, and nothing waits for it
+        return Responses(planned, (), finished=True)
+    rows = row_count(path)
+    return Responses(rows, ((files.modified[path], rows),), finished=True)
+
+
+def _part_events(output: Path) -> Iterator[Event]:
+    for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
+        if (at := modified(path)) is not None:
+            yield at, row_count(path)
+
+
+def item_counts(config: Config) -> dict[str, int | None]:
+    """Items per benchmark that is run; None where neither an earlier run, the config nor a local file tells."""
+    return {name: _items(config, name) for name in config.run.benchmarks}
+
+
+def _items(config: Config, benchmark: str) -> int | None:
+    settings = config.benchmarks[benchmark]
+    count = _items_made(Path(Layout(config.study).items.format(benchmark=benchmark)))
+    if count is None:
+        count = settings.expected_items
+    if count is None and settings.path is not None:
+        count = sum(1 for _ in local_rows(settings.path))
+    known = [number for number in (count, item_limit(config, benchmark)) if number is not None]
+    return min(known, default=None)
+
+
+def _items_made(path: Path) -> int | None:
+    """Usable items that the source of a finished benchmark has, whatever the limit was then."""
+    try:
+        provenance: Mapping[str, int] = read_provenance(path)
+    except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
+        return None
+    return provenance.get("items_in_source")

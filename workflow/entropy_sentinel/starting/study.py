@@ -1,0 +1,175 @@
+"""The config of a small study, with comments: benchmarks from files of rows, models as they are named."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.engines.cpu import is_cpu_build
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.sources.settings import SOURCE_ENDS
+from entropy_sentinel.starting.rows import MARK, Rows, free_name, name_of
+
+
+@dataclass(frozen=True)
+class Start:
+    """A study to write: rows by the name of their benchmark, and the lines that say what each model is, by its name.
+
+    A model of config.yaml is named and has no lines. `labels` is the folder of labels made elsewhere, and
+    `with_labels` the benchmarks that have some there.
+    """
+
+    name: str
+    benchmarks: Mapping[str, Rows]
+    models: Mapping[str, Sequence[str]]
+    labels: str | None = None
+    with_labels: Collection[str] = ()
+
+    @property
+    def labelled(self) -> list[str]:
+        """The benchmarks that can be learned from: those with references, or with labels."""
+        return [name for name, rows in self.benchmarks.items() if rows.reference or name in self.with_labels]
+
+
+def named_rows(found: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
+    """Rows by names of their own: none twice, and none that config.yaml has."""
+    named: dict[str, Rows] = {}
+    for rows in found:
+        named[free_name(name_of(rows.path), [*taken, *named])] = rows
+    return named
+
+
+def named_models(asked: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The lines of each model's section by its name; `base` are config.yaml's models, which have none.
+
+    `asked` are folders, ids of the hub, and names of config.yaml. Raises ConfigError for a folder that has neither
+    weights nor traces of all benchmarks.
+    """
+    known = {model.get("id"): name for name, model in base.items()}
+    named: dict[str, list[str]] = {}
+    for one in asked:
+        if one in known or one in base:
+            named[known.get(one, one)] = []
+            continue
+        name = free_name(name_of(one).lower(), [*base, *named])
+        named[name] = _model(one, list(benchmarks))
+    return named
+
+
+def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
+    folder = Path(asked)
+    if not folder.is_dir():
+        return [f"id: {_quoted(asked)} # Hugging Face id; revision: pins a commit"]
+    if (folder / "config.json").is_file():
+        return [f"path: {_quoted(asked)} # folder with weights"]
+    missing = [name for name in benchmarks if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS)]
+    if missing:
+        raise ConfigError(
+            f"--model {asked}: must be a folder with weights (config.json), or with traces of every benchmark; there "
+            f"is no {missing[0]}.parquet and no {missing[0]}.jsonl"
+        )
+    return source_lines(asked)
+
+
+def source_lines(folder: str) -> list[str]:
+    """The section of a model whose traces were made elsewhere."""
+    return [
+        f"source: {_quoted(folder)} # folder with traces made elsewhere, a file for each benchmark",
+        "# What its log-probabilities are, where the files do not say so: those before temperature.",
+        "source_logprobs_mode: raw_logprobs",
+    ]
+
+
+def text_of(start: Start, file: str) -> str:
+    """The config file as text, for `file`; ConfigError where there is nothing to train on, or nothing else."""
+    if len(start.benchmarks) < 2 or not start.labelled:
+        raise ConfigError(
+            f"{file}: a study needs two domains at least, one of them with references or labels to learn from; there "
+            f"are {len(start.benchmarks)}, {len(start.labelled)} with such; --reference names a column, --labels a file"
+        )
+    lines = [
+        "# A study that `entropy-sentinel init` has written. What is not set here is as in config.yaml, which says",
+        "# what each key means.",
+        f"#   entropy-sentinel plan -c {file}",
+        f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows what it would do",
+        f"study: {start.name} # results go to results/{start.name}/",
+        *([] if start.labels else ["limit: 100 # items of each benchmark, for a first look; null for all"]),
+        "",
+        "run:",
+        f"  models: [{', '.join(start.models)}]",
+        "  benchmarks:",
+        *(f"    - {name}{'' if name in start.labelled else ' # no labels: estimated'}" for name in start.benchmarks),
+        *_judges(start),
+        *_trained(start),
+        "",
+        *_generation(start),
+        *_models(start),
+        *(["judges:", f"  people: {{kind: file, path: {_quoted(start.labels)}}}", ""] if start.labels else []),
+        "benchmarks:",
+        *(line for name, rows in start.benchmarks.items() for line in _benchmark(name, rows, start.labels is None)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _judges(start: Start) -> list[str]:
+    if start.labels:
+        return ["  judges: [people] # whose labels lie in a folder, see below"]
+    return [
+        "  judges: [math-verify] # numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
+    ]
+
+
+def _trained(start: Start) -> list[str]:
+    """What estimators learn from: a named group where one is left over, else one benchmark after the other."""
+    first = start.labelled[: max(1, min(3, len(start.labelled) // 2))]
+    sizes = [] if start.labels else ["{size: 1, configurations: default}"]
+    if len(start.labelled) > 2:
+        sizes.append("{size: all-but-one, configurations: default}")
+    return [
+        "  groups: [training] # what estimators learn from, see `groups`; they estimate all other benchmarks",
+        f"  sizes: [{', '.join(sizes)}] # further groups: one benchmark, all but one, each in turn",
+        "  analyses: [accuracy, rejection, responses]",
+        "",
+        "groups:",
+        f"  training: {{benchmarks: [{', '.join(first)}], configurations: default}}",
+    ]
+
+
+def _generation(start: Start) -> list[str]:
+    if all(line.startswith("source") for lines in start.models.values() for line in lines[:1] or [""]):
+        return []
+    lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
+    if is_cpu_build():
+        lines.append("  engine_args: {dtype: float32} # the vLLM that is installed here is a CPU build")
+    return [*lines, ""]
+
+
+def _models(start: Start) -> list[str]:
+    own = {name: lines for name, lines in start.models.items() if lines}
+    shown = [line for name, lines in own.items() for line in (f"  {name}:", *(f"    {line}" for line in lines))]
+    return ["models:", *shown, ""] if own else []
+
+
+def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
+    lines = [f"  {name}:", f"    path: {_quoted(rows.path)}", f"    question: {_column(rows.question)}"]
+    if rows.reference is None and wants_references:
+        lines.append('    # reference: ["{column}"] # none was found: a domain without labels, which is estimated')
+    elif rows.reference:
+        lines.append(f"    reference: {_column(rows.reference)}")
+    if rows.marked:
+        lines.append(f"    reference_after: {_quoted(MARK)} # the final answer stands after it")
+    if rows.options:
+        lines += [f"    options: {_quoted(rows.options)} # written below the question", "    judge: choice"]
+    if rows.reference_is:
+        lines.append(f"    reference_is: {rows.reference_is} # from 0, if it is not `number`, from 1: please check")
+    return lines
+
+
+def _column(name: str) -> str:
+    return f"[{_quoted(f'{{{name}}}')}]"
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML, which JSON is."""
+    return json.dumps(text, ensure_ascii=False)
