@@ -109,6 +109,9 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     assert (found.alerts, found.silent) == ([], True)
     said = "nothing can be said: no slice has 30 estimated responses in the last 14 days that are not of the reference"
     assert parts(found)[-1] == said
+    # The last day that could be used is one of the reference.
+    [last] = metrics(found)["entropy_sentinel_last_usable_window_start_seconds"]
+    assert last.value == (BEGIN + timedelta(days=2)).timestamp()
 
 
 def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: Log) -> None:

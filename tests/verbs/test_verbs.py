@@ -237,3 +237,11 @@ def test_labels_that_a_person_has_filled_in(tmp_path: Path) -> None:
     assert found["item_id"].to_list() == ["007", "008", "009", "010", "011", "012"]
     assert found["label"].to_list() == [True, None, False, None, None, False]
     assert found["weight"].to_list() == [2.5, 4, 1, None, None, None]
+
+
+def test_a_folder_of_csv_files_says_how_they_are_named(tmp_path: Path) -> None:
+    """They may be labels beside the logs, so a folder's are not read unasked."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "day.csv.gz").write_bytes(b"")
+    with pytest.raises(InputError, match=r"its CSV files may be labels: if they are logs, name them as '.*/logs/\*'"):
+        es.read_logs(tmp_path / "logs")

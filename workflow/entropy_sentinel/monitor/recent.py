@@ -59,7 +59,7 @@ def recent(merged: Merged, window: str, least: int, most_windows: int, reference
     for number, places in enumerate(rows["places"].to_list()):
         groups[places] = number
     n_windows = ((pl.col("window") - pl.col("window_from")) / WIDTHS[window]).round().cast(pl.Int64) + 1
-    last = _last_usable(counts, span, least, len(merged.slices))
+    last = _last_usable(counts, span, least, len(merged.slices), reference)
     return Recent(
         rows.select("slice", "window", "window_from", n_windows=n_windows),
         merged.of_windows.grouped(groups, len(rows)),
@@ -89,8 +89,13 @@ def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
     )
 
 
-def _last_usable(counts: pl.DataFrame, span: str, least: int, n_slices: int) -> list[datetime | None]:
-    rolling = counts.sort("slice", "window").with_columns(pl.col("n").rolling_sum_by("window", span).over("slice"))
+def _last_usable(
+    counts: pl.DataFrame, span: str, least: int, n_slices: int, reference: Reference | None
+) -> list[datetime | None]:
+    """Of each slice; as for what is shown, windows after the reference are not pooled with those before its end."""
+    after = pl.lit(False) if reference is None else pl.col("window") >= reference.end
+    pooled = pl.col("n").rolling_sum_by("window", span).over("slice", after)
+    rolling = counts.sort("slice", "window").with_columns(pooled)
     last = rolling.filter(pl.col("n") >= least).group_by("slice").agg(pl.col("window").max())
     known: dict[int, datetime] = dict(last.iter_rows())
     return [known.get(number) for number in range(n_slices)]

@@ -23,6 +23,7 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
         if not matches:
             raise InputError(
                 f"{path}: is no file, no folder with files of {', '.join(suffixes)}, and no pattern that a file matches"
+                f"{_tables_in(path)}"
             )
         found += matches
     return found
@@ -50,6 +51,13 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
         yield from (one for one in sorted(Path(path).rglob("*")) if _ends(one.name, suffixes) and one.is_file())
     else:
         yield from sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())
+
+
+def _tables_in(path: str | Path) -> str:
+    """What to say of a folder that has CSV files: they are logs only where somebody says so."""
+    if not Path(path).is_dir() or not any(_ends(one.name, (".csv",)) for one in Path(path).rglob("*")):
+        return ""
+    return f"; its CSV files may be labels: if they are logs, name them as '{path}/*'"
 
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:
