@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from entropy_sentinel.auditing.sample import KEY, Sample, folder_of
+from entropy_sentinel.auditing.sample import Sample, folder_of
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.locks import locked
+from entropy_sentinel.frames.response import RESPONSE
 
-COLUMNS = (*KEY, "label")
+COLUMNS = (*RESPONSE, "label")
 LABELS = ("correct", "incorrect", "unsure")
 
 Response = tuple[str, str, str, int]
@@ -101,7 +102,7 @@ def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]
     Gives how many are on responses of the sample, how many are on others, and how many replace another answer.
     InputError where none is on a response of the sample.
     """
-    new, known = read_answers(given), set(sample.rows.select(KEY).rows())
+    new, known = read_answers(given), set(sample.rows.select(RESPONSE).rows())
     used = {response: label for response, label in new.items() if response in known}
     if not used:
         raise InputError(f"{given}: none of its {len(new)} answers is on a response of this sample")

@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.auditing.answers import LABELS, Answers
-from entropy_sentinel.auditing.sample import KEY, STRATUM, Sample
+from entropy_sentinel.auditing.sample import STRATUM, Sample
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.spreadsheet import write_csv
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
@@ -47,7 +48,7 @@ class Audit:
 
 def audit(sample: Sample, answers: Answers) -> Audit:
     """The figures of `answers` to a sample. Raises InputError where there is none that says correct or incorrect."""
-    said = [answers.get(response) for response in sample.rows.select(KEY).rows()]
+    said = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(said, dtype=pl.String))
     strata = pl.DataFrame(sample.about["strata"])
     decided = rows.filter(pl.col("answer").is_in(_SAYS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")

@@ -19,13 +19,13 @@ from entropy_sentinel.frames.contract import Column, Contract, given, read_prove
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 
 STRATUM = ("model", "benchmark", "verdict")
-KEY = ("model", "benchmark", "item_id", "sample")
 
 AUDIT_SAMPLE = Contract(
     stage="audit_sample",
-    key=KEY,
+    key=RESPONSE,
     columns=(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),
@@ -81,7 +81,7 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
     The rows come in random order, so that an audit that stops early has labelled a random part.
     """
     random = np.random.default_rng(seed)
-    strata = population.sort(*STRATUM, *KEY).partition_by(STRATUM, maintain_order=True)
+    strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
     counts = allocate([len(part) for part in strata], size)
     chosen = [part[np.sort(random.permutation(len(part))[:n])] for part, n in zip(strata, counts, strict=True)]
     about = [
@@ -108,7 +108,7 @@ def population(config: Config, judge: str) -> pl.DataFrame:
 def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
     labels = LABELS.read(Layout(config.study).labels.format(**names), ["item_id", "sample", "label"])
-    rows = labels.join(material_of(config, model, benchmark), on=["item_id", "sample"], how="inner")
+    rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
     hashes = [response_hash(text) for text in rows["response"]]
     return (
@@ -145,11 +145,11 @@ def material(config: Config, sample: Sample) -> pl.DataFrame:
     pairs = sample.rows.select("model", "benchmark").unique(maintain_order=True).rows()
     texts = pl.concat(
         material_of(config, model, benchmark)
-        .join(_cautions(config, sample.about["judge"], model, benchmark), on=KEY[2:], how="left", maintain_order="left")
+        .join(_cautions(config, sample.about["judge"], model, benchmark), on=SAMPLE, how="left", maintain_order="left")
         .with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark))
         for model, benchmark in pairs
     )
-    shown = sample.rows.drop("verdict").join(texts, on=KEY, how="left", maintain_order="left")
+    shown = sample.rows.drop("verdict").join(texts, on=RESPONSE, how="left", maintain_order="left")
     for row in shown.iter_rows(named=True):
         if row["response"] is None or response_hash(row["response"]) != row["response_hash"]:
             path = sample_file(sample.about["study"], sample.about["judge"])

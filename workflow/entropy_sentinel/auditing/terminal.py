@@ -10,8 +10,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from entropy_sentinel.auditing.answers import Answers, Response, replaced_file, save_answers
-from entropy_sentinel.auditing.sample import KEY
 from entropy_sentinel.frames.printable import printable
+from entropy_sentinel.frames.response import RESPONSE
 
 ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
 _KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
@@ -26,7 +26,7 @@ def label_in_terminal(
     `key` waits for a key. It ends with the last answer, with `q`, and where there are no more keys.
     """
     rows = shown.rows(named=True)
-    responses = [tuple(row[name] for name in KEY) for row in rows]
+    responses = [tuple(row[name] for name in RESPONSE) for row in rows]
     place = _next(responses, answers, 0)
     while place is not None:
         done = sum(response in answers for response in responses)

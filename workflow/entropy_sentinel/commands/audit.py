@@ -70,11 +70,12 @@ def command(
     from rich.console import Console
 
     from entropy_sentinel.auditing.terminal import label_in_terminal
+    from entropy_sentinel.frames.response import RESPONSE
 
     if not sys.stdin.isatty():
         raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
-    done = sum(response in known for response in sample.rows.select("model", "benchmark", "item_id", "sample").rows())
+    done = sum(response in known for response in sample.rows.select(RESPONSE).rows())
     say(f"{kept}: {done} of {len(shown)} answered")
 
 
