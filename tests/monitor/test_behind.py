@@ -9,9 +9,9 @@ from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.behind import MOST_SLICES, MOST_TOKENS
-from entropy_sentinel.monitor.page import page
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.showing.behind import MOST_SLICES, MOST_TOKENS
+from entropy_sentinel.monitor.showing.page import page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 

@@ -9,8 +9,8 @@ from scipy.stats import chi2, chi2_contingency, norm, permutation_test
 from scipy.stats import false_discovery_control as fdr
 
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.change import adjusted, p_of_change
-from entropy_sentinel.monitor.sums import pairs
+from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
+from entropy_sentinel.monitor.summing.sums import pairs
 
 
 def side(values: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:

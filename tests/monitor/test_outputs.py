@@ -12,9 +12,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.openmetrics import label_names, openmetrics
-from entropy_sentinel.monitor.outputs import write_alerts, write_metrics, write_rows
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.showing.openmetrics import label_names, openmetrics
+from entropy_sentinel.monitor.showing.outputs import write_alerts, write_metrics, write_rows
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 from browser import found_on, needs_browser
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.page import MOST_ROWS, page, write_page
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitor
+from entropy_sentinel.monitor.showing.page import MOST_ROWS, page, write_page
 
 HOSTILE = "<script>alert('route')</script>"
 

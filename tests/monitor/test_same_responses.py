@@ -11,7 +11,7 @@ import pytest
 from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.identity import ID, PLACED, RESPONSE, Seen, _mixed, numbers
+from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, Seen, _mixed, numbers
 from entropy_sentinel.monitor.result import Monitored
 
 SAME = "responses that another file has too: they count once"

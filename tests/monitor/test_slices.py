@@ -14,8 +14,8 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.monitor.change import p_of_change
-from entropy_sentinel.monitor.sums import pairs
+from entropy_sentinel.monitor.estimating.change import p_of_change
+from entropy_sentinel.monitor.summing.sums import pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", "change_p", "change_q", "cut_off_share")
 

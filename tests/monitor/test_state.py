@@ -18,9 +18,9 @@ from production import BEGIN, line, log_file, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.jobs.ownership import Ownership
-from entropy_sentinel.monitor import collecting
-from entropy_sentinel.monitor.inputs import Inputs
+from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.summing import collecting
 
 ATC = "atc-se_sum"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.monitor.scoring import HELD, Accumulator
-from entropy_sentinel.monitor.sums import Partial, Sums, covariance, numbered, pairs, places
+from entropy_sentinel.monitor.summing.scoring import HELD, Accumulator
+from entropy_sentinel.monitor.summing.sums import Partial, Sums, covariance, numbered, pairs, places
 
 
 def partial(slices: list[str | None], values: np.ndarray) -> Partial:

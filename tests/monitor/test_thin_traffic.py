@@ -13,10 +13,10 @@ from entropy_sentinel.commands.main import main
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.openmetrics import openmetrics
-from entropy_sentinel.monitor.page import page
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.terminal import parts
+from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.showing.terminal import parts
 
 ATC = "atc-se_sum"
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.times import EARLIEST, moments, plausible, reference, shown, starts
+from entropy_sentinel.monitor.reading.times import EARLIEST, moments, plausible, reference, shown, starts
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())

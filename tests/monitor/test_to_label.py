@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.to_label import write_to_label
+from entropy_sentinel.monitor.labelling.to_label import write_to_label
 from entropy_sentinel.verbs.reading import read_labels
 
 SAMPLE = pl.DataFrame(

@@ -10,7 +10,7 @@ import polars as pl
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.trust import Domain, Method, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, Trust
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES

@@ -16,7 +16,7 @@ from frames import LABEL
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 
-PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/analyses/accuracy/paper"
+PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/analyses/accuracy/published"
 DEFAULT = "forest-10d-balanced-isotonic"
 BENCHMARKS = [
     *("gpqa", "gsm-symbolic", "gsm8k", "livemathbench", "matscibench"),

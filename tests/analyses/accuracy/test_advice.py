@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from frames import DEFAULT, MASS, domains, sweep_rows, trust
 
-from entropy_sentinel.analyses.accuracy.advice import advise
-from entropy_sentinel.analyses.accuracy.failures import failures, gaps
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
+from entropy_sentinel.analyses.accuracy.showing.advice import advise
+from entropy_sentinel.analyses.accuracy.showing.failures import failures, gaps
 from entropy_sentinel.analyses.headings import TrainingGroup
 
 EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)

@@ -5,14 +5,14 @@ from matplotlib.figure import Figure
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES
-from entropy_sentinel.analyses.accuracy.figures import draw_figure
-from entropy_sentinel.analyses.accuracy.figures_of_accuracies import figure_1_accuracies, figure_3_accuracies_by_model
-from entropy_sentinel.analyses.accuracy.figures_of_distributions import (
+from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
+from entropy_sentinel.analyses.accuracy.figures.of_accuracies import figure_1_accuracies, figure_3_accuracies_by_model
+from entropy_sentinel.analyses.accuracy.figures.of_distributions import (
     figure_2_entropy_densities,
     figure_4_errors_by_group_accuracy,
 )
-from entropy_sentinel.analyses.accuracy.figures_of_features import figure_auroc_by_domain
-from entropy_sentinel.analyses.accuracy.figures_of_trust import figure_left_out
+from entropy_sentinel.analyses.accuracy.figures.of_features import figure_auroc_by_domain
+from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_left_out
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.observation import OBSERVATIONS

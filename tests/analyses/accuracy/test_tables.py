@@ -19,29 +19,27 @@ from frames import (
     trust,
 )
 
-from entropy_sentinel.analyses.accuracy import (
-    figures_of_accuracies,
-    figures_of_distributions,
-    figures_of_features,
-    figures_of_trust,
-    tables_by_model,
-    tables_of_domains,
-    tables_of_medians,
-    tables_of_methods,
-    tables_of_trust,
-)
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.accuracy.tables import make_table
-from entropy_sentinel.analyses.accuracy.tables_by_model import (
+from entropy_sentinel.analyses.accuracy.figures import of_accuracies as figures_of_accuracies
+from entropy_sentinel.analyses.accuracy.figures import of_distributions as figures_of_distributions
+from entropy_sentinel.analyses.accuracy.figures import of_features as figures_of_features
+from entropy_sentinel.analyses.accuracy.figures import of_validation as figures_of_trust
+from entropy_sentinel.analyses.accuracy.tables import by_model as tables_by_model
+from entropy_sentinel.analyses.accuracy.tables import of_domains as tables_of_domains
+from entropy_sentinel.analyses.accuracy.tables import of_medians as tables_of_medians
+from entropy_sentinel.analyses.accuracy.tables import of_methods as tables_of_methods
+from entropy_sentinel.analyses.accuracy.tables import of_validation as tables_of_trust
+from entropy_sentinel.analyses.accuracy.tables.by_model import (
     table_1_auroc,
     table_2_by_model,
     table_6_auroc_further_models,
     table_7_by_model_further_groups,
     table_8_simple_estimators_by_model,
 )
-from entropy_sentinel.analyses.accuracy.tables_of_domains import table_cut_off, table_estimates
-from entropy_sentinel.analyses.accuracy.tables_of_methods import table_recommended, table_repeats
-from entropy_sentinel.analyses.accuracy.tables_of_trust import table_left_out, table_methods
+from entropy_sentinel.analyses.accuracy.tables.of_domains import table_cut_off, table_estimates
+from entropy_sentinel.analyses.accuracy.tables.of_methods import table_recommended, table_repeats
+from entropy_sentinel.analyses.accuracy.tables.of_validation import table_left_out, table_methods
+from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from frames import DEFAULT, GROUPS, cell, domains, sweep_rows
 
-from entropy_sentinel.analyses.accuracy.aggregation import bin_errors, group_accuracies
-from entropy_sentinel.analyses.accuracy.tables_of_medians import (
+from entropy_sentinel.analyses.accuracy.measuring.aggregation import bin_errors, group_accuracies
+from entropy_sentinel.analyses.accuracy.tables.of_medians import (
     table_3_simple_estimators,
     table_4_by_size,
     table_5_design_choices,

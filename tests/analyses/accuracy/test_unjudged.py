@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, trust
 
-from entropy_sentinel.analyses.accuracy.report import Study
-from entropy_sentinel.analyses.accuracy.summary import summarise
-from entropy_sentinel.analyses.accuracy.unjudged import Unjudged, unjudged
+from entropy_sentinel.analyses.accuracy.showing.report import Study
+from entropy_sentinel.analyses.accuracy.showing.summary import summarise
+from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.fitting import fitting_kind

@@ -236,11 +236,11 @@ def command(
     """
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.frames.printable import one_line
-    from entropy_sentinel.monitor.opening import sources
-    from entropy_sentinel.monitor.outputs import check_rows_path, write_alerts, write_metrics, write_rows
-    from entropy_sentinel.monitor.page import write_page
+    from entropy_sentinel.monitor.reading.opening import sources
     from entropy_sentinel.monitor.running import monitor
-    from entropy_sentinel.monitor.terminal import parts
+    from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_alerts, write_metrics, write_rows
+    from entropy_sentinel.monitor.showing.page import write_page
+    from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.files import files
 

@@ -63,9 +63,9 @@ def command(
     too if its P(correct) is right on average.
     """
     from entropy_sentinel.frames.outputs import check_outputs
-    from entropy_sentinel.monitor.labelling import write_page
-    from entropy_sentinel.monitor.sampling import sample
-    from entropy_sentinel.monitor.to_label import SUFFIXES, write_to_label
+    from entropy_sentinel.monitor.labelling.browser import write_page
+    from entropy_sentinel.monitor.labelling.sampling import sample
+    from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_to_label
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.files import log_files
 
@@ -93,7 +93,7 @@ def command(
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:
-    from entropy_sentinel.monitor.merging import ALL, EVERYTHING
+    from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import table
 

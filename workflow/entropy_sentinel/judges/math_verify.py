@@ -6,13 +6,13 @@ from typing import Any
 
 from entropy_sentinel.judges import answers, statements, words
 from entropy_sentinel.judges.answers import Statement
-from entropy_sentinel.judges.apart import Apart
 from entropy_sentinel.judges.comparison import same_as_reference
 from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.notation import clean
 from entropy_sentinel.judges.qualifiers import box_denied, changed, guessed, no_answer, taken_back
 from entropy_sentinel.judges.references import reference_quantity
+from entropy_sentinel.judges.separate_process import SeparateProcess
 from entropy_sentinel.judges.things import counted
 from entropy_sentinel.judges.wording import Unclear
 
@@ -91,9 +91,9 @@ class MathVerifyJudge:
             return False
 
 
-def make(settings: Mapping[str, Any]) -> Apart:
+def make(settings: Mapping[str, Any]) -> SeparateProcess:
     """The judge in a process of its own, with the benchmark's tolerance where it has one."""
-    return Apart(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
+    return SeparateProcess(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
 
 
 def _same_truth(reference: str, boxed: str | None, response: str) -> tuple[bool, str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.monitor.behind import Behind
-from entropy_sentinel.monitor.problems import Problems
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.showing.behind import Behind
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,11 +72,11 @@ class Monitored:
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:
-        from entropy_sentinel.monitor.terminal import as_text  # which imports this module
+        from entropy_sentinel.monitor.showing.terminal import as_text  # which imports this module
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from entropy_sentinel.monitor.terminal import as_html
+        from entropy_sentinel.monitor.showing.terminal import as_html
 
         return as_html(self)

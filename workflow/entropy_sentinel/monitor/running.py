@@ -8,14 +8,14 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor import times
-from entropy_sentinel.monitor.alerts import AlertRules
-from entropy_sentinel.monitor.asking import Asked, found
-from entropy_sentinel.monitor.collecting import Collector
-from entropy_sentinel.monitor.opening import Logs, loaded, opened, sources
-from entropy_sentinel.monitor.problems import Problems
+from entropy_sentinel.monitor.estimating.alerts import AlertRules
+from entropy_sentinel.monitor.estimating.asking import Asked, found
+from entropy_sentinel.monitor.reading import times
+from entropy_sentinel.monitor.reading.opening import Logs, loaded, opened, sources
+from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import DROP, POOLED, Reading
+from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.verbs.files import Paths
 from entropy_sentinel.verbs.frames import columns_by, is_table, labels_table
 from entropy_sentinel.verbs.reading import read_labels

@@ -20,7 +20,7 @@ from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS
-from entropy_sentinel.sources.made_elsewhere import KEY, import_labels
+from entropy_sentinel.sources.importing import KEY, import_labels
 
 log = logging.getLogger(__name__)
 

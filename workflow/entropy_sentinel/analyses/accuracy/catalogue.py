@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-PAPER = Path(__file__).with_name("paper")
+PAPER = Path(__file__).with_name("published")
 
 TABLES: dict[str, str] = {
     "left_out": "Estimated accuracy of every domain without its labels",

@@ -1,0 +1,334 @@
+"""Traces and labels made elsewhere: what is taken over, and what a person reads about a file that cannot be."""
+
+import json
+import math
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_files
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
+from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.judges.settings import MathVerify
+from entropy_sentinel.sources import steps
+from entropy_sentinel.sources.importing import import_labels
+from entropy_sentinel.stages.generation import write_generations
+from entropy_sentinel.stages.label import write_labels
+
+PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+IDS = [f"a-{number:05d}" for number in range(4)]
+STEP = [-0.5 - rank for rank in range(20)]
+SETTINGS = {
+    "version": 1,
+    "model": "theirs",
+    "benchmark": "a",
+    "engine": "source",
+    "logprobs_mode": "raw_logprobs",
+    "samples": 1,
+    "sampling": {"temperature": 0.7},
+}
+
+
+def traces(**changes: list) -> dict[str, Any]:
+    """The columns that a file of traces must have, for the items 2, 0 and 1: responses of 2, 1 and 0 tokens."""
+    lengths = (2, 1, 0)
+    columns = {
+        "item_id": [IDS[2], IDS[0], IDS[1]],
+        "text": ["two", "one", ""],
+        "finish_reason": ["stop", "length", "content_filter"],
+        "token_logprobs": [[-0.5] * n for n in lengths],
+        "top_logprobs": [[STEP] * n for n in lengths],
+    }
+    return columns | changes
+
+
+def write_items(folder: Path, ids: list[str]) -> str:
+    path = str(folder / "items.parquet")
+    BENCHMARKS.write(
+        BENCHMARKS.frame({"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids}), path, {}
+    )
+    return path
+
+
+def run_import(folder: Path, columns: dict[str, Any], ids: list[str] = IDS, **settings: Any) -> Path:
+    """Write a file of traces, import it for the items `ids`, and return the output."""
+    source, output = folder / "source.parquet", folder / "out.parquet"
+    pl.DataFrame(columns).write_parquet(source)
+    write_generations(write_items(folder, ids), SETTINGS | {"source": str(source)} | settings, 1, str(output))
+    return output
+
+
+def test_lacking_columns_are_filled_and_rows_come_in_benchmark_order(tmp_path: Path) -> None:
+    output = run_import(tmp_path, traces())
+    frame = GENERATIONS.check(GENERATIONS.read(output))
+    assert frame["item_id"].to_list() == IDS[:3]
+    assert frame["n_tokens"].to_list() == [1, 0, 2]
+    assert frame["text"].to_list() == ["one", "", "two"]
+    assert frame["top_logprobs"].list.len().to_list() == [1, 0, 2]
+    assert frame["top_logprobs"][2][1].to_list() == STEP
+    same = {"sample": 0, "seed": -1, "run": 0, "prompt_hash": "", "prompt_tokens": 0, "trace_start": 0}
+    same |= {"token_ids": None, "top_token_ids": None, "displaced_steps": 0}
+    assert frame.select(list(same)).unique().row(0, named=True) == same
+
+
+def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tmp_path: Path) -> None:
+    found = read_provenance(run_import(tmp_path, traces(), content="sha256:12ab"))
+    assert found["source_content"] == "sha256:12ab"
+    assert (found["missing_items"], found["unused_rows"]) == (1, 0)
+    assert (found["engine"], found["source_engine"]) == ("source", None)
+    assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)
+    assert found["sampling"] == "unknown"  # whatever the study's own is
+
+
+def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: Path) -> None:
+    output = run_import(tmp_path, traces(), ids=[IDS[0], IDS[3]])
+    assert GENERATIONS.read(output)["item_id"].to_list() == [IDS[0]]
+    found = read_provenance(output)
+    assert (found["unused_rows"], found["missing_items"]) == (2, 1)
+    labels, labelled = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
+    pl.DataFrame({"item_id": IDS, "label": [True, False, True, False]}).write_parquet(labels)
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(output), settings, str(labelled), [str(labels)])
+    assert LABELS.read(labelled, ["item_id", "label"]).rows() == [(IDS[0], True)]
+    assert read_provenance(labelled)["unused_rows"] == 3
+
+
+def test_a_file_without_any_item_of_the_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"source.parquet: none of its 3 rows is on an item .* such as a-00003"):
+        run_import(tmp_path, traces(), ids=[IDS[3]])
+    labels = tmp_path / "labels.parquet"
+    pl.DataFrame({"item_id": IDS[1:], "label": [True] * 3}).write_parquet(labels)
+    responses = pl.DataFrame({"item_id": IDS[:1], "sample": [0]}, schema_overrides={"sample": pl.UInt16})
+    with pytest.raises(InputError, match=r"labels.parquet: none of its 3 rows is on an item"):
+        import_labels(responses, str(labels))
+
+
+def test_kind_of_log_probabilities_must_be_known(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"source.parquet: does not say .* set models.theirs.source_logprobs_mode"):
+        run_import(tmp_path, traces(), logprobs_mode=None)
+
+
+def test_file_of_this_pipeline_speaks_for_itself(tmp_path: Path) -> None:
+    first = run_import(tmp_path, traces())
+    again = tmp_path / "again.parquet"
+    kept = GENERATIONS.read(first)
+    GENERATIONS.write(kept, first, read_provenance(first) | {"sampling": {"temperature": 0.2}})
+    settings = SETTINGS | {"source": str(first), "logprobs_mode": None, "model": "renamed"}
+    write_generations(str(tmp_path / "items.parquet"), settings, 1, str(again))
+    assert GENERATIONS.read(again).equals(GENERATIONS.read(first))
+    found = read_provenance(again)
+    assert (found["model"], found["source_model"]) == ("renamed", "theirs")
+    assert (found["logprobs_mode"], found["sampling"]) == ("raw_logprobs", {"temperature": 0.2})
+
+
+def test_samples_are_counted_where_the_file_does_not_number_them(tmp_path: Path) -> None:
+    output = run_import(tmp_path, traces(item_id=[IDS[0], IDS[1], IDS[0]]), samples=2)
+    frame = GENERATIONS.read(output, ["item_id", "sample", "text"])
+    assert frame.rows() == [(IDS[0], 0, "two"), (IDS[0], 1, ""), (IDS[1], 0, "one")]
+
+
+STEPS = [[STEP] * n for n in (2, 1, 0)]
+INF = float("inf")
+LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark, .*b-00007"),
+        ({"item_id": [IDS[0], "a-7", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was a-7"),
+        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
+        (
+            {"item_id": [IDS[0], IDS[1], IDS[0]]},
+            r"row 2: 'item_id' must be there once per sample, of which there is 1",
+        ),
+        ({"sample": [0, 1, 0]}, r"row 1: 'sample' must be below generation.samples, 1; was 1"),
+        ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
+        ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must be there once per sample"),
+        ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was eos"),
+        ({"token_logprobs": [[-0.5], [-0.5], []]}, r"row 0: 'top_logprobs' must have as many steps"),
+        ({"token_logprobs": [[-0.5, None], [-0.5], []]}, r"row 0: 'token_logprobs' must not hold null"),
+        ({"token_ids": [[1, 2], [3, 4], []]}, r"row 1: 'token_ids' must have as many steps"),
+        ({"token_ids": [[1, 2], [-3], []]}, r"row 1: 'token_ids' must be List\(UInt32\)"),
+        ({"n_tokens": [2, 1, 1]}, r"row 2: 'n_tokens' must be the number of steps in token_logprobs; was 1"),
+        ({"trace_start": [2, 2, 0]}, r"row 1: 'trace_start' must be at most"),
+        (
+            {"top_logprobs": [STEPS[0], [STEP[:19]], []]},
+            r"row 1, step 0: 'top_logprobs' must have as many entries as most other steps, 20, has 19; was \[-0.5,",
+        ),
+        ({"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]}, r"row 0, step 1: 'top_logprobs' .*, 5, has 4; was"),
+        ({"top_logprobs": [[[0.6, 0.3, 0.1]] * 2, [[0.6, 0.3, 0.1]], []]}, r"row 0, step 0: .* must be logarithms of"),
+        ({"top_logprobs": [["a", "b"], ["c"], []]}, r"row 0: 'top_logprobs' must be List\(Array\(Float32"),
+        ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20 largest"),
+        ({"top_logprobs": [[STEP, None], [STEP], []]}, r"row 0, step 1: 'top_logprobs' must have the 20 largest"),
+        ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20"),
+        (
+            {"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-inf, ",
+        ),
+        (
+            {"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-9999.0, ",
+        ),
+        (
+            {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
+            r"row 1, step 0: 'top_logprobs' must be logarithms of probabilities that add up to 1 at most; was \[-2.99",
+        ),
+        (
+            {"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]},
+            r"row 0, step 1: 'top_logprobs' must be logarithms of probabilities",
+        ),
+        (
+            {"token_logprobs": [[-0.5, -0.25], [-0.5], []]},
+            r"row 0, step 1: 'token_logprobs' must be at most the largest of the step's top_logprobs; was -0.25",
+        ),
+        ({"finish_reason": ["length", "length", "Stop"]}, r"row 2: 'finish_reason' must be 'stop', .*; was Stop"),
+        ({"finish_reason": ["STOP ", "length", "stop"]}, r"row 0: 'finish_reason' must be 'stop', .*; was STOP "),
+        ({"finish_reason": ["stop", "End_Turn", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was End_Turn"),
+    ],
+)
+def test_unusable_rows_are_named(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError, match=rf"source.parquet: {expected}"):
+        run_import(tmp_path, traces(**changes))
+    assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.Float64), pl.Array(pl.Float32, 5)])
+def test_five_alternatives_are_a_fact_of_the_traces(tmp_path: Path, dtype: pl.DataType) -> None:
+    top = pl.Series([[STEP[:5]] * n for n in (2, 1, 0)], dtype=pl.List(dtype))
+    output = run_import(tmp_path, traces(top_logprobs=top))
+    assert GENERATIONS.read(output)["top_logprobs"].to_list() == [[STEP[:5]], [], [STEP[:5]] * 2]
+    assert read_provenance(output)["top_k_returned"] == 5
+    GENERATIONS.write(GENERATIONS.read(output), output, read_provenance(output) | {"top_k_returned": 7})
+    with pytest.raises(ContractError, match="a step must have top_k_returned = 7 entries, has 5"):
+        scan_traces(output)
+
+
+def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
+    steps = [{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "b", "logprob": p} for p in STEP[:3]]}]
+    choice = {"index": 0, "message": {"content": "one"}, "finish_reason": "stop", "logprobs": {"content": steps}}
+    answered = {"id": "batch_req_1", "response": {"status_code": 200, "body": {"choices": [choice]}}, "error": None}
+    source = tmp_path / "a.jsonl"
+    source.write_text("".join(json.dumps({"custom_id": item, **answered}) + "\n" for item in IDS[1::-1]))
+    settings = SETTINGS | {"source": str(source)}
+    write_generations(write_items(tmp_path, IDS), settings, 1, str(tmp_path / "out.parquet"))
+    found = GENERATIONS.read(tmp_path / "out.parquet")
+    assert found["item_id"].to_list() == IDS[:2]
+    assert found["top_logprobs"].to_list() == [[STEP[:3]]] * 2
+    assert read_provenance(tmp_path / "out.parquet")["top_k_returned"] == 3
+    source.write_text(source.read_text() + "{}\n")
+    with pytest.raises(InputError, match=r"a.jsonl: line 3: is of no known format"):
+        write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
+    without = {"custom_id": IDS[2], **answered, "response": {"body": {"choices": [choice | {"logprobs": None}]}}}
+    source.write_text(json.dumps(without))
+    with pytest.raises(InputError, match=r"a.jsonl: row 0: 'text' must have log-probabilities; was one"):
+        write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
+
+
+def test_rounding_and_probabilities_of_zero_are_possible(tmp_path: Path) -> None:
+    level = [math.log(1.0005 / 20)] * 20
+    only = [0.0, *[-INF] * 19]
+    columns = traces(
+        top_logprobs=[[level, only], [[float("nan")] * 20], []],
+        token_logprobs=[[level[0] + 0.0005, -INF], [float("nan")], []],
+    )
+    assert GENERATIONS.read(run_import(tmp_path, columns))["n_tokens"].to_list() == [1, 0, 2]
+
+
+def test_the_step_is_counted_within_its_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "RESPONSES_AT_A_TIME", 2)
+    lengths = [3, 0, 0, 2, 4]
+    top = [[STEP] * n for n in lengths]
+    top[4][2] = [-INF] * 20
+    frame = pl.DataFrame(
+        {"token_logprobs": [[-0.5] * n for n in lengths], "top_logprobs": top},
+        schema={name: GENERATIONS.schema[name] for name in ("token_logprobs", "top_logprobs")},
+    )
+    assert steps.impossible_step(frame)[:3] == (4, 2, "top_logprobs")
+    assert steps.impossible_step(frame[:4]) is None
+    assert steps.impossible_step(frame[1:3]) is None
+
+
+def test_file_without_a_column_or_of_another_format_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"column 'finish_reason' is missing; columns there: item_id, text"):
+        run_import(tmp_path, {name: values for name, values in traces().items() if name != "finish_reason"})
+    with pytest.raises(InputError, match=r"source.parquet: has no row"):
+        run_import(tmp_path, GENERATIONS.schema.to_frame().to_dict())
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(InputError, match=r"text.parquet: must be a Parquet file"):
+        import_labels(pl.DataFrame(), str(tmp_path / "text.parquet"))
+
+
+def test_labels_are_taken_by_item_and_sample(tmp_path: Path) -> None:
+    generations = run_import(tmp_path, traces())
+    source, output = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
+    pl.DataFrame({"item_id": [IDS[2], IDS[0]], "label": [True, None], "extra": [1, 2]}).write_parquet(source)
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
+    write_labels("unused", str(generations), settings, str(output), [str(source)])
+    frame = LABELS.read(output)
+    assert frame["item_id"].to_list() == IDS[:3]
+    assert frame["label"].to_list() == [None, None, True]
+    assert frame["reason"].to_list() == ["no label in the file", "no label in the file", None]
+    assert read_provenance(output)["judge"] == "people"
+
+
+def test_unusable_labels_are_named(tmp_path: Path) -> None:
+    responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
+    source = tmp_path / "labels.parquet"
+    pl.DataFrame({"item_id": [IDS[2], "b-00001"], "label": [True, False]}).write_parquet(source)
+    with pytest.raises(InputError, match=r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was b-00001"):
+        import_labels(responses, str(source))
+    pl.DataFrame({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}).write_parquet(source)
+    with pytest.raises(InputError, match=r"row 1: 'sample' must be that of a response of the model; was 1"):
+        import_labels(responses, str(source))
+    pl.DataFrame({"item_id": [IDS[2]], "label": ["yes"]}).write_parquet(source)
+    with pytest.raises(InputError, match=r"column 'label' must be Boolean, was String"):
+        import_labels(responses, str(source))
+    pl.DataFrame({"item_id": [IDS[2]], "label": [None], "reason": ["unclear"]}).write_parquet(source)
+    assert import_labels(responses, str(source))[0]["reason"][2] == "unclear"
+
+
+def study_of_files(folder: Path) -> Config:
+    """The paper's study with one model and one judge, both made elsewhere."""
+    raw = deepcopy(PAPER)
+    raw["models"] = {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}}
+    raw["judges"] = {"people": {"kind": "file", "path": str(folder)}}
+    raw["run"] |= {"models": ["theirs"], "judges": ["people"]}
+    raw["analyses"] = {}
+    return load_config(raw)
+
+
+def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"models.theirs.source: must hold gsm8k.parquet"):
+        study_of_files(tmp_path)
+    for benchmark in PAPER["run"]["benchmarks"]:
+        (tmp_path / f"{benchmark}.parquet").touch()
+    with pytest.raises(ConfigError, match=r"judges.people.path: must hold theirs/gsm8k.parquet"):
+        study_of_files(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    for benchmark in PAPER["run"]["benchmarks"]:
+        (tmp_path / "theirs" / f"{benchmark}.parquet").touch()
+    (tmp_path / "math.parquet").rename(tmp_path / "math.jsonl")
+    config = study_of_files(tmp_path)
+    assert generation_settings(config, "theirs", "math")["source"] == str(tmp_path / "math.jsonl")
+    settings = generation_settings(config, "theirs", "gsm8k")
+    assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))
+    assert settings["logprobs_mode"] == "raw_logprobs"
+    assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
+    assert gpus(config, "theirs") == 0
+
+
+def test_settings_of_other_judges_do_not_know_of_files() -> None:
+    assert judge_settings(load_config(PAPER), "math-verify") == {
+        "version": MathVerify.VERSION,
+        "judge": "math-verify",
+        "kind": "math-verify",
+    }

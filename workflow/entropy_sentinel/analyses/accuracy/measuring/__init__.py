@@ -1,0 +1,1 @@
+"""The stages that compute: errors of every estimator, AUROC, repeats under other seeds, validation."""

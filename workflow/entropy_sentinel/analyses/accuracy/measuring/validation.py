@@ -1,0 +1,98 @@
+"""Stage `validation`: can the recommended estimator be trusted on a model, by the labels that the study has?
+
+It is fitted on the `train` rows of all labelled domains but one, and estimates these rows of that one; fitted on all,
+it estimates the domains that nobody has labelled, with intervals that follow from its errors on the labelled ones.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, Trust
+from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.caution import caution
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.stages.estimate import read_raw, training_rows
+from entropy_sentinel.statistics.intervals import Residuals
+
+
+def write_validation(observations: str, settings: Mapping[str, Any], output: str) -> None:
+    """Validate on one model's file `observations`, and write what `trust.read_trust` reads.
+
+    `settings` is `config.study.estimation_settings`; its estimators are compared, the recommended among them.
+    """
+    rows, _ = read_raw(observations)
+    validation(rows, settings).write(output)
+
+
+def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust:
+    """What is known of the recommended estimator from the observations of one model."""
+    labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
+    labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
+    training = training_rows(observations, "+".join(labelled), settings)
+    cards = {name: validate(training, name) for name in settings["estimators"]}
+    own, recommended = cards[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    chosen = {"method": None, "reason": recommended.reason} if isinstance(recommended, Unfitted) else recommended.chosen
+    return Trust(
+        model=observations["model"][0],
+        verdict=own.verdict,
+        reasons=own.reasons,
+        method=chosen["method"],
+        method_reason=chosen["reason"],
+        methods=tuple(_method(card) for card in cards.values()),
+        coverage=tuple(map(asdict, own.coverage)),
+        left_out=tuple(_left_out(own)),
+        unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
+        n_training=len(training),
+        training_accuracy=training.accuracy if len(training) else None,
+        caution=caution(training),
+        error_at_least=own.error_at_least,
+        error_at_most=own.error_at_most,
+    )
+
+
+def _method(card: Validation) -> Method:
+    return Method(card.estimator, card.n_counted, card.aee, card.rho, card.bias)
+
+
+def _left_out(card: Validation) -> Iterable[Domain]:
+    """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
+    residuals, place = card.residuals, 0
+    found = []
+    for one in card.domains:
+        if one.estimated is None:
+            found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
+            continue
+        found.append(_with_intervals(residuals.without(place), one.domain, one.n, one.estimated, one.true))
+        place += 1
+    return sorted(found, key=lambda one: -one.true)
+
+
+def _unlabelled(
+    observations: pl.DataFrame, labelled: Sequence[str], estimator: Estimator | Unfitted, residuals: Residuals
+) -> Iterable[Domain]:
+    """The domains without any label, each with its estimate or the reason why there is none."""
+    for (name,), rows in observations.filter(~pl.col("benchmark").is_in(labelled)).group_by(
+        "benchmark", maintain_order=True
+    ):
+        featured = rows.filter(pl.col("feature_reason").is_null())
+        n = featured["item_id"].n_unique()
+        estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        if estimated is None:
+            reason = "no row of the domain has features" if featured.is_empty() else estimator.reason
+            yield Domain(name, n, None, None, None, None, None, reason)
+        else:
+            yield _with_intervals(residuals, name, n, estimated, None)
+
+
+def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
+    """The domain with the intervals of its estimate that follow from these errors."""
+    lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
+    ends = residuals.conformal([estimated], [n], LEVEL)
+    conformal = [None if np.isnan(one[0]) else float(one[0]) for one in (ends.lower, ends.upper)]
+    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, *conformal)

@@ -1,0 +1,1 @@
+"""The paper's published values, and this study's values beside them."""

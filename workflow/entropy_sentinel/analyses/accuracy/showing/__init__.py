@@ -1,0 +1,1 @@
+"""The report and the summaries: what is said of a study, in which words."""

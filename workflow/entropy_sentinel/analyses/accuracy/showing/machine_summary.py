@@ -1,0 +1,110 @@
+"""The summary for programs, `summary.json`: what `summary.txt` and the top of the report say.
+
+docs/summary.md says what its keys mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from entropy_sentinel.analyses.accuracy.showing.advice import Advice
+from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, Trust
+from entropy_sentinel.analyses.headings import TrainingGroup
+from entropy_sentinel.estimators.verdict import CONFIDENCE
+
+_OF_GROUP = (
+    "benchmark",
+    "role",
+    "n_rows",
+    "n_labelled",
+    "estimated_accuracy",
+    "estimated_on_labelled",
+    "true_accuracy",
+)
+
+
+def machine_summary(
+    label: str,
+    trusts: Sequence[Trust],
+    found: Sequence[Headline],
+    group: TrainingGroup,
+    default: str,
+    advice: Sequence[Advice],
+    failures: Sequence[str],
+    gaps: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    headlines = {headline.model: headline for headline in found}
+    return {
+        "study": label,
+        "level": LEVEL,
+        "training_group": {
+            "title": group.title,
+            "benchmarks": group.group.split("+"),
+            "estimator": group.estimator,
+        },
+        "models": [
+            _model(trust, default)
+            | {
+                "advice": [_advice(one) for one in advice if one.model == trust.model],
+                "training_group": _headline(headlines[trust.model]) if trust.model in headlines else None,
+            }
+            for trust in trusts
+        ],
+        "failures": list(failures),
+        "gaps": [dict(row) for row in gaps],
+    }
+
+
+def _model(trust: Trust, default: str) -> dict[str, Any]:
+    return {
+        "model": trust.model,
+        "verdict": trust.verdict,
+        "reasons": list(trust.reasons),
+        "confidence": CONFIDENCE,
+        "error_at_least": trust.error_at_least,
+        "error_at_most": trust.error_at_most,
+        "recommended": _method(trust.recommended) | {"method": trust.method, "method_reason": trust.method_reason},
+        "default": _method(trust.of(default)),
+        "best": _method(trust.best),
+        "worst": trust.worst and _domain(trust.worst),
+        "coverage": [dict(one) for one in trust.coverage],
+        "left_out": [_domain(one) for one in trust.left_out],
+        "unlabelled": [_domain(one) for one in trust.unlabelled],
+        "n_training": trust.n_training,
+        "training_accuracy": trust.training_accuracy,
+        "caution": trust.caution,
+    }
+
+
+def _method(method: Method | None) -> dict[str, Any] | None:
+    return method and asdict(method)
+
+
+def _domain(domain: Domain) -> dict[str, Any]:
+    return asdict(domain) | {"error": domain.error}
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    shown = asdict(advice) | {"outside": advice.outside, "text": advice.text}
+    return {key: value for key, value in shown.items() if key != "model"}
+
+
+def _headline(headline: Headline) -> dict[str, Any]:
+    """What one training group says about one model."""
+    chosen = headline.recommended
+    return {
+        "domains": [
+            {key: row[key] for key in _OF_GROUP} | {"error": row["error"], "reason": row["reason"]}
+            for row in (*headline.domains, *headline.unlabelled)
+        ],
+        "scores": _scores(headline.scores),
+        "recommended": chosen and {"method": chosen.method, "reason": chosen.reason, "scores": _scores(chosen.scores)},
+        "best_simple": headline.simple and {"method": headline.simple, "scores": _scores(headline.simple_scores)},
+        "caution": headline.caution,
+    }
+
+
+def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {scope: asdict(score) for scope, score in scores.items()}

@@ -1,0 +1,117 @@
+"""The closing lines of a run, for the terminal."""
+
+from collections.abc import Sequence
+
+import polars as pl
+from tabulate import tabulate
+
+from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score, headlines
+from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Trust
+from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
+from entropy_sentinel.report.numbers import number
+
+
+def summarise(
+    trusts: Sequence[Trust],
+    estimates: pl.DataFrame,
+    sweep: pl.DataFrame,
+    groups: Groups,
+    headline_group: str,
+    unjudged: Sequence[Unjudged] = (),
+) -> str:
+    """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
+
+    `trusts` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those that
+    have no labels since the judge gave none. Accuracies and AEE are shares in [0, 1].
+    """
+    group = training_group(groups, headline_group)
+    title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
+    parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
+    parts = parts or ["No results for this training group."]
+    return "\n\n".join([_verdicts(trusts), *_unlabelled(trusts), *_unjudged(unjudged), title, *parts]) + "\n"
+
+
+def _verdicts(trusts: Sequence[Trust]) -> str:
+    """For each model whether to trust the recommended estimator, and why."""
+    lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
+    for trust in trusts:
+        lines += [f"  {trust.model}: {trust.verdict}", *(f"    {reason}" for reason in trust.reasons)]
+        lines.append(f"    method: {trust.method_title} ({trust.method_reason})")
+        if trust.caution:
+            lines.append(f"    caution: {trust.caution}")
+    return "\n".join(lines)
+
+
+def _unlabelled(trusts: Sequence[Trust]) -> list[str]:
+    """What has no label, in one table for all models, with intervals; nothing where all is labelled."""
+    rows = [
+        (trust.model, one.domain, str(one.n), number(one.estimated, ".2f"), interval(one), one.reason or trust.verdict)
+        for trust in trusts
+        for one in trust.unlabelled
+    ]
+    if not rows:
+        return []
+    headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
+    return ["\n".join(["Domains without labels: estimated accuracy", *_indented(_table(headings, rows, "llrrrl"))])]
+
+
+def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
+    """Which judge could label nothing of a benchmark with references, and why."""
+    return ["\n".join(["No label from the judge", *(f"  {one.text}" for one in unjudged)])] if unjudged else []
+
+
+def interval(domain: Domain) -> str:
+    """The interval of a domain's estimate as text; "-" where there is none."""
+    return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
+
+
+def _model(headline: Headline) -> str:
+    rows = [
+        (
+            row["benchmark"],
+            ROLES[row["role"]],
+            labels(row),
+            number(row["estimated_on_labelled"]),
+            number(row["true_accuracy"]),
+            number(row["error"], "+.3f"),
+        )
+        for row in headline.domains
+    ]
+    lines = [*_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
+    for scope, title in SCOPES.items():
+        if scope in headline.scores:
+            lines.append(_line(f"{title} domains", headline.scores[scope]))
+    if chosen := headline.recommended:
+        lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
+    if headline.simple is not None:
+        lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
+    if headline.caution:
+        lines.append(f"caution: {headline.caution}")
+    return "\n".join([headline.model, *_indented(lines)])
+
+
+def labels(row: dict[str, int]) -> str:
+    """The number of labelled responses, with that of all responses where it is larger."""
+    every = row["n_labelled"] == row["n_rows"]
+    return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+    aligned = [{"l": "left", "r": "right"}[side] for side in sides]
+    return tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned).splitlines()
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}".rstrip() for line in lines]
+
+
+def _line(title: str, score: Score, remark: str = "") -> str:
+    reason = f"({score.reason})" if score.reason else ""
+    parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
+    return "   ".join(part for part in parts if part)
+
+
+def _verdict(headline: Headline) -> str:
+    better = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
+    return f"{headline.simple}: {better[headline.simple_is_better]}"

@@ -1,0 +1,1 @@
+"""The tables of the catalogue, a module per kind."""

@@ -1,0 +1,54 @@
+"""The tables of the catalogue, from the frames of the study, for any number of models.
+
+AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
+from entropy_sentinel.analyses.accuracy.published.comparison import compare
+from entropy_sentinel.analyses.accuracy.published.notes import rests_on
+from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
+from entropy_sentinel.analyses.accuracy.tables import by_model, of_domains, of_medians, of_methods, of_validation
+from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.tables import Table, write_table
+
+_MODULES = (of_validation, of_domains, of_methods, by_model, of_medians)
+
+
+def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
+    """The table of this name from those of `inputs` that its function names, with the study's label as last note.
+
+    Beside it are the published values, where it has any.
+    """
+    inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
+    table = call(f"table_{name}", _MODULES, inputs)
+    return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
+
+
+def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`.
+
+    `files` has the paths `sweep`, `auroc` and `domains`, and lists: `estimates`, those of all models and named groups,
+    `repeats`, those of all models or none, `validation`, those of all models, `generations` and `labels`, whose
+    provenance says what a comparison with the paper rests on.
+    `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
+    """
+    inputs = settings | {
+        "sweep": SWEEP.read(files["sweep"]),
+        "auroc": AUROC.read(files["auroc"]),
+        "domains": DOMAINS.read(files["domains"]),
+        "estimates": read_estimates(files["estimates"]),
+        "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
+        "trusts": read_trust(files["validation"]),
+        "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
+    }
+    for name, title in titles.items():
+        write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)

@@ -1,0 +1,114 @@
+"""A judge in a process of its own, for judges that compute what nobody can interrupt."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from select import select
+from typing import Any
+
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.judges.judge import Case, Verdict
+
+_ROOT = Path(__file__).parents[2]
+# Imports of a computer algebra system on a busy machine.
+_START_LIMIT_S = 300
+
+
+class SeparateProcess:
+    """The judge `class_name(*arguments)` of `module`, asked one case at a time.
+
+    A case that it does not come back from in `limit_s` is null, and another process goes on with the next one: an alarm
+    within the process would wait until the computation is over, which for 9^(9^(9^9)) is never. Use it as a context, or
+    `close` it. Raises EntropySentinelError with its last words where the process cannot start.
+    """
+
+    def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:
+        self._what, self._limit_s = json.dumps([module, class_name, arguments]), limit_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self.version: str = self._start()
+
+    def __enter__(self) -> "SeparateProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, in order."""
+        return [self._judge(case) for case in cases]
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._said.close()
+            self._process = None
+
+    __del__ = close
+
+    def _start(self) -> str:
+        """Start the process, which begins with its version."""
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (its stderr; goes with the process)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, self._what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
+        )
+        try:
+            version = self._line(_START_LIMIT_S)
+        except (TimeoutError, EOFError):
+            self._said.seek(0)
+            words = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
+            self.close()
+            raise EntropySentinelError(
+                f"the process of the judge {self._what} did not start: {' '.join(words)}"
+            ) from None
+        return version
+
+    def _judge(self, case: Case) -> Verdict:
+        if self._process is None:
+            self._start()
+        try:
+            self._process.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
+            self._process.stdin.flush()
+            return Verdict(**self._line(self._limit_s))
+        except TimeoutError:
+            reason = f"comparison took more than {self._limit_s:g} s"
+        except (BrokenPipeError, EOFError):
+            reason = "the comparison ended its process"
+        self.close()
+        return Verdict(None, reason=reason)
+
+    def _line(self, limit_s: float) -> Any:
+        """What the process says next; TimeoutError, and EOFError where it ends. It writes whole lines."""
+        ready, _, _ = select([self._process.stdout], [], [], limit_s)
+        if not ready:
+            raise TimeoutError
+        if not (line := self._process.stdout.readline()):
+            raise EOFError
+        return json.loads(line)
+
+
+def _main(what: str) -> None:
+    """Answer every case on standard input; what libraries print goes to standard error."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    module, class_name, arguments = json.loads(what)
+    judge = getattr(import_module(module), class_name)(*arguments)
+    print(json.dumps(judge.version), file=out, flush=True)
+    for line in sys.stdin.buffer:
+        [verdict] = judge.judge([Case(**json.loads(line))])
+        print(json.dumps(asdict(verdict)), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -1,0 +1,119 @@
+"""Whether a slice has changed: a test of the change that is shown, of the estimate of two sets of responses.
+
+The estimate is a function f of the mean values of a set's responses, one value or several: of `median-of-seven` the
+median of seven means. Sets of n1 and n0 responses have the estimates f(m1) and f(m0). Were there no change, each of the
+N = n1 + n0 responses might as well be of the other set (Pitman 1937): with m and S the mean and the covariance (over
+N - 1) of all N together, the difference d of the two means is near normal with covariance S (1 / n1 + 1 / n0), and the
+change would be
+
+    T(d) = f(m + n0 / N d) - f(m - n1 / N d)
+
+The p is the probability of a T(d) as far from 0 as the change seen, to both sides. S is known from sums of values and
+of products of two values, so that no response need be kept.
+
+T is linear in d for one value and for a mean of several. Then T is normal too, and for values of 0 and 1 this is the
+"N - 1" chi-squared test of two shares (Campbell 2007). For a median it is not: the member in the middle changes with d.
+There the normal distribution is cut into parallel lines (line sampling: Koutsourelakis, Pradlwarter and Schueller
+2004): on each the place where T reaches the change is found, and what lies beyond is a normal tail, exact however
+small. The lines are the same in every run. Many slices: Benjamini and Hochberg (1995).
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy.stats import false_discovery_control, norm
+
+from entropy_sentinel.monitor.summing.sums import covariance
+
+# Lines on which a T that is not linear is followed: p is then known to some 4 % of itself.
+LINES = 256
+# How far a line is followed, in standard deviations, and how often the part that holds the place is halved; in what is
+# left, 0.05 long, T is taken for straight.
+_REACH, _HALVINGS = 12.0, 9
+# A share of the draws themselves that is no sign of a change, however it came about: no lines are followed then, which
+# take ten times as long. Here it is the p to some 0.03.
+_PLAIN = 0.3
+# Differences of estimates that are rounding alone.
+_NOTHING = 1e-12
+
+# Accuracies (n,) of slices from their mean values, (n, k); and a set of responses: n, sums (k,), sums of products.
+Accuracies = Callable[[np.ndarray], np.ndarray]
+Side = tuple[int, np.ndarray, np.ndarray]
+
+
+def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
+    """The two-sided p of the difference between the estimates of two sets of responses."""
+    (n1, sums1, products1), (n0, sums0, products0) = now, then
+    n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
+    seen = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
+    root = _root(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(1 / n1 + 1 / n0)
+    if seen <= _NOTHING or np.abs(root).max() <= _NOTHING:
+        return 1.0
+
+    def change(z: np.ndarray) -> np.ndarray:
+        """T, (n,), of standard normal z, (n, k)."""
+        d = z @ root.T
+        return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
+
+    z = _draws(len(mean))
+    found = change(z)
+    slope = z.T @ found / len(z)
+    size = float(np.linalg.norm(slope))
+    if size > _NOTHING and np.abs(found - z @ slope).max() <= 1e-9 * size:
+        return float(2 * norm.sf(seen / size))
+    if (share := np.mean(np.abs(found) >= seen)) > _PLAIN:
+        return float(share)
+    # Where T stands still around 0, as of an estimate that is cut off at 1, all values together lead out of there.
+    along = slope if size > _NOTHING else root.sum(axis=0)
+    along = along / np.linalg.norm(along)
+    across = z - np.outer(z @ along, along)
+    levels = np.repeat([seen - _NOTHING, _NOTHING - seen], LINES)
+    above, below = np.split(_places(change, np.tile(across, (2, 1)), along, levels), 2)
+    return float(np.mean(norm.sf(above) + norm.cdf(below)))
+
+
+def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """(n,) how far along each line T comes to its level; infinite where it does not. T rises along a line."""
+    low, high = np.full(len(across), -_REACH), np.full(len(across), _REACH)
+
+    def at(place: np.ndarray) -> np.ndarray:
+        return change(across + place[:, None] * along)
+
+    t_low, t_high = at(low), at(high)
+    never, ever = t_high < level, t_low >= level
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        t = at(middle)
+        beyond = t >= level
+        low, t_low = np.where(beyond, low, middle), np.where(beyond, t_low, t)
+        high, t_high = np.where(beyond, middle, high), np.where(beyond, t, t_high)
+    rise = np.where(t_high > t_low, t_high - t_low, 1)
+    found = low + (high - low) * np.clip((level - t_low) / rise, 0, 1)
+    return np.where(never, np.inf, np.where(ever, -np.inf, found))
+
+
+@cache
+def _draws(k: int) -> np.ndarray:
+    """(LINES, k) standard normal numbers, always the same, with a mean of 0 and a covariance of just the unit matrix.
+
+    So that of a T that is linear they show the very slope. One value has one line.
+    """
+    half = np.random.default_rng(k).standard_normal((LINES // 2, k))
+    both = np.concatenate([half, -half])
+    return both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """R with R R' = `matrix`, (k, k), which rounding may have left with variances below 0."""
+    variances, directions = np.linalg.eigh(matrix)
+    return directions * np.sqrt(np.clip(variances, 0, None))
+
+
+def adjusted(p: np.ndarray) -> np.ndarray:
+    """The p of many tests, (n,), adjusted for their number by Benjamini and Hochberg; NaN stays, and is no test."""
+    found = p.copy()
+    tested = ~np.isnan(p)
+    if tested.any():
+        found[tested] = false_discovery_control(p[tested])
+    return found

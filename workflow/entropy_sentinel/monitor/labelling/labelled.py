@@ -1,0 +1,159 @@
+"""What a few labels make of the estimates, by slice and by slice and window, with the predictions of all responses."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.monitor.labelling.sampling import improved
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.verbs.reading import KEY, WEIGHT
+
+COLUMNS = {
+    "n_labelled": pl.Int64,
+    "labelled_accuracy": pl.Float64,
+    "improved_accuracy": pl.Float64,
+    "improved_lower": pl.Float64,
+    "improved_upper": pl.Float64,
+    "labels_worth": pl.Float64,
+}
+# Which number to read, by the headings of the tables, and what to know of it.
+READING = {"read": pl.String, "read_because": pl.String}
+ESTIMATED, LABELS = "estimated", "with labels"
+
+# Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
+# of its weeks, and say little of the rest.
+LEAST_SHARE = 0.6
+
+# What gives the estimated responses of all files, part by part, as often as it is called.
+Responses = Callable[[], Iterable[pl.DataFrame]]
+
+
+class Labelled:
+    """Labelled responses of slices, and the predictions of all responses of slices that have some.
+
+    `labels` has some of KEY, `label`, and `weight`. Labels without an estimated response are counted.
+    """
+
+    def __init__(
+        self, responses: Responses, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
+    ) -> None:
+        """Put labels to responses.
+
+        Labels need weights, but where `at_random` says that all responses were as likely to be labelled, and where all
+        responses of the slices that have labels do have one. Raises InputError for labels without.
+        """
+        self._merged = merged
+        key = [name for name in KEY if name in labels.columns]
+        if labels.select(key).is_duplicated().any():
+            raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
+        labels = labels.filter(pl.col("label").is_not_null())
+        labels = labels.cast({name: FEATURE_FRAME.schema[name] for name in key})
+        labels = labels.with_columns(number=pl.int_range(pl.len()))
+        if WEIGHT not in labels.columns:
+            labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
+        found = [self._numbered(part.join(labels, on=key), window) for part in responses()]
+        self._labelled = pl.concat(found) if found else pl.DataFrame()
+        slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
+        every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in responses()]
+        self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
+        if not at_random and len(self._labelled) < len(self._every):
+            _require_weights(self._labelled)
+        self.n_without = len(labels) - (self._labelled["number"].n_unique() if len(self._labelled) else 0)
+
+    def note(self, problems: Problems) -> None:
+        """Count the labels that there is no estimated response for."""
+        if self.n_without:
+            problems.note("labels without an estimated response", [], self.n_without)
+
+    def of_slices(self, level: float) -> pl.DataFrame:
+        """The columns COLUMNS for each slice, in their order."""
+        return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
+
+    def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+        """The columns COLUMNS for rows of `slice`, `window_from` and `window`, the first and the last window."""
+        return self._improved(rows.select("slice", "window_from", "window"), level)
+
+    def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
+        return part.with_columns(
+            slice=pl.Series(self._merged.slices_of(part), dtype=pl.Int64),
+            window=starts(pl.col("grain"), window or "day"),
+        )
+
+    def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+        if self._labelled.is_empty():
+            return pl.DataFrame([_row(None, None, level)] * len(rows), schema=COLUMNS, orient="row")
+        every, labelled = (one.partition_by("slice", as_dict=True) for one in (self._every, self._labelled))
+        found = []
+        for slice_, *when in rows.iter_rows():
+            parts = [_within(one[slice_,], *when) if (slice_,) in labelled else None for one in (labelled, every)]
+            found.append(_row(*parts, level))
+        return pl.DataFrame(found, schema=COLUMNS, orient="row")
+
+
+def _require_weights(labels: pl.DataFrame) -> None:
+    """InputError where it is not known how many responses a label stands for."""
+    if without := labels[WEIGHT].null_count():
+        raise InputError(
+            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}', how many responses each stands for; the "
+            "column that `sample` writes must stay, for it chooses some kinds of responses more often than others. "
+            "If all responses were as likely to be labelled, say so (--labels-at-random, labels_at_random=True)"
+        )
+
+
+def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the columns of READING: which of the two numbers to read, and what to know of it.
+
+    The estimate with labels assumes only that the labels were drawn as their weights say. The estimate without them
+    assumes that the slice is to the labelled domains as these are to each other, and labels can show that it is not.
+    """
+    found = [(ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _said(row)) for row in rows.to_dicts()]
+    return rows.with_columns(pl.DataFrame(found, schema=READING, orient="row"))
+
+
+def _said(row: Mapping[str, Any]) -> str | None:
+    """Why the interval with labels is wider than that of the estimate, or that the two contradict each other."""
+    if row["lower"] is None:
+        return None
+    n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
+    if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
+        return (
+            f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice is "
+            "not like the labelled domains"
+        )
+    if round(better, 2) <= round(own, 2):
+        return None
+    more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
+    return (
+        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {n} labels, worth "
+        f"{row['labels_worth']:.0f} with the predictions, say less than the assumption that they need not make"
+        + (f"; some {more:,} more labels would make it as narrow" if more else "")
+    )
+
+
+def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
+    """Those of the windows from the first to the last, or without one; all where none are named."""
+    if not when:
+        return responses
+    first, last = when
+    window = pl.col("window")
+    return responses.filter(window.is_null() if last is None else window.is_between(first, last))
+
+
+def _row(labelled: pl.DataFrame | None, everywhere: pl.DataFrame | None, level: float) -> list[int | float | None]:
+    """Numbers of COLUMNS, the improved ones null where the labels do not stand for the slice."""
+    if labelled is None or labelled.is_empty():
+        return [0, None, None, None, None, None]
+    weights = labelled[WEIGHT]
+    found = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
+    better = found.improved
+    if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
+        return [found.n_labelled, found.alone.estimate, None, None, None, None]
+    numbers = (better.estimate, better.lower, better.upper, better.n_effective)
+    return [found.n_labelled, found.alone.estimate, *numbers]

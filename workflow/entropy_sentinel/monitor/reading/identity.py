@@ -1,0 +1,129 @@
+"""Which responses another file has too, as two exports of a day, or a copy beside the log that has grown since.
+
+A response is known by its model, id, sample, time and features together: the same prompt asked again has another time,
+and its answer another id. One that the log gives no id is known by its place in the file (`sources.logs.numbers`),
+which says little, for every file has a first line: such responses count as read before only where all of a file were.
+
+Numbers of 64 bits stand for responses. They are sums of a text's bytes, each times a number of its place, and a mixing
+of the sum's bits (splitmix64: Steele, Lea and Flood 2014); the same on all machines and in all versions, for a state
+keeps them. Of a hundred million responses two have the same number with a probability of 0.0003.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.monitor.reading.times import moments
+
+# Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
+RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
+NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
+
+
+class Seen:
+    """Numbers of 64 bits, in sorted arrays of which each is more than twice as long as the next."""
+
+    def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
+        """Begin with these numbers."""
+        self._runs: list[np.ndarray] = []
+        for part in parts:
+            self.add(part)
+
+    def add(self, numbers: np.ndarray) -> None:
+        """Note numbers, (n,)."""
+        new = np.sort(numbers)
+        while self._runs and len(self._runs[-1]) <= 2 * len(new):
+            new = np.sort(np.concatenate([self._runs.pop(), new]))
+        self._runs.append(new)
+
+    def has(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) whether each was noted."""
+        found = np.zeros(len(numbers), dtype=bool)
+        for run in self._runs:
+            if len(run):
+                place = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
+                found |= run[place] == numbers
+        return found
+
+
+class Others:
+    """The responses of other files, and how many of one file are among them."""
+
+    def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
+        """Begin a file; `responses` and `ids` are the numbers of all that count, `replaced` those it takes over."""
+        self._responses, self._ids, self._replaced = responses, ids, replaced
+        self._n, self._n_same, self._n_same_place = 0, 0, 0
+        # Responses whose id another file has for something else.
+        self.n_other = 0
+
+    def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
+        """The responses that no other file has, with the columns NUMBERS; those with a place for an id are kept."""
+        numbered = batch.with_columns(**numbers(batch, time))
+        return numbered.filter(~self.count(numbered) | pl.col(PLACED))
+
+    def count(self, numbered: pl.DataFrame) -> pl.Series:
+        """Which responses, with the columns NUMBERS, another file has; (n,), counted."""
+        response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
+        again = self._replaced.has(response)
+        same = self._responses.has(response) & ~again
+        self._n += len(numbered)
+        self._n_same += int(same.sum())
+        self._n_same_place += int((same & placed).sum())
+        self.n_other += int((self._ids.has(numbered[ID].to_numpy()) & ~same & ~again & ~placed).sum())
+        return pl.Series(same)
+
+    @property
+    def all_same(self) -> bool:
+        """Whether the file has nothing of its own."""
+        return self._n == self._n_same > 0
+
+    @property
+    def any_same(self) -> bool:
+        """Whether another file has some of it, or something that looks so."""
+        return self._n_same > 0
+
+    @property
+    def n_same(self) -> int:
+        """How many responses another file has."""
+        return self._n_same if self.all_same else self._n_same - self._n_same_place
+
+
+def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
+    """The columns NUMBERS of responses with KEY, features, and perhaps a column of the time."""
+    named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
+    placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
+    last = pl.col("item_id").str.extract(r"(\d+)$")
+    identity = pl.when(placed).then(last).otherwise("item_id")
+    parts = [pl.col(name).cast(pl.String).fill_null("") for name in ("model", "sample")]
+    ids = _of_texts(batch.select(pl.concat_str(*parts, identity.fill_null(""), separator="\0")).to_series())
+    found = ids
+    there = next((one for one in (f"log_{time}", time) if one in batch.columns), None)
+    if there is not None:
+        found = _mixed(found ^ moments(batch[there]).to_physical().fill_null(-1).to_numpy().view(np.uint64))
+    for name in FEATURES:
+        # Rounded: how many responses are computed at a time may move the last bit.
+        value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
+        found = _mixed(found ^ value.view(np.uint32))
+    return {RESPONSE: pl.Series(found), ID: pl.Series(ids), PLACED: placed}
+
+
+def _of_texts(texts: pl.Series) -> np.ndarray:
+    """(n,) a number for each text."""
+    lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
+    content = np.frombuffer("".join(texts.to_list()).encode(), dtype=np.uint8).astype(np.uint64)
+    ends = lengths.cumsum()
+    places = np.arange(len(content)) - np.repeat(ends - lengths, lengths)
+    factors = _mixed(np.arange(lengths.max(initial=0) + 1, dtype=np.uint64))
+    sums = np.zeros(len(content) + 1, dtype=np.uint64)
+    np.cumsum((content + np.uint64(1)) * factors[places], out=sums[1:])
+    return _mixed(sums[ends] - sums[ends - lengths] + lengths.astype(np.uint64))
+
+
+def _mixed(numbers: np.ndarray) -> np.ndarray:
+    """Numbers whose bits depend on all bits of the given ones; all arithmetic is modulo 2^64."""
+    x = numbers + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

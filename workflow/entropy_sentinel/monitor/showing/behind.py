@@ -1,0 +1,161 @@
+"""The responses behind alerts, with their texts: the least certain of each alert's slice, read again from the logs.
+
+Sums and states hold no texts. What is known of single responses is who they are and what the estimator says of them;
+by that a few are chosen, and the logs that they stand in are gone through once more.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.monitor.reading.inputs import BY, holds_features, opened_log
+from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.settings import STALE, Reading
+from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.report.tokens import Token, read_tokens
+from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.sources.logs.reading import PLACE
+
+# What bounds the page: slices whose responses are shown, tokens of a response, and likely ones to each.
+MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
+_WHO = ("benchmark", "item_id", "sample")
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as its log has it; `p` is what the estimator says of it, `tokens` are those that are shown."""
+
+    item_id: str
+    sample: int
+    p: float
+    place: str
+    question: str | None
+    text: str
+    n_tokens: int
+    finish_reason: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def left_out(self) -> int:
+        """Tokens between the first and the last ones that are shown."""
+        return self.n_tokens - len(self.tokens)
+
+    @property
+    def named(self) -> bool:
+        """Whether the tokens have texts."""
+        return all(token.text is not None for token in self.tokens)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The least certain responses of the slice, and window, of an alert; `note` says why some are not shown."""
+
+    slice: dict[str, Any]
+    window: str | None
+    responses: tuple[Response, ...]
+    note: str
+
+    def is_of(self, alert: Mapping[str, Any]) -> bool:
+        """Whether these are the responses behind an alert."""
+        return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
+
+
+def behind(
+    alerts: Sequence[Mapping[str, Any]], window: str | None, state: State, reading: Reading, most: int
+) -> list[Behind]:
+    """For each slice and window with an alert, `most` of its responses, those first that are least likely correct.
+
+    Of MOST_SLICES at most. A log that is not where it was, or holds features alone, is said in `note`.
+    """
+    # Of a slice that is stale there is nothing new.
+    about = [one for one in alerts if one["kind"] != STALE]
+    wanted = list({repr((one["slice"], one.get("window"))): one for one in about}.values())[:MOST_SLICES]
+    chosen = [_chosen(one, window, state, reading, most) for one in wanted]
+    found, missing = _read_all(chosen, state, reading)
+    made = []
+    for alert, rows in zip(wanted, chosen, strict=True):
+        there = tuple(found[who] for who in rows.select("key", *_WHO).iter_rows() if who in found)
+        made.append(Behind(alert["slice"], alert.get("window"), there, _note(rows, len(there), missing)))
+    return made
+
+
+def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
+    """The least certain responses of an alert's slice: `key` of the file, what they are called there, and `p`."""
+    same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
+    if alert.get("window") is not None:
+        # Windows with too few responses are pooled with those before.
+        first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
+        same.append(starts(pl.col("grain"), window).is_between(first, last))
+    found = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
+    for key in state.files:
+        for frame in state.responses(key):
+            here = frame.filter(pl.all_horizontal(pl.lit(True), *same)).select(pl.lit(key).alias("key"), *_WHO, "p")
+            found.append(here.sort("p", *_WHO).head(most))
+    return pl.concat(found[1:] or found).sort("p", "key", *_WHO).head(most)
+
+
+def _read_all(
+    chosen: Sequence[pl.DataFrame], state: State, reading: Reading
+) -> tuple[dict[tuple[Any, ...], Response], dict[str, str]]:
+    """The responses by file and name, and for each file that does not have its own why."""
+    found: dict[tuple[Any, ...], Response] = {}
+    missing: dict[str, str] = {}
+    rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
+    for (key,), part in rows.group_by("key", maintain_order=True) if len(rows) else ():
+        path = state.files[key].path
+        wanted = {tuple(who): p for *who, p in part.select(*_WHO, "p").iter_rows()}
+        try:
+            missing[key] = _why_not(path)
+            for who, response in () if missing[key] else _read(path, reading, wanted):
+                found[(key, *who)] = response
+        except EntropySentinelError as error:
+            missing[key] = str(error)
+    return found, missing
+
+
+def _why_not(path: str) -> str:
+    """Why a file cannot have the texts; empty where it can."""
+    if not Path(path).is_file():
+        return f"'{path}' is no file that can be read again"
+    return f"'{path}' holds features, which have no texts" if holds_features(path) else ""
+
+
+def _read(
+    path: str, reading: Reading, wanted: Mapping[tuple[Any, ...], float]
+) -> Iterator[tuple[tuple[Any, ...], Response]]:
+    """The responses of a log that are `wanted`, by what they are called; ends when all are found."""
+    own = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
+    texts, left = TokenTexts(read_provenance(path) if own else {}), dict(wanted)
+    for frame in opened_log(path, reading, strict=False, more=(QUESTION,)):
+        here = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
+        for row in here.iter_rows(named=True):
+            who = tuple(row[name] for name in _WHO)
+            if who in left:
+                yield who, _response(row, left.pop(who), texts)
+        if not left:
+            return
+
+
+def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
+    asked = row.get(QUESTION)
+    return Response(
+        *(row["item_id"], row["sample"], p, row[PLACE], None if asked is None else str(asked)),
+        *(row["text"], row["n_tokens"], row["finish_reason"]),
+        tuple(read_tokens(row, texts, MOST_TOKENS, ALTERNATIVES)),
+    )
+
+
+def _note(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
+    if rows.is_empty():
+        return "None of its responses is known by itself: it is pooled of several slices."
+    if n_shown == len(rows):
+        return ""
+    reasons = dict.fromkeys(missing.get(key) or "its log does not have it any more" for key in rows["key"].unique())
+    return f"{len(rows) - n_shown} of its least certain responses cannot be shown: {'; '.join(reasons)}."

@@ -1,0 +1,176 @@
+"""The sums of all files, by slice, by slice and window, and by slice in the reference and since."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.times import Reference, starts
+from entropy_sentinel.monitor.summing.scoring import HELD
+from entropy_sentinel.monitor.summing.sums import Partial, Sums, places
+
+# The slice that pools those that are too small to be kept, and what metrics say of a response without a value. A value
+# that is one of the two by chance is shown in quotes.
+OTHERS, NOTHING = "(others)", "(none)"
+# Rows of the table by slice and window, whose histograms are held in memory: 270 MB.
+MOST_ROWS = 200_000
+
+# The column of the one slice that there is where no column is asked for, and its value.
+ALL, EVERYTHING = "slice", "all"
+
+# Names that the table has for its own columns (monitor/estimating/estimates.py).
+TAKEN = frozenset(
+    ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
+    + ("conformal_lower", "conformal_upper")
+    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "n_labelled")
+    + ("labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth")
+    + ("read", "read_because", "window_from", "n_windows")
+    + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
+)
+
+# What gives the sums of all files, part by part, as often as it is called.
+Parts = Callable[[], Iterable[Partial]]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Sums of n slices, the largest first and OTHERS last if it is there, and of their windows.
+
+    `slices` (n,) rows of the columns of slices; `total`, `before` (in the reference) and `since` (after it) are sums
+    (n,). `windows` has `slice`, a row number of `slices`, and `window`, with the sums `of_windows`; null where there
+    are no windows. `n_pooled` is how many slices OTHERS pools, `kept` the keys of the other ones.
+    """
+
+    slices: pl.DataFrame
+    total: Sums
+    before: Sums
+    since: Sums
+    windows: pl.DataFrame | None
+    of_windows: Sums | None
+    n_pooled: int
+    kept: pl.DataFrame
+
+    def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
+        """(n,) the row of `slices` of each of these keys."""
+        of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
+        return np.where(of < 0, len(self.kept), of)
+
+
+def merge(
+    parts: Parts, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
+) -> Merged | None:
+    """Add everything up; None where there is nothing. The parts are gone through twice.
+
+    Slices beyond the `max_slices` with the most responses (of equals the first by name) are pooled, and further ones
+    where the table by slice and window would be longer than MOST_ROWS.
+    """
+    columns = [f"{BY}{name}" for name in by or (ALL,)]
+    sizes, windows = _sizes(parts, columns, window)
+    if sizes.is_empty():
+        return None
+    most = _most(max_slices, len(windows))
+    kept = sizes.head(most).drop("n")
+    n_pooled = len(sizes) - len(kept)
+    slices = kept.with_columns(map(_unambiguous, kept.columns))
+    if n_pooled:
+        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    sums: dict[str, Sums] = {}
+    grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
+    for part in parts():
+        of = places(_keys(part.keys, columns).select(columns), kept)
+        of = np.where(of < 0, len(kept), of)
+        rows = part.keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
+        if not sums:
+            sums = {name: Sums.zeros(len(slices), part.sums) for name in ("total", "before", "since")}
+        sums["total"].add(of, part.sums)
+        if reference is not None:
+            for name, when in _periods(reference).items():
+                inside = rows.select(when.fill_null(False)).to_series().to_numpy()
+                sums[name].add(np.where(inside, of, -1), part.sums)
+        if window is not None:
+            grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+    table = grid if window is not None else None
+    named = slices.rename(_shown)
+    return Merged(
+        named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
+    )
+
+
+def _unambiguous(column: str) -> pl.Expr:
+    """Values of slices, in further quotes where they are one of our own names, in quotes or not."""
+    quoted = pl.concat_str(pl.lit('"'), column, pl.lit('"'))
+    own = pl.col(column).str.strip_chars('"').is_in([OTHERS, NOTHING])
+    return pl.when(own).then(quoted).otherwise(column).alias(column)
+
+
+def _shown(column: str) -> str:
+    """The name of a slice column in the table, where others have names too."""
+    name = column.removeprefix(BY)
+    return f"slice_{name}" if name in TAKEN else name
+
+
+def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
+
+
+def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All slices with their number of responses `n`, the largest first; all windows."""
+    sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
+    for part in parts():
+        keys = _keys(part.keys, columns)
+        sizes.add(keys.select(*columns, n=pl.Series(part.sums.counts[:, 0])))
+        windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
+    found = sizes.rows()
+    if len(found):
+        found = found.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
+    return found, windows.rows()
+
+
+class _Distinct:
+    """Distinct rows of many frames, brought together whenever they have doubled: each is looked at a few times."""
+
+    def __init__(self, by: Sequence[str], *sums: pl.Expr) -> None:
+        self._by, self._sums = by, sums
+        self._waiting: list[pl.DataFrame] = []
+        self._n_waiting, self._n_distinct = 0, 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        self._waiting.append(frame)
+        self._n_waiting += len(frame)
+        if self._n_waiting > 2 * max(self._n_distinct, HELD):
+            self.rows()
+
+    def rows(self) -> pl.DataFrame:
+        """The rows so far."""
+        if not self._waiting:
+            return pl.DataFrame()
+        whole = pl.concat(self._waiting).group_by(self._by).agg(*self._sums)
+        self._waiting, self._n_waiting, self._n_distinct = [whole], len(whole), len(whole)
+        return whole
+
+
+def _most(max_slices: int, n_windows: int) -> int:
+    """How many slices are kept beside OTHERS."""
+    most = min(max_slices, MOST_ROWS // n_windows - 1)
+    if most < 1:
+        raise InputError(f"window: there are {n_windows:,} windows in the logs; take a longer one")
+    return most
+
+
+def _periods(reference: Reference) -> dict[str, pl.Expr]:
+    grain = pl.col("grain")
+    return {"before": grain.is_between(*reference, closed="left"), "since": grain >= reference.end}
+
+
+def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, part: Sums) -> pl.DataFrame:
+    """Add a part to the sums by slice and window; the rows of these, with those that are new."""
+    new = rows.unique(maintain_order=True).join(grid, on=grid.columns, how="anti", nulls_equal=True)
+    if len(new):
+        more, known = Sums.zeros(len(new), part), sums.get("windows")
+        grid = pl.concat([grid, new])
+        sums["windows"] = more if known is None else Sums(*map(np.concatenate, zip(known, more, strict=True)))
+    sums["windows"].add(places(rows, grid), part)
+    return grid

@@ -1,0 +1,89 @@
+"""Frames of responses to sums: the estimator's values of each, its bins, its slice."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.support import Support
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.monitor.labelling.sampling import predictions
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.summing.sums import Partial, Sums, numbered, pairs
+from entropy_sentinel.verbs.reading import KEY
+
+# Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
+HELD = 20_000
+
+
+def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
+    """What labels are put to: of each estimated response what identifies it, its keys, and the prediction `p`."""
+    usable = frame.filter(pl.col("excluded").is_null())
+    p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
+    return usable.select(*KEY, pl.col(f"^{BY}.*$"), "grain", p=p)
+
+
+def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
+    """The sums of the slices in a frame of `inputs`."""
+    groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
+    good = frame["excluded"].is_null()
+    usable, of = frame.filter(good), groups[good.to_numpy()]
+    if len(usable):
+        values = estimator.values(usable.select(FEATURES))
+        values = values[:, None] if values.ndim == 1 else values
+    else:
+        values = np.zeros((0, n_values(estimator)))
+    n = len(keys)
+
+    def total(weights: np.ndarray) -> np.ndarray:
+        return np.bincount(of, weights, minlength=n)
+
+    cut_off = usable["cut_off"].fill_null(False).to_numpy()
+    counts = [np.bincount(groups, minlength=n), np.bincount(of, minlength=n), total(cut_off)]
+    histogram = np.zeros((n, 0), dtype=np.uint32)
+    if support is not None:
+        histogram = support.counts_by(usable, of, n).astype(np.uint32)
+    sums = Sums(
+        np.column_stack(counts).astype(np.int64),
+        np.column_stack([total(column) for column in values.T]),
+        np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
+        histogram,
+    )
+    return Partial(keys, sums)
+
+
+class Accumulator:
+    """Sums of the frames of a file, in parts of at most HELD slices and windows."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Partial] = []
+        self._rows = 0
+
+    def add(self, part: Partial) -> Partial | None:
+        """Add a frame's sums; what is given back is full, and has left."""
+        self._waiting.append(part)
+        self._rows += len(part.keys)
+        if self._rows <= HELD:
+            return None
+        whole = Partial.together(self._waiting)
+        if len(whole.keys) > HELD // 2:
+            self._waiting, self._rows = [], 0
+            return whole
+        self._waiting, self._rows = [whole], len(whole.keys)
+        return None
+
+    def rest(self) -> Partial | None:
+        """What is left; None where nothing is."""
+        return Partial.together(self._waiting) if self._waiting else None
+
+
+def n_values(estimator: Estimator) -> int:
+    """How many values the estimator has for a response."""
+    one = estimator.values(pl.DataFrame({name: [1.0] for name in FEATURES}))
+    return 1 if one.ndim == 1 else one.shape[1]
+
+
+def support_of(about: dict[str, Any]) -> Support | None:
+    """What the estimator's file says of its training rows' features; None for a file of an earlier version."""
+    return Support.from_dict(about["support"]) if about.get("support") else None
