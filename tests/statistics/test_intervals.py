@@ -15,7 +15,7 @@ MANY = 10**9
 
 
 def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
-    folder = f"{accuracy.__path__[0]}/paper"
+    folder = f"{accuracy.__path__[0]}/published"
     sizes = pl.read_csv(f"{folder}/table_4_group_size.csv").group_by("k").agg(pl.col("aee_median").median())
     by_size = dict(sizes.iter_rows())
     assert by_size[1] / by_size[2] == pytest.approx(intervals.ONE_DOMAIN, abs=0.005)

@@ -73,7 +73,7 @@ def test_a_slice_without_a_response_has_no_limit_and_there_may_be_no_slice() -> 
 
 
 def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
-    pairs = pl.read_csv(f"{accuracy.__path__[0]}/paper/table_2_7_estimation.csv")["aee"].to_numpy()
+    pairs = pl.read_csv(f"{accuracy.__path__[0]}/published/table_2_7_estimation.csv")["aee"].to_numpy()
     assert len(pairs) == 36
     # Of a normal error the deviation is sqrt(pi / 2) times the mean distance; three large models' is .16.
     published, large_models = np.array([np.quantile(pairs, 0.75), 0.16]) * math.sqrt(math.pi / 2)

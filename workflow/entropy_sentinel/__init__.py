@@ -35,7 +35,7 @@ if sys.platform == "win32":
 _VERBS = {
     **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
-    "sample": "monitor.sampling",
+    "sample": "monitor.labelling.sampling",
     "score": "verbs.scoring",
 }
 # Rooms that are called like a verb, with the function that is meant.
