@@ -14,13 +14,14 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.settings import TIME, Reading
 from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
-from entropy_sentinel.monitor.settings import TIME, Reading
 from entropy_sentinel.sources.logs.reading import PLACE, Logs
 from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.verbs.reading import KEY, open_logs
+from entropy_sentinel.verbs.reading import open_logs
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
@@ -53,7 +54,7 @@ class Inputs:
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
+        """Rows of FEATURES, RESPONSE, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
 
         What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
@@ -71,7 +72,7 @@ class Inputs:
 
     @property
     def _time(self) -> str:
-        return self._reading.time or TIME
+        return self._reading.time_column or TIME
 
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
@@ -111,7 +112,7 @@ class Inputs:
         frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys)
         self._count_excluded(frame)
         numbers = [] if self._others is None else NUMBERS
-        return frame.select(*FEATURES, *KEY, "cut_off", "excluded", "grain", *numbers, *keys)
+        return frame.select(*FEATURES, *RESPONSE, "cut_off", "excluded", "grain", *numbers, *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
@@ -167,7 +168,7 @@ class Inputs:
         reading = self._reading
         if reading.grain is None:
             return pl.Series([None] * len(batch), dtype=DTYPE)
-        raw = self._column(batch, reading.time)
+        raw = self._column(batch, self._time)
         times = pl.DataFrame({"raw": raw, "time": moments(raw), "place": batch[PLACE]})
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
         for kind, which in {
@@ -212,7 +213,7 @@ def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = 
     """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
     return open_logs(
         path,
-        columns=_wanted(path, [*reading.by, *([reading.time] if reading.time else []), *more]),
+        columns=_wanted(path, [*reading.columns, *more]),
         logprobs_mode=reading.logprobs_mode,
         top_k=reading.top_k,
         trace_after=reading.trace_after,
@@ -241,7 +242,7 @@ def _placed(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame
 
 
 def _checked(batch: pl.DataFrame, name: str) -> pl.DataFrame:
-    for column in (*FEATURES, *KEY, "cut_off", "reason"):
+    for column in (*FEATURES, *RESPONSE, "cut_off", "reason"):
         if column not in batch.columns:
             raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
     return batch

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.monitor.reading.times import Reference, shown
+from entropy_sentinel.monitor.reading.settings import Reference, shown
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.over_time import over_time
 from entropy_sentinel.monitor.showing.pictures import labelled, ranked

@@ -17,7 +17,8 @@ from entropy_sentinel.monitor.reading.content import content
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.inputs import Inputs, columns_of
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import LOGPROBS, MODEL, Reading
+from entropy_sentinel.monitor.reading.settings import Reading
+from entropy_sentinel.monitor.settings import LOGPROBS, MODEL
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
 from entropy_sentinel.monitor.summing.state import FileSums, State, is_state, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
@@ -41,11 +42,9 @@ class Collector:
     responses are kept where it is, and where `single` ones are asked for: to put labels to, or to show.
     """
 
-    def __init__(
-        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool, strict: bool
-    ) -> None:
+    def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
         self._saved, self._reading, self._state = saved, reading, state
-        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or single
+        self._lasting, self._keep_responses = lasting, lasting or single
         self._support, self._compare = support_of(saved.about), lasting
         self.read: list[FileSums] = []
         self.n_known, self._took_over = 0, False
@@ -82,7 +81,7 @@ class Collector:
         files = self._state.files.values()
         seen = {name for one in files for name in one.seen}
         if any(one.n_responses for one in files):
-            for name in (*self._reading.by, *([self._reading.time] if self._reading.time else [])):
+            for name in self._reading.columns:
                 if name not in seen:
                     self._forget()
                     raise InputError(f"no response has a value in column '{name}'{self._columns_there()}")
@@ -159,7 +158,7 @@ class Collector:
             self._state.remember(name, look, found.key)
 
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
-        problems, sums = Problems(self._strict), Accumulator()
+        problems, sums = Problems(self._reading.strict), Accumulator()
         others = self._state.others(about) if self._compare else None
         inputs = Inputs(self._saved.about, self._reading, problems, others)
         with self._state.writing(about) as writers:

@@ -27,7 +27,7 @@ from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.monitor.reading.content import Content
 from entropy_sentinel.monitor.reading.identity import ID, NUMBERS, PLACED, RESPONSE, Others, Seen
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.stored import Writer, damaged, read_json, row_groups, write_json
 from entropy_sentinel.monitor.summing.sums import Partial
 
@@ -228,7 +228,7 @@ class State:
                 yield Partial.of(frame)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """The responses of a file that are estimated: KEY, `by.COLUMN`, `grain` and the prediction `p`."""
+        """The responses of a file that are estimated: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
         yield from (frame for frame in self._frames(_RESPONSES, key) if frame.width)
 
     def numbers(self, key: str) -> pl.DataFrame:
