@@ -181,6 +181,7 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
             for name, field in fields.items()
         ]
+        verb.takes = options  # type: ignore[attr-defined]
         verb.__signature__ = own.replace(parameters=[*parameters, *made])  # type: ignore[attr-defined]
         lines = "".join(f"        {name}: {meaning(field)}\n" for name, field in fields.items())
         verb.__doc__ = re.sub(r"        \*\*options: .*\n(?:         +.*\n)*", lambda _: lines, verb.__doc__ or "")

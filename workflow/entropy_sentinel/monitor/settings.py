@@ -23,10 +23,14 @@ Level = Annotated[
     Field(gt=0, lt=1, description="Level of the intervals."),
     Shown(Panel.SLICES, "SHARE"),
 ]
-_PATHS = WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})
 # A verb takes a frame of labels too.
-Labels = Annotated[Any, _PATHS]
-Patterns = Annotated[list[Text], BeforeValidator(lambda given: [given] if isinstance(given, str) else given), _PATHS]
+Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
+Patterns = Annotated[
+    list[Text],
+    BeforeValidator(
+        lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
+    ),
+]
 
 
 class MonitorOptions(Reading):
