@@ -14,6 +14,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import REFUSED, SIGNAL
+from entropy_sentinel.monitor.catalogue import made_of
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
@@ -53,7 +54,7 @@ class Inputs:
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of FEATURES, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
+        """Rows of FEATURES, KEY, what statistics are made of, `excluded` (why, or null), `grain`, `by.COLUMN` as text.
 
         What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
@@ -111,7 +112,7 @@ class Inputs:
         frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys)
         self._count_excluded(frame)
         numbers = [] if self._others is None else NUMBERS
-        return frame.select(*FEATURES, *KEY, "cut_off", "excluded", "grain", *numbers, *keys)
+        return frame.select(*dict.fromkeys((*FEATURES, *KEY, *made_of())), "excluded", "grain", *numbers, *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
@@ -241,7 +242,7 @@ def _placed(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame
 
 
 def _checked(batch: pl.DataFrame, name: str) -> pl.DataFrame:
-    for column in (*FEATURES, *KEY, "cut_off", "reason"):
+    for column in (*FEATURES, *KEY, *made_of(), "reason"):
         if column not in batch.columns:
             raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
     return batch

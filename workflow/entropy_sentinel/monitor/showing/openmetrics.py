@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.monitor.estimating.estimates import STALE
+from entropy_sentinel.monitor.estimating.flags import STALE
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing.merging import NOTHING
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import Reference, starts
 from entropy_sentinel.monitor.summing.scoring import HELD
@@ -20,16 +21,6 @@ MOST_ROWS = 200_000
 
 # The column of the one slice that there is where no column is asked for, and its value.
 ALL, EVERYTHING = "slice", "all"
-
-# Names that the table has for its own columns (monitor/estimating/estimates.py).
-TAKEN = frozenset(
-    ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
-    + ("conformal_lower", "conformal_upper")
-    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "n_labelled")
-    + ("labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth")
-    + ("read", "read_because", "window_from", "n_windows")
-    + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
-)
 
 # What gives the sums of all files, part by part, as often as it is called.
 Parts = Callable[[], Iterable[Partial]]
@@ -109,7 +100,7 @@ def _unambiguous(column: str) -> pl.Expr:
 def _shown(column: str) -> str:
     """The name of a slice column in the table, where others have names too."""
     name = column.removeprefix(BY)
-    return f"slice_{name}" if name in TAKEN else name
+    return f"slice_{name}" if name in CATALOGUE else name
 
 
 def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -121,7 +112,7 @@ def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl
     sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
     for part in parts():
         keys = _keys(part.keys, columns)
-        sizes.add(keys.select(*columns, n=pl.Series(part.sums.counts[:, 0])))
+        sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
         windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
     found = sizes.rows()
     if len(found):
