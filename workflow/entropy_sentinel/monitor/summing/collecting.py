@@ -75,7 +75,7 @@ class Collector:
     def problems(self) -> Problems:
         """What of the files read now could not be used."""
         found = Problems.total(one.problems for one in self.read)
-        if self._took_over and (twice := self._state.n_twice()):
+        if self._took_over and (twice := self._state.overlap.n_twice()):
             found.add(_IN_TWO_PARTS, [], twice)
         for name in STATISTICS:
             if lacking := [one.path for one in self._state.files.values() if name in one.unknown]:
