@@ -62,12 +62,9 @@ def merge(
     sizes, windows = _sizes(parts, columns, window)
     if sizes.is_empty():
         return None
-    most = _most(max_slices, len(windows))
-    kept = sizes.head(most).drop("n")
+    kept = sizes.head(_most(max_slices, len(windows))).drop("n")
     n_pooled = len(sizes) - len(kept)
-    slices = kept.with_columns(map(_unambiguous, kept.columns))
-    if n_pooled:
-        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    slices = _named(kept, n_pooled > 0)
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
     for part in parts():
@@ -84,10 +81,17 @@ def merge(
         if window is not None:
             grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
     table = grid if window is not None else None
-    named = slices.rename(_shown)
     return Merged(
-        named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
+        slices, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
     )
+
+
+def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
+    """Slices by the names that they have in the table, with OTHERS where some are `pooled`."""
+    slices = kept.with_columns(map(_unambiguous, kept.columns))
+    if pooled:
+        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    return slices.rename(_shown)
 
 
 def _unambiguous(column: str) -> pl.Expr:
