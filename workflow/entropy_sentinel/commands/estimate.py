@@ -57,7 +57,7 @@ def command(
         check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
-    features = read_features(files, top_k=top_k, strict=strict)
+    features = read_features(files, signals=loaded.signals, top_k=top_k, strict=strict)
     found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_logprobs)
     if output is not None:
         write_table(found, output)

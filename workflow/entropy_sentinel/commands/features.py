@@ -39,6 +39,10 @@ Longest = Annotated[
     float,
     typer.Option("--max-record-mb", metavar="MB", help="A record that is longer is left out, for it takes memory."),
 ]
+Signals = Annotated[
+    str | None,
+    typer.Option("--signals", metavar="A,B", help="Signals beside the features, as an estimator needs them."),
+]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 
 
@@ -52,6 +56,7 @@ def command(
     trace_after: After = None,
     model: Model = None,
     vocabulary: Vocabulary = None,
+    signals: Signals = None,
     split: Split = False,
     strict: Strict = False,
     max_record_mb: Longest = LONGEST_MB,
@@ -67,6 +72,7 @@ def command(
 
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
+    names = [name.strip() for name in (signals or "").split(",") if name.strip()]
     logs = open_logs(
         files,
         format=format,
@@ -77,8 +83,9 @@ def command(
         model=model,
         strict=strict,
         max_record_mb=max_record_mb,
+        signals=names,
     )
-    found = features_of(logs, vocabulary)
+    found = features_of(logs, vocabulary, signals=names)
     _show(logs.summary)
     written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = found["reason"].is_not_null().sum()

@@ -45,6 +45,7 @@ def command(
     validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
     the others.
     """
+    from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
@@ -53,7 +54,8 @@ def command(
     from entropy_sentinel.verbs.reading import read_features, read_labels
 
     check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
-    fitted = fit(read_features(files, top_k=top_k, strict=strict), read_labels(labels), estimator, domain=domain)
+    features = read_features(files, signals=further_signals(estimator), top_k=top_k, strict=strict)
+    fitted = fit(features, read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     say(

@@ -35,7 +35,9 @@ def command(
 
     check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files)])
-    found = score(load(estimator), read_features(files, top_k=top_k, strict=strict), any_model, any_logprobs)
+    loaded = load(estimator)
+    features = read_features(files, signals=loaded.signals, top_k=top_k, strict=strict)
+    found = score(loaded, features, any_model, any_logprobs)
     write_table(found, output)
     without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
     say(

@@ -25,7 +25,8 @@ class Statistic(Column):
 
     Attributes:
         each: True or false, or a number, of each response, null for 0: an expression over the columns of feature files
-            (`frames/feature.py`) and `excluded`, why a response is not estimated, or null. Its sum is kept.
+            (`frames/feature.py`), `excluded`, why a response is not estimated, or null, and other columns of logs by
+            their dotted names, as text, null where a log has none of the name. Its sum is kept.
         of: The statistic that it is a share of: only responses that count there count here, and rows have the sum
             divided by that one's. Empty for a count: rows have the sum.
         heading: What stands above it in tables; empty where it is in files alone.
@@ -102,5 +103,5 @@ VERSIONS = {one.name: one.version for one in STATISTICS.values()}
 
 
 def made_of() -> list[str]:
-    """Columns of feature files that statistics are made of."""
+    """Columns of feature files and logs that statistics are made of."""
     return sorted({name for one in STATISTICS.values() for name in one.each.meta.root_names()} - {"excluded"})

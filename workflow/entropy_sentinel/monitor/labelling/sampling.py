@@ -118,7 +118,7 @@ def sample(
             raise InputError(f"{name}: must be a whole number of {least} or more, was {value!r}"[:200])
     by = list(dict.fromkeys(columns_by(by)))
     check_names_of_columns("by", by)
-    rows = _rows(logs, by, options)
+    rows = _rows(logs, by, saved.signals, options)
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
@@ -175,18 +175,20 @@ def improved(
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """What the estimator says of each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
     with one_thread():
-        found = estimator.p_correct(features.select(FEATURES))
+        found = estimator.p_correct(features)
     return np.clip(_one_value(_values(estimator, features) if found is None else found), 0, 1)
 
 
-def _rows(logs: Paths | pl.DataFrame, by: Sequence[str], options: dict[str, Any]) -> pl.DataFrame:
+def _rows(
+    logs: Paths | pl.DataFrame, by: Sequence[str], signals: Sequence[str], options: dict[str, Any]
+) -> pl.DataFrame:
     """Features with the columns of the slices by their names, and `question` and `response`."""
     if is_table(logs):
-        rows = features_table(logs)
+        rows = features_table(logs, signals=signals)
     else:
-        rows = read_features(
-            logs, texts=True, columns=[*(one for one in by if one not in _OWN_COLUMNS), QUESTION], **options
-        )
+        columns = [*(one for one in by if one not in _OWN_COLUMNS), QUESTION]
+        found = read_features(logs, texts=True, signals=signals, columns=columns, **options)
+        rows = features_table(found, signals=signals)
     for name in by:
         # A log's column with the name of one that every frame has goes by `log_NAME`.
         there = [one for one in (f"log_{name}", name) if one in rows.columns]
@@ -236,7 +238,7 @@ def _expected(
 
 def _values(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
     with one_thread():
-        return estimator.values(rows.select(FEATURES))
+        return estimator.values(rows)
 
 
 def _one_value(found: Any) -> np.ndarray:

@@ -7,11 +7,11 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.support import Support
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.labelling.sampling import predictions
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.summing.sums import Partial, Sums, numbered, pairs
+from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.reading import KEY
 
 # Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
@@ -31,7 +31,7 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
     good = frame["excluded"].is_null()
     usable, of = frame.filter(good), groups[good.to_numpy()]
     if len(usable):
-        values = estimator.values(usable.select(FEATURES))
+        values = estimator.values(usable)
         values = values[:, None] if values.ndim == 1 else values
     else:
         values = np.zeros((0, n_values(estimator)))
@@ -86,7 +86,7 @@ class Accumulator:
 
 def n_values(estimator: Estimator) -> int:
     """How many values the estimator has for a response."""
-    one = estimator.values(pl.DataFrame({name: [1.0] for name in FEATURES}))
+    one = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if one.ndim == 1 else one.shape[1]
 
 
