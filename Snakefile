@@ -20,6 +20,7 @@ include: "workflow/rules/generation.smk"
 include: "workflow/rules/label.smk"
 include: "workflow/rules/cost.smk"
 include: "workflow/rules/feature.smk"
+include: "workflow/rules/signals.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/estimator.smk"
@@ -73,6 +74,7 @@ rule labels:
 rule features:
     input:
         expand(FEATURES, model=MODELS, benchmark=BENCHMARKS),
+        expand(SIGNALS, family=FAMILIES, model=MODELS, benchmark=BENCHMARKS),
 
 
 rule estimates:

@@ -37,6 +37,7 @@ OWNERS = {
     "huggingface_hub": "sources/hub.py",
     "litellm": "chat/sending.py",
     "math_verify": "judges/expressions.py",
+    "prometheus_client": "monitor/showing/openmetrics.py",
 }
 # PyArrow is imported where Parquet is read by the batch only, and in functions.
 LIGHT = {"numpy", "polars", "pyarrow", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)

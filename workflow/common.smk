@@ -10,7 +10,7 @@ from pathlib import Path
 from entropy_sentinel.config import study
 from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.estimators.catalogue import modules
+from entropy_sentinel.estimators.catalogue import code
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
@@ -21,6 +21,7 @@ from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.jobs.work import Work
+from entropy_sentinel.signals.catalogue import module_of, rules_of
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
@@ -64,6 +65,9 @@ JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
+# Families of signals beside the features, and where they are declared, which what they are used for depends on.
+FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
+FAMILY_CODE = [module_of(family) for family in FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 COSTS = LAYOUT.costs

@@ -47,6 +47,29 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
     assert (about.labels["estimator"], about.labels["model"], about.value) == ("atc-se_sum", "m", 1)
 
 
+# What is scraped, by name: dashboards rest on these.
+METRICS = {
+    *("last_run_timestamp_seconds", "window_start_seconds", "last_usable_window_start_seconds"),
+    *("slices", "usable_slices", "pooled_windows", "responses", "estimated_responses", "excluded_responses"),
+    *("cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
+    *("change", "change_q", "flag", "alert", "monitor"),
+}
+
+
+def test_every_metric_says_what_it_is(found: Monitored) -> None:
+    text = openmetrics(found)
+    families = {one.name: one for one in text_string_to_metric_families(text)}
+    assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
+    share = families["entropy_sentinel_cut_off_share"]
+    said = "Share of the estimated responses that ended before their end."
+    assert (share.documentation, share.type, share.unit) == (said, "gauge", "")
+    assert {name for name, one in families.items() if one.unit == "seconds"} == {
+        name for name in families if name.endswith("_seconds")
+    }
+    assert families["entropy_sentinel_monitor"].type == "info"
+    assert text.endswith("\n# EOF\n")
+
+
 def test_without_windows_it_is_the_slices() -> None:
     read = samples(openmetrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
     assert "entropy_sentinel_window_start_seconds" not in read

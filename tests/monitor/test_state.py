@@ -65,6 +65,77 @@ def test_a_state_written_before_is_read(estimator: Path, tmp_path: Path, opened:
     assert second.slices.equals(first.slices)
 
 
+def without(state: Path, *names: str) -> None:
+    """Make the files of a state ones that were read before these statistics, or before any had a name."""
+    for path in (state / "files").iterdir():
+        content = read_json(path, state)
+        kept = {name: one for name, one in content.pop("statistics").items() if name not in names}
+        write_json(path, content | ({"statistics": kept} if names else {}))
+
+
+def test_a_state_that_names_no_statistics_has_the_first_ones(estimator, tmp_path: Path, opened: list[str]) -> None:
+    log, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
+    first = run(estimator, log, state)
+    without(state)
+    assert run(estimator, log, state).slices.equals(first.slices)
+    assert opened == ["log.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "moved.jsonl"])
+def test_a_file_is_read_again_for_a_statistic_that_is_new(
+    estimator, tmp_path: Path, opened: list[str], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log, state = log_file(tmp_path / "log.jsonl", cut_off(0, 24)), tmp_path / "state"
+    first = run(estimator, log, state)
+    without(state, "cut_off_share")
+    again = run(estimator, log.rename(tmp_path / name), state)
+    assert again.slices.equals(first.slices)
+    assert dict(again.slices.select("route", "cut_off_share").rows()) == {"shop": 1, "school": 0}
+    assert opened == ["log.jsonl", name]
+    said = f"{tmp_path / name}: is read again, for of what was read before cut_off_share is not known"
+    assert [one.getMessage() for one in caplog.records] == [said]
+    run(estimator, tmp_path / name, state)
+    assert len(opened) == 2
+
+
+def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: Path) -> None:
+    """School has responses in the first file alone, shop in both, and the second has one of neither."""
+    first, state = log_file(tmp_path / "1.jsonl", cut_off(0, 24)), tmp_path / "state"
+    run(estimator, first, state)
+    without(state, "cut_off_share")
+    others = [line(number, route="shop" if number < 30 else "support") for number in range(24, 48)]
+    second = log_file(tmp_path / "2.jsonl", others)
+    found = run(estimator, second, state)
+    whole = run(estimator, [first, second], None)
+    share = dict(found.slices.select("route", "cut_off_share").rows())
+    assert share == {"school": None, "shop": None, "support": 0}
+    hidden = ("cut_off_share", "flags", "reasons")  # that many are cut off is a flag
+    assert found.slices.drop(hidden).equals(whole.slices.drop(hidden))
+    (note,) = [one for one in found.problems.lines() if "'cut_off_share'" in one]
+    assert note == (
+        "1 x files of which 'cut_off_share' is not known, nor of slices with responses in them: it is where they are "
+        f"given again: {first}"
+    )
+    # Given again, all is known.
+    again = run(estimator, [first, second], state)
+    assert again.slices.equals(whole.slices)
+    assert not [one for one in again.problems.lines() if "not known" in one]
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_part_brings_a_statistic_that_was_not_there(estimator, tmp_path: Path, newer: bool) -> None:
+    log, part, state = log_file(tmp_path / "log.jsonl", cut_off(0, 24)), tmp_path / "part", tmp_path / "state"
+    first = run(estimator, log, state)
+    shutil.copytree(state, part)
+    without(state if newer else part, "cut_off_share")
+    assert run(estimator, part, state).slices.equals(first.slices)
+
+
+def cut_off(first: int, last: int) -> list[dict[str, Any]]:
+    """Lines whose responses are cut off where the route is the shop."""
+    return [one | ({"finish_reason": "length"} if one["route"] == "shop" else {}) for one in lines(first, last)]
+
+
 def days(found: Monitored) -> list[tuple[int, int]]:
     """The day of the month of each window, and its responses."""
     rows = found.windows.group_by("window").agg(pl.col("n_responses").sum()).sort("window")

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.summing.scoring import HELD, Accumulator
 from entropy_sentinel.monitor.summing.sums import Partial, Sums, covariance, numbered, pairs, places
 
@@ -11,7 +12,7 @@ def partial(slices: list[str | None], values: np.ndarray) -> Partial:
     """One row per response."""
     n, k = values.shape
     products = np.column_stack([values[:, i] * values[:, j] for i, j in pairs(k)])
-    sums = Sums(np.ones((n, 3), dtype=np.int64), values, products, np.eye(n, 4, dtype=np.uint32))
+    sums = Sums(np.ones((n, len(STATISTICS))), values, products, np.eye(n, 4, dtype=np.uint32))
     return Partial(
         pl.DataFrame({"by.route": slices, "grain": [None] * n}, schema_overrides={"by.route": pl.String}), sums
     )
@@ -21,7 +22,7 @@ def test_like_slices_are_added_up_and_a_null_is_a_slice() -> None:
     values = np.arange(8.0).reshape(4, 2)
     found = Partial.together([partial(["a", None], values[:2]), partial([None, "a"], values[2:])])
     assert found.keys["by.route"].to_list() == ["a", None]
-    assert found.sums.counts.tolist() == [[2, 2, 2], [2, 2, 2]]
+    assert found.sums.statistics.tolist() == [[2, 2, 2], [2, 2, 2]]
     assert found.sums.values.tolist() == [[6, 8], [6, 8]]
     # a: 0 0 + 6 6, 0 1 + 6 7, 1 1 + 7 7
     assert found.sums.products[0].tolist() == [36, 42, 50]
@@ -67,4 +68,4 @@ def test_what_is_held_while_a_file_is_read_is_bounded_and_nothing_is_lost() -> N
         assert sums._rows <= HELD
     parts = [*full, sums.rest()]
     assert len(full) == 2
-    assert sum(part.sums.counts[:, 0].sum() for part in parts) == 11 * step
+    assert sum(part.sums.n_responses.sum() for part in parts) == 11 * step

@@ -6,12 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import recipes
 import yaml
+from production import line, log_file, saved
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from workflow_runs import Project
+
+import entropy_sentinel as es
 
 BENCHMARKS = ["averages", "multiply-then-add", "one-digit-addition", "two-digit-multiplication"]
 # What the study of the recipes needs beside them: traces that are there, and estimators that are quick.
@@ -92,6 +97,78 @@ def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, obje
     assert (row["item_id"], row["route"], row["n_tokens"]) == ("a-1", "shop", 2)
     assert row["max"] == pytest.approx(math.log(2), abs=1e-6)
     assert row["last"] == pytest.approx(biased, abs=1e-6)
+
+
+# What the copy's monitor finds in the folder `logs`, with the state of a run before, and all that shows it.
+WATCH = """
+import json
+import entropy_sentinel as es
+from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.outputs import write_rows
+from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.showing.terminal import parts
+
+found = es.monitor("atc-se_sum.estimator", "logs", by=["route"], state="state", min_responses=2)
+for name in ("rows.csv", "rows.json", "rows.parquet"):
+    write_rows(found, name)
+(table,) = [part for part in parts(found) if not isinstance(part, str)]
+columns = {column.header: list(column.cells) for column in table.columns}
+said = {"table": columns, "page": page(found), "metrics": openmetrics(found), "notes": found.problems.lines()}
+print(json.dumps(said | {"reasons": dict(found.slices.select("route", "reasons").rows())}))
+"""
+
+
+@pytest.fixture(scope="module")
+def watched(followed: tuple[Project, dict[str, object]]) -> tuple[Path, pl.DataFrame, dict[str, Any]]:
+    """The folder, its slices before the statistic was there, and what is said of them with it.
+
+    Of the eight responses from the shop two are refusals, of the five from the school none. One log is gone by then.
+    """
+    folder = followed[0].folder
+    (folder / "logs").mkdir()
+    said = {True: {"refusal": "I cannot help with that."}, False: {"refusal": None}}
+    shop = [line(number, route="shop", message=said[number < 2]) for number in range(8)]
+    log_file(folder / "logs" / "1.jsonl", [*shop, *(line(number, route="school") for number in range(8, 13))])
+    gone = log_file(folder / "logs" / "gone.jsonl", [line(20, route="gone")])
+    options = {"by": ["route"], "state": folder / "state", "min_responses": 2}
+    before = es.monitor(saved(folder, "atc-se_sum"), str(folder / "logs"), **options)
+    gone.unlink()
+    return folder, before.slices, json.loads(in_the_copy(folder, "-c", WATCH))
+
+
+def test_the_new_statistic_is_in_rows_and_files(watched: tuple[Path, pl.DataFrame, dict[str, Any]]) -> None:
+    folder, before, _ = watched
+    rows = pl.read_parquet(folder / "rows.parquet")
+    assert dict(rows.select("route", "refused_share").rows()) == {"shop": 0.25, "school": 0.0, "gone": None}
+    assert rows.columns[rows.columns.index("refused_share") - 1] == "cut_off_share"
+    numbers = [name for name in before.columns if name not in ("flags", "reasons")]
+    assert rows.select(numbers).equals(before.select(numbers))
+    assert pl.read_csv(folder / "rows.csv")["refused_share"].to_list() == rows["refused_share"].to_list()
+    slices = json.loads((folder / "rows.json").read_text())["slices"]
+    assert [row["refused_share"] for row in slices] == rows["refused_share"].to_list()
+
+
+def test_the_new_statistic_is_shown(watched: tuple[Path, pl.DataFrame, dict[str, Any]]) -> None:
+    said = watched[2]
+    named = dict(zip(said["table"]["route (all responses)"], said["table"]["refused"], strict=True))
+    assert named == {"shop": "25.0%", "school": "0.0%", "gone": "-"}
+    meaning = "Share of the responses that the model refused."
+    assert '<td class="n">25.0%</td>' in said["page"]
+    assert f"<dt>refused</dt><dd>{meaning}</dd>" in said["page"]
+    families = {one.name: one for one in text_string_to_metric_families(said["metrics"])}
+    family = families["entropy_sentinel_refused_share"]
+    assert family.documentation == meaning
+    assert {one.labels["route"]: one.value for one in family.samples} == {"shop": 0.25, "school": 0.0}
+    assert "25% of the responses are refusals" in said["reasons"]["shop"]
+    assert not any("refusals" in reason for route in ("school", "gone") for reason in said["reasons"][route])
+
+
+def test_a_state_from_before_the_new_statistic_is_used_and_says_what_is_not_known(
+    watched: tuple[Path, pl.DataFrame, dict[str, Any]],
+) -> None:
+    (note,) = [one for one in watched[2]["notes"] if "refused_share" in one]
+    assert note.startswith("1 x files of which 'refused_share' is not known")
+    assert note.endswith("gone.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-# Needs: items, labels and features of all benchmarks, of one model.
-# Makes: results/<study>/observations/{judge}/{model}.parquet, features, labels and split, joined.
+# Needs: items, labels, features and further signals of all benchmarks, of one model.
+# Makes: results/<study>/observations/{judge}/{model}.parquet, features, signals, labels and split, joined.
 
 
 rule observation:
@@ -7,6 +7,7 @@ rule observation:
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
         labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
         features=expand(FEATURES, benchmark=BENCHMARKS, allow_missing=True),
+        signals=expand(SIGNALS, family=FAMILIES, benchmark=BENCHMARKS, allow_missing=True),
     output:
         OBSERVATIONS,
     log:
@@ -18,7 +19,7 @@ rule observation:
         mem_mb=2000,
         runtime=30,
     params:
-        *fingerprint("observation.py"),
+        *fingerprint("observation.py", *FAMILY_CODE),
         split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -9,4 +9,5 @@ with job_log(snakemake.log[0], snakemake.input):
         features=snakemake.input.features,
         split=snakemake.params.split,
         output=snakemake.output[0],
+        signals=snakemake.input.signals,
     )

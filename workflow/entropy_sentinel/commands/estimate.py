@@ -52,7 +52,7 @@ def command(
     check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
     matching = {name: options.pop(name) for name in Matching.model_fields}
-    features = read_features(files, **options)
+    features = read_features(files, signals=loaded.signals, **options)
     found = estimate(loaded, features, by, read_labels(labels) if labels else None, **matching)
     if output is not None:
         write_table(found, output)

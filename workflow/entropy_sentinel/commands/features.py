@@ -24,6 +24,10 @@ Vocabulary = Annotated[
     int | None,
     typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
 ]
+Signals = Annotated[
+    str | None,
+    typer.Option("--signals", metavar="A,B", help="Signals beside the features, as an estimator needs them."),
+]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 
 
@@ -33,6 +37,7 @@ def command(
     output: Output,
     columns: Columns = None,
     vocabulary: Vocabulary = None,
+    signals: Signals = None,
     split: Split = False,
     **options: Any,
 ) -> None:
@@ -48,9 +53,9 @@ def command(
 
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
-    kept = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
-    logs = open_logs(files, columns=kept, **options)
-    found = features_of(logs, vocabulary)
+    further = _names(signals) or []
+    logs = open_logs(files, columns=_names(columns), signals=further, **options)
+    found = features_of(logs, vocabulary, signals=further)
     _show(logs.summary)
     written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = found["reason"].is_not_null().sum()
@@ -58,6 +63,10 @@ def command(
     say(f"{names}: {len(found):,} responses, {without:,} of them without features")
     if logs.summary.n_bad:
         raise typer.Exit(INCOMPLETE)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _show(summary: "Summary") -> None:

@@ -46,6 +46,7 @@ def command(
     validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
     the others.
     """
+    from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
@@ -55,7 +56,8 @@ def command(
     from entropy_sentinel.verbs.reading import read_features
 
     check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
-    fitted = fit(read_features(files, **options), read_labels(labels), estimator, domain=domain)
+    features = read_features(files, signals=further_signals(estimator), **options)
+    fitted = fit(features, read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     say(

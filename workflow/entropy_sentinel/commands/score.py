@@ -29,8 +29,9 @@ def command(estimator: Estimator, files: ResponseFiles, output: Output, **option
 
     check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files)])
+    loaded = load(estimator)
     matching = {name: options.pop(name) for name in Matching.model_fields}
-    found = score(load(estimator), read_features(files, **options), **matching)
+    found = score(loaded, read_features(files, signals=loaded.signals, **options), **matching)
     write_table(found, output)
     without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
     say(

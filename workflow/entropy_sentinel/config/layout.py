@@ -6,6 +6,7 @@ STAGE_FOLDERS = (
     "generations",
     "labels",
     "features",
+    "signals",
     "observations",
     "estimates",
     "estimators",
@@ -18,7 +19,7 @@ STAGE_FOLDERS = (
 
 class Layout:
     """The files of one study, as templates for `str.format` (and Snakemake) over `{model}`, `{benchmark}`,
-    `{judge}`, `{group}`, and `{name}` of a named group.
+    `{judge}`, `{group}`, `{family}` of signals, and `{name}` of a named group.
     """
 
     def __init__(self, study: str) -> None:
@@ -28,6 +29,7 @@ class Layout:
         self.generations = f"{self.results}/generations/{{model}}/{{benchmark}}.parquet"
         self.labels = f"{self.results}/labels/{{judge}}/{{model}}/{{benchmark}}.parquet"
         self.features = f"{self.results}/features/{{model}}/{{benchmark}}.parquet"
+        self.signals = f"{self.results}/signals/{{family}}/{{model}}/{{benchmark}}.parquet"
         self.observations = f"{self.results}/observations/{{judge}}/{{model}}.parquet"
         self.estimates = f"{self.results}/estimates/{{judge}}/{{model}}/{{group}}.parquet"
         self.estimator = f"{self.results}/estimators/{{judge}}/{{model}}/{{name}}/{{estimator}}.estimator"

@@ -11,10 +11,12 @@ from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Rates, Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.settings import AnyModel, Generation, extended
-from entropy_sentinel.estimators.settings import Estimation, Group
+from entropy_sentinel.estimators.catalogue import further_signals
+from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, asked
+from entropy_sentinel.signals.catalogue import FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
 SECTIONS = sections()
@@ -173,6 +175,18 @@ class Config(Settings):
                     f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
                     "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
                 )
+
+    @model_validator(mode="after")
+    def _signals_are_made(self) -> "Config":
+        for key, names in {"beside": self.estimation.beside, "keep": self.estimation.keep}.items():
+            for name in names:
+                for signal in () if name == OWN else further_signals(name):
+                    if (family := FAMILY_OF[signal]) not in self.run.features:
+                        raise ValueError(
+                            f"estimation.{key}: '{name}' needs the signal '{signal}' of the family '{family}', which "
+                            "run.features does not name: add it there, or leave the estimator out"
+                        )
+        return self
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":

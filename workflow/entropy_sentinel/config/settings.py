@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.frames.sections import Names, Number, Positive, Settings
+from entropy_sentinel.frames.sections import Names, Number, Positive, Settings, check_names
+from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
 ALL_BUT_ONE = "all-but-one"
 
@@ -43,6 +44,11 @@ class Run(Settings):
         min_length=1,
         description="judges to run, names of the section `judges`; the first is the primary one",
     )
+    features: Names = Field(
+        [TOKENS],
+        description="families of signals that observations have, and estimators of this study can be made of: tokens, "
+        "the features, and folders of workflow/entropy_sentinel/signals",
+    )
     groups: Names = Field(
         [],
         description="named training groups to run, names of the section `groups`; one whose benchmarks are not all "
@@ -59,6 +65,18 @@ class Run(Settings):
         description="what is read off the results: folders of workflow/entropy_sentinel/analyses, each with its "
         "section in `analyses`",
     )
+
+    @model_validator(mode="after")
+    def _families_are_known(self) -> "Run":
+        check_names("family in features:", self.features, FAMILIES)
+        if TOKENS not in self.features:
+            raise ValueError(f"features: must have '{TOKENS}', was {', '.join(self.features) or 'empty'}")
+        return self
+
+    @property
+    def further_families(self) -> list[str]:
+        """The families beside `tokens`."""
+        return [name for name in self.features if name != TOKENS]
 
 
 class Rates(Settings):

@@ -4,11 +4,13 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.catalogue import signals_of
 from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
+from entropy_sentinel.signals.catalogue import FAMILY_OF
 
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 
@@ -19,6 +21,7 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "settings": {key: value for key, value in rows.settings.items() if key != "estimators"},
         "n_training_rows": len(rows),
         "training_accuracy": rows.accuracy if len(rows) else None,
+        "signals": {name: FAMILY_OF[name] for name in signals_of(estimator.name)},
         "feature_statistics": feature_statistics(rows.features),
         "caution": caution(rows),
         **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else _UNFITTED),

@@ -1,8 +1,8 @@
-"""Family `atc`: average thresholded confidence (Garg et al. 2022), on one feature or on P(correct) of an estimator.
+"""Family `atc`: average thresholded confidence (Garg et al. 2022), on one signal or on P(correct) of an estimator.
 
 The threshold is chosen on the training rows, so that the share of responses on its confident side equals their
 accuracy; a slice's estimate is its own share on that side. Rows tied at the threshold count with the one weight in
-[0, 1] that makes the training share exact, so that a constant feature gives the training accuracy.
+[0, 1] that makes the training share exact, so that a constant signal gives the training accuracy.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ SAVED = (Atc,)
 
 
 def fit(name: str, rows: TrainingRows) -> Atc:
-    """Choose the threshold on the training rows, of which one class is enough for a feature."""
+    """Choose the threshold on the training rows, of which one class is enough for a signal."""
     rows.require_rows()
     source = confidence(name.removeprefix("atc-"), rows)
     found, n_correct = confidences(source, rows.features), int(rows.y.sum())

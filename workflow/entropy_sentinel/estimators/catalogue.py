@@ -5,12 +5,13 @@ the estimator's own first. A new one is its module and its entry in `FAMILIES`. 
 names and titles from here.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 
-from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
+from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS, FEATURES
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.signals.catalogue import FAMILY_OF, SIGNALS, module_of
 
 CLASSIFIERS: dict[str, str] = {"logistic": "Logistic regression", "forest": "Random forest", "mlp": "MLP"}
 _BALANCING = {True: "balanced", False: "unbalanced"}
@@ -42,21 +43,25 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Family:
-    """Estimators of one kind: what they do, the module that fits them, and their titles by name."""
+    """Estimators of one kind: what they do, the module that fits them, and their titles by name.
+
+    `signals` are those that an estimator needs, by its name, beside those of the estimators that it is made of.
+    """
 
     name: str
     meaning: str
     module: str
     titles: dict[str, str]
+    signals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 CONFIGURATIONS: tuple[Configuration, ...] = tuple(
     Configuration(*choice) for choice in product(CLASSIFIERS, FEATURE_SETS, (True, False), (True, False))
 )
 _BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS}
-_ALONE = {name: feature.alone or feature.title for name, feature in CATALOGUE.items()}
-# Features with values in [0, 1], larger where the model is more certain: confidences as they are.
-_CONFIDENCES = ("lntp", "mtp")
+_ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
+# DoC shifts an accuracy by the change of a mean: that of a signal in [0, 1], as those are.
+_SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
 # Features that are never negative and spread over orders of magnitude.
 _LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident)
 # What a regression on logarithms takes, by the name of the set.
@@ -65,7 +70,7 @@ _LOGS = {f"log-{name}": f"Log {name.upper()}" for name in LOG_SETS} | {
     f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
 }
 _PROBABILITIES = {name: one.title for name, one in _BY_NAME.items()} | {
-    f"baseline-{feature}": title for feature, title in _ALONE.items()
+    f"baseline-{signal}": title for signal, title in _ALONE.items()
 }
 
 
@@ -101,8 +106,13 @@ CANDIDATES: tuple[str, ...] = ("consensus", "median-of-seven", "log-3d", "atc-ma
 
 
 def _classifier(name: str, meaning: str) -> Family:
-    titles = {one.name: one.title for one in CONFIGURATIONS if one.classifier == name}
-    return Family(name, meaning, f"{_ROOM}.{name}", titles)
+    own = [one for one in CONFIGURATIONS if one.classifier == name]
+    signals = {one.name: FEATURE_SETS[one.features] for one in own}
+    return Family(name, meaning, f"{_ROOM}.{name}", {one.name: one.title for one in own}, signals)
+
+
+def _of_each(prefix: str, signals: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    return {f"{prefix}-{signal}": (signal,) for signal in signals}
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -111,11 +121,18 @@ FAMILIES: tuple[Family, ...] = (
     _classifier("mlp", "multi-layer perceptron on a feature set"),
     Family(
         "baseline",
-        "logistic regression on a single feature (Platt scaling)",
+        "logistic regression on a single signal (Platt scaling)",
         f"{_ROOM}.single_feature",
-        {f"baseline-{feature}": title for feature, title in _ALONE.items()},
+        {f"baseline-{signal}": title for signal, title in _ALONE.items()},
+        _of_each("baseline", _ALONE),
     ),
-    Family("log", "logistic regression on the logarithms of features", f"{_ROOM}.log_features", _LOGS),
+    Family(
+        "log",
+        "logistic regression on the logarithms of features",
+        f"{_ROOM}.log_features",
+        _LOGS,
+        _of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
+    ),
     Family(
         "combination",
         "the mean or median of several estimators",
@@ -136,17 +153,19 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         "atc",
-        "average thresholded confidence: the share of responses beyond a threshold on one feature, or on P(correct) of "
+        "average thresholded confidence: the share of responses beyond a threshold on one signal, or on P(correct) of "
         "a regression on logarithms (Garg et al. 2022)",
         f"{_ROOM}.atc",
         {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
+        _of_each("atc", _ALONE),
     ),
     Family(
         "doc",
         "difference of confidences: training accuracy plus the change of the mean confidence (Guillory et al. 2021)",
         f"{_ROOM}.doc",
-        {f"doc-{feature}": f"DoC, {_ALONE[feature]}" for feature in _CONFIDENCES}
+        {f"doc-{signal}": f"DoC, {_ALONE[signal]}" for signal in _SHARES}
         | {f"doc-{name}": f"DoC, {title}" for name, title in _PROBABILITIES.items()},
+        _of_each("doc", _SHARES),
     ),
 )
 _FAMILY_OF = {name: family for family in FAMILIES for name in family.titles}
@@ -164,8 +183,9 @@ def family_of(name: str) -> Family:
     if name not in _FAMILY_OF:
         raise ConfigError(
             f"unknown estimator '{name}'; known: classifier-features-balancing-calibration ({_configurations()}), "
-            "baseline-FEATURE, atc-FEATURE, log-FEATURE, log-SET, atc-log-..., doc-lntp, doc-mtp, doc-ESTIMATOR, "
-            f"{', '.join(COMBINATIONS)}, recommended, group-accuracy; features: " + ", ".join(CATALOGUE)
+            "baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
+            f"{', '.join(f'doc-{one}' for one in _SHARES)}, {', '.join(COMBINATIONS)}, recommended, group-accuracy; "
+            f"signals: {', '.join(SIGNALS)}"
         )
     return _FAMILY_OF[name]
 
@@ -180,6 +200,12 @@ def modules(names: Iterable[str]) -> list[str]:
     return sorted({_FAMILY_OF[part].module for name in names for part in (name, *made_of(name))})
 
 
+def code(names: Iterable[str]) -> list[str]:
+    """The modules that the results of these estimators depend on: what fits them and makes their further signals."""
+    names = list(names)
+    return modules(names) + sorted({module_of(FAMILY_OF[signal]) for name in names for signal in further_signals(name)})
+
+
 def made_of(name: str) -> set[str]:
     """The estimators that one is fitted from: a combination's, those to choose from, and the X of atc-X and doc-X."""
     combined = COMBINATIONS.get(name)
@@ -187,6 +213,18 @@ def made_of(name: str) -> set[str]:
     inner = name.removeprefix("atc-").removeprefix("doc-")
     parts = {*direct, *([inner] if inner != name and inner in _FAMILY_OF else [])}
     return parts.union(*map(made_of, parts))
+
+
+def signals_of(name: str) -> tuple[str, ...]:
+    """The signals that an estimator needs, in the order of their catalogue."""
+    parts = {name, *made_of(name)}
+    needed = {signal for part in parts for signal in family_of(part).signals.get(part, ())}
+    return tuple(signal for signal in SIGNALS if signal in needed)
+
+
+def further_signals(name: str) -> tuple[str, ...]:
+    """Those of them beside the features, which every row that estimators see has."""
+    return tuple(signal for signal in signals_of(name) if signal not in FEATURES)
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

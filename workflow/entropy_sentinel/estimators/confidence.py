@@ -1,19 +1,19 @@
-"""What ATC and DoC take as a response's confidence: a feature, or P(correct) of another estimator."""
+"""What ATC and DoC take as a response's confidence: a signal, or P(correct) of another estimator."""
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import CONFIDENCE_FEATURES, FEATURES
+from entropy_sentinel.signals.catalogue import SIGNALS
 
-# The name of a feature, or a fitted estimator.
+# The name of a signal, or a fitted estimator.
 Confidence = str | Estimator
 
 
 def confidence(source: str, rows: TrainingRows) -> Confidence:
     """The confidence of this name; an estimator is fitted on the rows. Raises CannotFit with the estimator's reason."""
-    if source in FEATURES:
+    if source in SIGNALS:
         return source
     fitted = rows.fit(source)
     if isinstance(fitted, Unfitted):
@@ -26,4 +26,4 @@ def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
     if isinstance(of, Estimator):
         return of.p_correct(features)
     values = features[of].to_numpy()
-    return values if of in CONFIDENCE_FEATURES else -values
+    return values if SIGNALS[of].confident else -values

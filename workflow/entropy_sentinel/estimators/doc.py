@@ -1,7 +1,7 @@
 """Family `doc`: difference of confidences (Guillory et al. 2021).
 
 Training accuracy + mean confidence of the slice - mean confidence of the training rows, clipped to [0, 1]. The
-confidence is a feature in [0, 1], or P(correct) of another estimator.
+confidence is a signal in [0, 1], or P(correct) of another estimator.
 """
 
 from dataclasses import dataclass

@@ -115,6 +115,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "model": _TEXT,
     "group": _TEXT,
     "caution": _TEXT,
+    "signals": _texts,
     "n_training_rows": _NUMBER,
     "training_accuracy": _NUMBER,
     "settings": _of(dict, "values by name"),

@@ -17,14 +17,14 @@ import polars as pl
 from entropy_sentinel.estimators.catalogue import family_of, modules
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.reproducible import reproducible
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 _SCHEMA = "schema.json"
 # Far more than any estimator has: what is packed may be a thousand times as large when it is unpacked.
 _MOST_BYTES = 1 << 30
 # Responses that an estimator must have numbers for; no feature of real ones is negative or without end.
-_TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in FEATURES})
+_TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
 
 Node = Mapping[str, Any]
 

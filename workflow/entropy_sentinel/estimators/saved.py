@@ -20,10 +20,12 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.header import read_header
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 MAGIC = b"entropy-sentinel estimator 2"
 # Calibrators and regressions are read back by this package in the version that wrote them, and in no other.
@@ -40,7 +42,8 @@ class SavedEstimator:
 
     Attributes:
         estimator: The fitted estimator.
-        about: What it was fitted on: model, domains, logprobs, statistics of the features, its validation card.
+        about: What it was fitted on: model, domains, logprobs, the signals that it needs by name with their family,
+            their statistics, its validation card.
     """
 
     estimator: Estimator
@@ -50,6 +53,11 @@ class SavedEstimator:
     def card(self) -> Validation | None:
         """Its validation card; null for one that was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The signals that it needs beside the features."""
+        return tuple(name for name in self.about.get("signals") or () if name not in FEATURES)
 
     def __repr__(self) -> str:
         return "\n  ".join(map(one_line, shown.lines(self.estimator.name, self.about)))
@@ -120,6 +128,12 @@ def load_estimator(path: str | Path) -> SavedEstimator:
         raise InputError(f"{path}: {error}; it is not loaded: fit it again") from None
     if reason := about.get("reason"):
         raise InputError(f"{path}: holds no estimator, for '{about['name']}' could not be fitted: {reason}")
+    for signal, family in (about.get("signals") or {}).items():
+        if signal not in SIGNALS:
+            raise InputError(
+                f"{path}: needs the signal '{signal}' of the family '{family}', which is not installed here; install "
+                "the package with which it was fitted"
+            )
     for package in PACKAGES:
         if version(package) != (written := about["versions"].get(package)):
             raise ProvenanceError(

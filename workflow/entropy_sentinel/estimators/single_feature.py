@@ -1,4 +1,4 @@
-"""Family `baseline`: logistic regression on a single feature, with scikit-learn's defaults (L2, C = 1)."""
+"""Family `baseline`: logistic regression on a single signal, with scikit-learn's defaults (L2, C = 1)."""
 
 from sklearn.linear_model import LogisticRegression
 
@@ -9,7 +9,7 @@ SAVED = (ProbabilityEstimator, Scaling, LogisticRegression)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
-    """Fit `baseline-FEATURE`."""
+    """Fit `baseline-SIGNAL`."""
     rows.require_both_classes()
     features = (name.removeprefix("baseline-"),)
     classifier = LogisticRegression().fit(rows.scaled(features), rows.y)

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from entropy_sentinel.estimators.catalogue import family_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,14 @@ class TrainingRows:
         domains: Sequence[str] | None = None,
         items: Sequence[int] | None = None,
     ) -> None:
-        """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
+        """`features` has the columns FEATURES and maybe further signals, without nulls, `labels` is (n_rows,) bool.
 
         `settings` is `config.study.estimation_settings`. `domains` is (n_rows,), the domain of each row; without it
         they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
         one question are in one fold; without it, all questions differ.
         """
-        self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
+        further = (name for name in features.columns if name in SIGNALS and name not in FEATURES)
+        self.features, self.y, self.settings = features.select(*FEATURES, *further), np.asarray(labels, bool), settings
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self._several = len(np.unique(self.items)) < len(self.y)
@@ -91,7 +93,7 @@ class TrainingRows:
         return Scaling(features, self.scaler.mean_[places], self.scaler.scale_[places])
 
     def _places(self, features: tuple[str, ...]) -> list[int]:
-        return [FEATURES.index(feature) for feature in features]
+        return [self.features.columns.index(feature) for feature in features]
 
     @cached_property
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:

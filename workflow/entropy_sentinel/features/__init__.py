@@ -1,12 +1,13 @@
 """Floor 1: a feature is a named Polars expression over a response's tokens. `es.features(traces)` computes them."""
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
-def features(traces: Any, vocabulary: int | None = None) -> Any:
+def features(traces: Any, vocabulary: int | None = None, signals: Sequence[str] = ()) -> Any:
     """The features of every response.
 
     All features of a response are null, and `reason` says why, where it has no log-probabilities, where it is empty, or
@@ -18,6 +19,8 @@ def features(traces: Any, vocabulary: int | None = None) -> Any:
         traces: What `read_logs` gives; or replies in memory, as for `read_logs`. The entropy is over as many tokens as
             a step of them has.
         vocabulary: The number of all tokens of the model, which gives the bound on what the entropy lacks.
+        signals: Names of signals of other families to add: of a column of the name, or else computed where that takes a
+            response's traces alone, or else null.
 
     Returns:
         A frame with one row per response: the columns of FEATURE_FRAME, and those that `traces` has beside GENERATIONS,
@@ -38,15 +41,18 @@ def features(traces: Any, vocabulary: int | None = None) -> Any:
     if not is_traces(traces):
         # By name: the code of a stage is what it imports, and no stage computes features of replies.
         traces = import_module("entropy_sentinel.sources.logs.reading").of_replies(traces)
-    return compute_features(traces, vocabulary)
+    found = compute_features(traces, vocabulary)
+    if not signals:
+        return found
+    return import_module("entropy_sentinel.signals.computing").with_signals(found, traces, signals)
 
 
 class _Room(ModuleType):
     """A notebook's verb has the name of this room, so the room can be called."""
 
-    def __call__(self, traces: Any, vocabulary: int | None = None) -> Any:
+    def __call__(self, traces: Any, vocabulary: int | None = None, signals: Sequence[str] = ()) -> Any:
         """The features of every response, see `features.features`."""
-        return features(traces, vocabulary)
+        return features(traces, vocabulary, signals)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from entropy_sentinel.frames.signals import Signal
+
 X = pl.element()
 H, NLL = pl.col("entropy").list.agg, pl.col("nll").list.agg
 # Further lists of a response (features/tokens.py), of which extra columns are made.
@@ -20,16 +22,10 @@ _FLAT = X.std(ddof=0) <= FLAT_STD
 
 
 @dataclass(frozen=True)
-class Feature:
-    """One statistic of a response; `confident` where a larger value means more certain."""
+class Feature(Signal):
+    """A signal that is a statistic of the response's tokens."""
 
-    name: str
-    title: str
-    meaning: str
-    unit: str
     expression: pl.Expr
-    confident: bool = False
-    alone: str = ""  # its title as an estimator alone, where that differs (the paper, Tables 3 and 8)
 
 
 def _quantile(percent: int, meaning: str) -> Feature:
@@ -76,13 +72,21 @@ CATALOGUE: dict[str, Feature] = {
             "1",
             NLL((-X.mean()).exp()),
             confident=True,
+            share=True,
         ),
-        Feature("mtp", "MTP", "smallest probability of a sampled token", "1", NLL((-X.max()).exp()), confident=True),
+        Feature(
+            "mtp",
+            "MTP",
+            "smallest probability of a sampled token",
+            "1",
+            NLL((-X.max()).exp()),
+            confident=True,
+            share=True,
+        ),
         Feature("ppl", "PPL", "perplexity: exp(nll_avg)", "1", NLL(X.mean().exp())),
     )
 }
 FEATURES: tuple[str, ...] = tuple(CATALOGUE)
-CONFIDENCE_FEATURES = frozenset(name for name, feature in CATALOGUE.items() if feature.confident)
 
 # The paper's feature sets. A feature that is added joins none of them.
 FEATURE_SETS: dict[str, tuple[str, ...]] = {

@@ -18,12 +18,12 @@ FEATURE_FRAME = Contract(
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
-        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
+        *(one.column for one in CATALOGUE.values()),
         Column(
             "trace_tokens", pl.UInt32, "tokens that the features are over: all, or those after the thinking", "tokens"
         ),
         Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
-        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in EXTRAS.values()),
+        *(one.column for one in EXTRAS.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
     ),

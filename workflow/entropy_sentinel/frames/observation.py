@@ -1,13 +1,20 @@
 """Stage `observations`: all that an estimator sees of one model, `observations/{judge}/{model}.parquet`."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
 import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
-from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.catalogue import FAMILIES
 
+# The signals of the families beside `tokens` that a study names follow.
 OBSERVATIONS = Contract(
     stage="observations",
+    open=True,
     key=RESPONSE,
     columns=(
         Column("model", pl.String, "language model"),
@@ -19,12 +26,28 @@ OBSERVATIONS = Contract(
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
-        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in CATALOGUE.values()),
+        *(one.column for one in CATALOGUE.values()),
         Column("trace_tokens", pl.UInt32, "tokens that the features are over", "tokens"),
         Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
-        *(Column(one.name, pl.Float64, one.meaning, one.unit, nullable=True) for one in EXTRAS.values()),
+        *(one.column for one in EXTRAS.values()),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )
+
+
+def observations_of(families: Iterable[str]) -> Contract:
+    """The contract of observations with the signals of these families beside `tokens`, and nothing else."""
+    signals = (signal.column for family in families for signal in FAMILIES[family].signals)
+    return replace(OBSERVATIONS, open=False, columns=(*OBSERVATIONS.columns, *signals))
+
+
+def families_of(path: str | Path) -> list[str]:
+    """The families beside `tokens` whose signals a file of observations has."""
+    return read_provenance(path).get("families", [])
+
+
+def read_observations(path: str | Path) -> pl.DataFrame:
+    """All rows of a file of observations, with the signals of its families."""
+    return observations_of(families_of(path)).read(path)

@@ -97,6 +97,7 @@ def study_files(config: Config) -> StudyFiles:
         "model": run.models,
         "benchmark": run.benchmarks,
         "judge": run.judges,
+        "family": run.further_families,
         "group": list(group_files(config)),
         "group_id": list(group_files(config).values()),
         "name": list(kept_estimators(config)),
@@ -115,13 +116,18 @@ def study_files(config: Config) -> StudyFiles:
 
 def _declared(config: Config) -> dict[str, Made]:
     """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout = Layout(config.study)
+    layout, families = Layout(config.study), config.run.further_families
     return {
         "benchmarks": Made(layout.items),
         "generations": Made(layout.generations, ("benchmarks",)),
         "labels": Made(layout.labels, ("benchmarks", "generations")),
         "features": Made(layout.features, ("generations",)),
-        "observations": Made(layout.observations, ("benchmarks", "labels", "features"), {"benchmark": "benchmark"}),
+        **({"signals": Made(layout.signals, ("generations",))} if families else {}),
+        "observations": Made(
+            layout.observations,
+            ("benchmarks", "labels", "features", *(["signals"] if families else [])),
+            {"benchmark": "benchmark"},
+        ),
         "estimates": Made(layout.estimates, ("observations",)),
         # Their job writes the scores last.
         "estimators": Made(layout.scores, ("observations",)),

@@ -1,22 +1,23 @@
 """Stage `estimate`: fit a training group's estimators, and score every domain that has features."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.observation import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.frames.signals import without
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
@@ -35,7 +36,7 @@ def write_estimates(observations: str, group: str, settings: Mapping[str, Any], 
 
 def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The rows of a file of observations and their facts; ProvenanceError where it is not that before temperature."""
-    rows, logprobs = OBSERVATIONS.read(observations), read_provenance(observations)["logprobs"]
+    rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
     if logprobs["logprobs_mode"] != RAW:
         raise ProvenanceError(
             f"{observations}: log-probabilities must be '{RAW}' (before temperature), were "
@@ -49,23 +50,46 @@ def estimate(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]
 
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
+    found = {
+        name: part
+        for seen, names in by_signals(observations, settings["estimators"])
+        for name, part in _estimated(seen, group, settings, names).items()
+    }
+    return pl.concat(found[name] for name in settings["estimators"])
+
+
+def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
+    """The estimators that need the same further signals, and the observations as they see them.
+
+    To these a response that lacks one of the signals is one without features.
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in estimators:
+        alike.setdefault(further_signals(name), []).append(name)
+    for signals, names in alike.items():
+        yield without(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
+
+
+def _estimated(
+    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], estimators: Sequence[str]
+) -> dict[str, pl.DataFrame]:
+    """The rows of each estimator in the frame of contract ESTIMATES."""
     training = training_rows(observations, group, settings)
     trains = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~trains | (pl.col("split") == "test"))
     domains = _domains(rows, trains)
     scored = rows.filter(_FEATURED)
     slices = _slices(scored)
-    parts = [
-        _estimates(estimator, score(estimator, scored, slices), domains)
-        for estimator in fit(training, settings["estimators"]).values()
-    ]
-    frame = pl.concat(parts).with_columns(
+    domains = domains.with_columns(
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
         n_training_rows=pl.lit(len(training), pl.UInt32),
         caution=pl.lit(caution(training), pl.String),
     )
-    return frame.select(ESTIMATES.schema.names())
+    return {
+        name: _estimates(estimator, score(estimator, scored, slices), domains).select(ESTIMATES.schema.names())
+        for name, estimator in fit(training, estimators).items()
+    }
 
 
 def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> TrainingRows:
@@ -73,9 +97,7 @@ def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str,
     rows = observations.filter(
         _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
     )
-    return TrainingRows(
-        rows.select(FEATURES), rows["label"].to_numpy(), settings, rows["benchmark"], item_numbers(rows)
-    )
+    return TrainingRows(rows, rows["label"].to_numpy(), settings, rows["benchmark"], item_numbers(rows))
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.frames.estimator import SCORES
-from entropy_sentinel.stages.estimate import read_raw, training_rows
+from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 
 
 def write_estimators(
@@ -21,13 +21,15 @@ def write_estimators(
     `settings` is `config.study.estimation_settings`. P(correct) of all responses with features goes to `scores`.
     """
     rows, logprobs = read_raw(observations)
-    training = training_rows(rows, group, settings)
-    model = rows["model"][0]
-    whose = {"model": model, "group": group, "logprobs": logprobs}
-    fitted = fit(training, settings["estimators"])
-    for name, path in zip(settings["estimators"], outputs, strict=True):
-        save_estimator(fitted[name], path, whose | about(fitted[name], training))
-    SCORES.write(p_correct(fitted.values(), rows), scores, whose)
+    whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs}
+    paths, found = dict(zip(settings["estimators"], outputs, strict=True)), []
+    for seen, names in by_signals(rows, settings["estimators"]):
+        training = training_rows(seen, group, settings)
+        fitted = fit(training, names)
+        for name, estimator in fitted.items():
+            save_estimator(estimator, paths[name], whose | about(estimator, training))
+        found.append(p_correct(fitted.values(), seen))
+    SCORES.write(pl.concat(found), scores, whose)
 
 
 def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,10 @@ from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.observation import OBSERVATIONS, observations_of
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.signals import contract_of
+from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.statistics.splits import train_or_test
 
 # What must be the same in all traces that an estimator learns from or is applied to.
@@ -24,11 +27,12 @@ def write_observations(
     features: Sequence[str],
     split: Mapping[str, Any],
     output: str,
+    signals: Sequence[str] = (),
 ) -> None:
     """Join the files of one model, one of each kind per benchmark, into one.
 
-    `split` holds `test_share` and `seed`. Raises ProvenanceError where the traces' log-probabilities are not of one
-    kind, or the weights not of one commit.
+    `signals` are those of families beside the features. `split` holds `test_share` and `seed`. Raises ProvenanceError
+    where the traces' log-probabilities are not of one kind, or the weights not of one commit.
     """
     kinds = {path: {key: read_provenance(path).get(key) for key in ONE_KIND} for path in features}
     first = next(iter(kinds))
@@ -43,7 +47,17 @@ def write_observations(
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
-    OBSERVATIONS.write(frame, output, {"logprobs": kinds[first], "split": dict(split)})
+    about: dict[str, Any] = {"logprobs": kinds[first], "split": dict(split)}
+    by_family: dict[str, list[str]] = {}
+    for path in signals:
+        by_family.setdefault(read_provenance(path)["family"], []).append(path)
+    for family, paths in by_family.items():
+        contract = contract_of(FAMILIES[family])
+        found = pl.concat(contract.read(path) for path in paths)
+        frame = frame.join(found, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    if by_family:
+        about["families"] = list(by_family)
+    observations_of(by_family).write(frame, output, about)
 
 
 def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:

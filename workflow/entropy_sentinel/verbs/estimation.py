@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
-from entropy_sentinel.estimators.catalogue import RECOMMENDED, family_of
+from entropy_sentinel.estimators.catalogue import RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import fit as fit_estimators
 from entropy_sentinel.estimators.fit import score
@@ -53,7 +53,7 @@ def fit(
 
     Raises:
         ConfigError: For an unknown estimator or setting.
-        InputError: Where no response has both, the column `domain` is not there, features are of several models or
+        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of several models or
             kinds of log-probabilities, or the estimator cannot be fitted on these rows.
 
     Examples:
@@ -65,8 +65,8 @@ def fit(
     """
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
-    family_of(estimator)
-    features, labels = features_table(features), labels_table(labels)
+    signals = further_signals(estimator)
+    features, labels = features_table(features, signals=signals), labels_table(labels)
     if not isinstance(domain, str):
         raise InputError(f"domain: must be the name of a column, was {domain!r}"[:200])
     require_slices(features, [domain], "domain")
@@ -76,7 +76,8 @@ def fit(
     model, logprobs = _one(rows, "model"), _logprobs(rows)
     domains = rows[domain].cast(pl.String).fill_null("-")
     settings = _training_settings(settings or {})
-    training = TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows))
+    needed = rows.select(*FEATURES, *signals)
+    training = TrainingRows(needed, rows["label"].to_numpy(), settings, domains, item_numbers(rows))
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
@@ -123,7 +124,7 @@ def estimate(
         [('multiply-then-add', 40, 0.4), ('one-digit-addition', 40, 1.0)]
     """
     estimator, by = saved_estimator(estimator), list(dict.fromkeys(columns_by(by)))
-    features = features_table(features)
+    features = features_table(features, signals=estimator.signals)
     labels = None if labels is None else labels_table(labels)
     require_slices(features, by, "by")
     differs = overridden(estimator, features, any_model, any_logprobs)
@@ -220,7 +221,7 @@ def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
     number, labelled = rows[_SLICE].to_numpy(), rows["label"].is_not_null().to_numpy()
     every = {int(one): number == one for one in np.unique(number)}
     both = every | {-one: mask & labelled for one, mask in every.items()}
-    found = score(estimator.estimator, rows.select(FEATURES), both)
+    found = score(estimator.estimator, rows, both)
     columns = (_SLICE, "estimated_accuracy", "estimated_on_labelled")
     values = [(one, found[one], found[-one]) for one in every]
     return pl.DataFrame(

@@ -9,6 +9,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.signals import without
 
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
@@ -36,16 +37,23 @@ def table(given: Any, name: str) -> pl.DataFrame:
         raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
 
 
-def features_table(given: Any, name: str = "features") -> pl.DataFrame:
+def features_table(given: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
     """A table of features, as `es.features` gives it: the columns that verbs need, in their dtypes.
 
+    A response that lacks one of `signals`, further ones that an estimator needs, has that for its `reason`.
     Raises InputError for a column that is missing or of another kind, and for the first response whose features are
     no finite numbers, though it has no `reason` why.
     """
     frame = table(given, name)
     _require(frame, _OF_FEATURES, name)
+    for signal in signals:
+        if signal not in frame.columns:
+            raise InputError(
+                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the features "
+                f"with signals=['{signal}']; {_there(frame)}"
+            )
     dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
-    frame = _cast(frame, dtypes, name)
+    frame = _cast(frame, dtypes | dict.fromkeys(signals, pl.Float64), name)
     for feature in FEATURES:
         wrong = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
         rows = frame.select(wrong).to_series().arg_true()
@@ -55,7 +63,7 @@ def features_table(given: Any, name: str = "features") -> pl.DataFrame:
                 f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, is "
                 f"{row[feature]}; a response without features has a 'reason'"
             )
-    return frame
+    return without(frame, signals)
 
 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:

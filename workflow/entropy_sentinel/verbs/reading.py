@@ -13,6 +13,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.memory import held
 from entropy_sentinel.sources.logs.reading import Logs, Options
@@ -35,6 +36,7 @@ def open_logs(
     strict: bool = False,
     places: bool = False,
     max_record_mb: float = LONGEST_MB,
+    signals: Sequence[str] = (),
 ) -> Logs:
     """The responses of logs as frames of bounded size, to go through once.
 
@@ -52,6 +54,7 @@ def open_logs(
         strict: End at the first record that cannot be read; else such records are counted.
         places: Add a column that says the file and line of each response.
         max_record_mb: A record of more megabytes is one that cannot be read.
+        signals: Names of signals: columns that are kept beside these, where the log has them.
 
     Returns:
         What gives the frames when it is gone through; its `summary` says what was understood.
@@ -65,7 +68,9 @@ def open_logs(
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (12, Counter({5: 12}))
     """
-    options = Options(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb)
+    options = Options(
+        *(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb, tuple(signals))
+    )
     replies = held(paths)
     return Logs(log_files(paths) if replies is None else [replies], options)
 
@@ -102,7 +107,7 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
-def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl.DataFrame:
+def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
     """Features from files of stage `features` or, computed now, of logs or replies in memory.
 
     Logs are read by the batch: only features are held.
@@ -110,6 +115,8 @@ def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl
     Args:
         paths: As for `open_logs`, or files of features.
         texts: Add the responses' texts in the column `response`.
+        signals: Names of signals beside the features, as an estimator needs them: of a log's column of the name, or
+            else computed where that takes a response's traces alone. Files of features must have them.
         **options: Those of `open_logs`: format, columns, logprobs_mode, top_k, trace_after, model, strict, places,
             max_record_mb.
 
@@ -126,8 +133,8 @@ def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl
         ('req-0001', 'averages')
     """
     if (replies := held(paths)) is not None:
-        logs = open_logs(replies, **options)
-        found = features_of(logs, texts=texts)
+        logs = open_logs(replies, signals=signals, **options)
+        found = features_of(logs, texts=texts, signals=signals)
         _warn(logs.summary)
         return found
     found = log_files(paths)
@@ -138,20 +145,23 @@ def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
     frames = [_made(path) for path in made]
     if len(made) < len(found):
-        logs = open_logs([path for path in found if path not in made], **options)
-        frames.append(features_of(logs, texts=texts))
+        logs = open_logs([path for path in found if path not in made], signals=signals, **options)
+        frames.append(features_of(logs, texts=texts, signals=signals))
         _warn(logs.summary)
     return combined(frames)
 
 
-def features_of(logs: Logs, vocabulary: int | None = None, texts: bool = False) -> pl.DataFrame:
+def features_of(
+    logs: Logs, vocabulary: int | None = None, texts: bool = False, signals: Sequence[str] = ()
+) -> pl.DataFrame:
     """The features of logs, computed batch by batch; InputError where they hold no response.
 
     `vocabulary` is the number of tokens that the model chooses from, where it is known. With `texts` the responses
-    themselves are in the column `response`.
+    themselves are in the column `response`; `signals` are names of further ones.
     """
     frames = (frame.with_columns(response="text") if texts else frame for frame in logs)
-    return combined(_some([compute_features(frame, vocabulary) for frame in frames], logs.summary))
+    found = [with_signals(compute_features(frame, vocabulary), frame, signals) for frame in frames]
+    return combined(_some(found, logs.summary))
 
 
 def _made(path: Path) -> pl.DataFrame:

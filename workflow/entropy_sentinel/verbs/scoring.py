@@ -9,9 +9,9 @@ import polars as pl
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.estimation import overridden, saved_estimator
 from entropy_sentinel.verbs.frames import features_table
 
@@ -54,7 +54,8 @@ def score(
         >>> labelled.group_by("label", maintain_order=True).agg(pl.col("p_correct").mean().round(2)).rows()
         [(False, 0.18), (True, 0.88)]
     """
-    estimator, features = saved_estimator(estimator), features_table(features)
+    estimator = saved_estimator(estimator)
+    features = features_table(features, signals=estimator.signals)
     usable = features["reason"].is_null()
     differs = overridden(estimator, features, any_model, any_logprobs) if usable.any() else []
     p = np.full(len(features), np.nan)
@@ -68,7 +69,7 @@ def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """(n_rows,); InputError where the estimator gives none."""
     with one_thread():
         # One made-up response tells it where there is none.
-        rows = features.select(FEATURES) if len(features) else pl.DataFrame({name: [1.0] for name in FEATURES})
+        rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
         found = estimator.p_correct(rows)
     if found is None:
         raise InputError(

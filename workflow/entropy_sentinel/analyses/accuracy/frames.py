@@ -49,7 +49,7 @@ AUROC = Contract(
     columns=(
         Column("model", pl.String, "language model"),
         Column("benchmark", pl.String, "domain"),
-        Column("feature", pl.String, "one of the 17"),
+        Column("feature", pl.String, "name of a signal: one of the 17 features, or of another family"),
         Column("auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True),
         Column("lower", pl.Float64, "lower end of its 95 % interval (DeLong)", "1", nullable=True),
         Column("upper", pl.Float64, "upper end of that interval", "1", nullable=True),

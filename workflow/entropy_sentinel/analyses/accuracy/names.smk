@@ -30,7 +30,8 @@ ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"
 ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.beside]))
 
 PUBLISHED_FILES = [
-    f"analyses/accuracy/published/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
+    f"analyses/accuracy/published/{file.name}"
+    for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
 ]
 
 
@@ -45,4 +46,4 @@ def accuracy_settings(*keys):
 
 def accuracy_code(script, *templates):
     """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates)
+    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates, *FAMILY_CODE)

@@ -65,7 +65,7 @@ rule accuracy_repeats:
         mem_mb=2000,
         runtime=240,
     params:
-        *accuracy_code("repeats", *modules(name for names in ACCURACY_REPEATED.values() for name in names)),
+        *accuracy_code("repeats", *code(name for names in ACCURACY_REPEATED.values() for name in names)),
         repeats={
             "groups": ACCURACY_REPEATED,
             "settings": study.estimation_settings(CONFIG, []),
@@ -89,7 +89,7 @@ rule accuracy_validation:
         mem_mb=2000,
         runtime=60,
     params:
-        *accuracy_code("validation", *modules(ACCURACY_VALIDATED)),
+        *accuracy_code("validation", *code(ACCURACY_VALIDATED)),
         settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
     script:
         "scripts/validation.py"
@@ -174,7 +174,9 @@ rule accuracy_report:
         mem_mb=4000,
         runtime=30,
     params:
-        *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/showing/report.html.j2"),
+        *accuracy_code(
+            "report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/showing/report.html.j2"
+        ),
         settings=lambda wildcards: accuracy_settings()
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}

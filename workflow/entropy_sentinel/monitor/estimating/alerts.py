@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.monitor.estimating.estimates import CUT_OFF as CUT_OFF_FLAG
-from entropy_sentinel.monitor.estimating.estimates import OUTSIDE as OUTSIDE_FLAG
-from entropy_sentinel.monitor.estimating.estimates import STALE as STALE_FLAG
+from entropy_sentinel.monitor.catalogue import CUT_OFF as CUT_OFF_FLAG
+from entropy_sentinel.monitor.estimating.flags import OUTSIDE as OUTSIDE_FLAG
+from entropy_sentinel.monitor.estimating.flags import STALE as STALE_FLAG
 from entropy_sentinel.monitor.estimating.recent import pooled_words
 from entropy_sentinel.monitor.settings import BELOW, CUT_OFF, DROP, OUTSIDE, STALE, MonitorOptions
 

@@ -41,7 +41,7 @@ def found(
     merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.period, asked.max_slices)
     if merged is None:
         raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
-    if asked.period is not None and not merged.before.counts[:, 1].any():
+    if asked.period is not None and not merged.before.n_estimated.any():
         raise InputError(_no_reference(state, asked.period))
     taken = sum((Counter(one.taken) for one in state.files.values()), Counter[str]())
     estimates = Estimates(saved, asked.level, asked.min_responses, dict(taken.most_common(5)))
@@ -123,7 +123,7 @@ def _provenance(
         "version": __version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "estimator": {"name": saved.estimator.name, "sha256": checksum or None, **estimator},
-        "general_flags": estimates.general,
+        "general_flags": estimates.general_flags,
         "overridden": dict(taken),
         "reading": asked.as_dict(),
         "window": asked.window,
@@ -134,7 +134,7 @@ def _provenance(
         "files": {"read_now": len(collector.read), "known": collector.n_known, "in_all": len(state.files)},
         "responses": {
             "read_now": sum(one.n_responses for one in collector.read),
-            "in_all": int(merged.total.counts[:, 0].sum()),
+            "in_all": int(merged.total.n_responses.sum()),
         },
         "pooled_slices": merged.n_pooled,
         **every.as_dict(),

@@ -41,7 +41,7 @@ class Recent:
 
 def recent(merged: Merged, window: str, least: int, most_windows: int, reference: Reference | None) -> Recent:
     """Pool the newest windows of each slice, at most `most_windows`, until it has `least` estimated responses."""
-    n, place = pl.Series(merged.of_windows.counts[:, 1]), pl.int_range(pl.len())
+    n, place = pl.Series(merged.of_windows.n_estimated), pl.int_range(pl.len())
     counts = merged.windows.with_columns(n=n, place=place).drop_nulls("window")
     span = f"{most_windows}{WINDOWS[window][1:]}"
     newest, reach = _newest(counts, span, least), (most_windows - 1) * WIDTHS[window]

@@ -1,6 +1,7 @@
 """The responses that a sample is drawn from: slice by slice, in an order that chance has made."""
 
 import hashlib
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -19,23 +20,24 @@ SLICE, ORDER = "(slice)", "(order)"
 _OWN_COLUMNS = ("model", "benchmark")
 
 
-def candidates(logs: Paths | pl.DataFrame, asked: SampleOptions) -> pl.DataFrame:
-    """The responses with features, sorted by SLICE and ORDER; InputError where there are none."""
-    rows = _rows(logs, asked).filter(pl.col("reason").is_null())
+def candidates(logs: Paths | pl.DataFrame, asked: SampleOptions, signals: Sequence[str]) -> pl.DataFrame:
+    """The responses with features, and the further `signals`, sorted by SLICE and ORDER; InputError where none is."""
+    rows = _rows(logs, asked, signals).filter(pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
     one = pl.struct(asked.by).rank("dense") if asked.by else pl.lit(1)
     return rows.with_columns(one.alias(SLICE), _order(rows, asked.seed).alias(ORDER)).sort(SLICE, ORDER)
 
 
-def _rows(logs: Paths | pl.DataFrame, asked: SampleOptions) -> pl.DataFrame:
+def _rows(logs: Paths | pl.DataFrame, asked: SampleOptions, signals: Sequence[str]) -> pl.DataFrame:
     """Features with the columns of the slices by their names, and `question` and `response`."""
     if is_table(logs):
-        rows = features_table(logs)
+        rows = features_table(logs, signals=signals)
     else:
         options = {name: getattr(asked, name) for name in FormatOptions.model_fields}
         columns = [*(one for one in asked.by if one not in _OWN_COLUMNS), QUESTION]
-        rows = read_features(logs, texts=True, columns=columns, **options)
+        found = read_features(logs, texts=True, signals=signals, columns=columns, **options)
+        rows = features_table(found, signals=signals)
     for name in asked.by:
         # A log's column with the name of one that every frame has goes by `log_NAME`.
         there = [one for one in (f"log_{name}", name) if one in rows.columns]

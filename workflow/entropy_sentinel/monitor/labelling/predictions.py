@@ -7,20 +7,19 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.fit import one_thread
-from entropy_sentinel.features.catalogue import FEATURES
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """What the estimator says of each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
     with one_thread():
-        found = estimator.p_correct(features.select(FEATURES))
+        found = estimator.p_correct(features)
     return np.clip(one_value(values_of(estimator, features) if found is None else found), 0, 1)
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
     """The estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
     with one_thread():
-        return estimator.values(rows.select(FEATURES))
+        return estimator.values(rows)
 
 
 def one_value(found: Any) -> np.ndarray:

@@ -79,7 +79,7 @@ def sample(
     """
     saved = saved_estimator(estimator)
     asked = SampleOptions.of({"by": by, "budget": budget, **options})
-    rows = candidates(logs, asked)
+    rows = candidates(logs, asked, saved.signals)
     differs = overridden(saved, rows, asked.any_model, asked.any_logprobs)
     by = list(asked.by)
     slices = rows.group_by(SLICE, *by, maintain_order=True).agg(n_responses=pl.len())

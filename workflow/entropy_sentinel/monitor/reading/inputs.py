@@ -15,10 +15,13 @@ from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.signals import without
+from entropy_sentinel.monitor.catalogue import made_of
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import TIME, Reading
 from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
+from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.reading import PLACE, Logs
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.reading import open_logs
@@ -32,6 +35,9 @@ BY = "by."
 JUMP_S = 3600
 # The model of a response whose log does not name it.
 UNNAMED = "(not named)"
+# What statistics are made of: columns of feature files, and those that a log has beside them.
+_OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
+_OF_LOGS = [name for name in made_of() if name not in FEATURE_FRAME.schema]
 # Reasons for which a response has no features that are no fault of the log.
 HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
@@ -48,19 +54,21 @@ class Inputs:
     ) -> None:
         """With `others`, responses that these have are left out, and frames have the columns NUMBERS."""
         self._model, self._logprobs = about.get("model"), about["logprobs"]
+        self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
         self.rejected, self.taken = Counter[str](), Counter[str]()
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of FEATURES, RESPONSE, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
+        """Rows of signals, RESPONSE, what statistics need, `excluded` (why, or null), `grain`, and `by.COLUMN` as text.
 
         What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
         self._last = None
         try:
             for batch in self._features(source):
+                batch = without(batch, self._signals)
                 if self._others is not None:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
@@ -76,23 +84,33 @@ class Inputs:
 
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
-            yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
+            yield from self._placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
         elif holds_features(source):
             with given(source):
                 logprobs = {name: pl.lit(read_provenance(source).get(name)) for name in LOGPROBS}
                 FEATURE_FRAME.scan(source)
                 batches = read_batches(source, rows=FEATURES_AT_A_TIME)
-                yield from _placed((batch.with_columns(**logprobs) for batch in batches), source)
+                yield from self._placed((batch.with_columns(**logprobs) for batch in batches), source)
         else:
             yield from self._logs(source)
 
+    def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
+        start = 0
+        for batch in batches:
+            for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
+                if column not in batch.columns:
+                    raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
+            place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
+            yield batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE))
+            start += len(batch)
+
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
         # What tells responses of two files apart has the time in it.
-        more = (self._time,) if self._others is not None else ()
-        logs = opened_log(path, self._reading, self._problems.strict, more)
+        more = [self._time] if self._others is not None else []
+        logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS])
         try:
             for frame in logs:
-                yield compute_features(frame)
+                yield with_signals(compute_features(frame), frame, self._signals)
         finally:
             self._count_records(logs.summary)
 
@@ -109,10 +127,12 @@ class Inputs:
             self._problems.note(f"responses whose log names no model: taken for '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
         keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in reading.by}
-        frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys)
+        own = {name: _text(self._column(batch, name)) for name in _OF_LOGS}
+        frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys, **own)
         self._count_excluded(frame)
         numbers = [] if self._others is None else NUMBERS
-        return frame.select(*FEATURES, *RESPONSE, "cut_off", "excluded", "grain", *numbers, *keys)
+        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of()))
+        return frame.select(*columns, "excluded", "grain", *numbers, *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
@@ -231,21 +251,6 @@ def _wanted(path: str, names: Sequence[str]) -> list[str]:
             there = pl.read_parquet_schema(path)
         names = [name for name in names if name in there or name.split(".")[0] in there]
     return names
-
-
-def _placed(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-    start = 0
-    for batch in batches:
-        place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-        yield _checked(batch, name).with_columns(place.alias(PLACE))
-        start += len(batch)
-
-
-def _checked(batch: pl.DataFrame, name: str) -> pl.DataFrame:
-    for column in (*FEATURES, *RESPONSE, "cut_off", "reason"):
-        if column not in batch.columns:
-            raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
-    return batch
 
 
 def _text(column: pl.Series) -> pl.Series:

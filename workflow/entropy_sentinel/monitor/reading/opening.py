@@ -13,7 +13,8 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.collecting import Source
-from entropy_sentinel.monitor.summing.state import State, is_state
+from entropy_sentinel.monitor.summing.folder import is_state
+from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.sources.logs.records import SUFFIXES
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.files import files, named

@@ -2,89 +2,109 @@
 
 With windows it has the newest one alone, of each slice with those before it where it is thin: a time series is made by
 those who scrape. A family of which there is no sample is not there.
-Format: https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md, version 1.0.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import polars as pl
+from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.openmetrics.exposition import generate_latest
 
-from entropy_sentinel.monitor.estimating.estimates import STALE
+from entropy_sentinel.monitor.catalogue import CATALOGUE
+from entropy_sentinel.monitor.estimating.flags import STALE
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
-# Gauges by name: the column, and what it is.
-GAUGES = {
-    "estimated_accuracy": ("estimated_accuracy", "Estimated share of correct responses."),
-    "accuracy_lower": ("lower", "Lower limit of the interval for the accuracy."),
-    "accuracy_upper": ("upper", "Upper limit of the interval for the accuracy."),
-    "responses": ("n_responses", "Responses."),
-    "estimated_responses": ("n_estimated", "Responses that the estimate is over."),
-    "excluded_responses": ("n_excluded", "Responses that could not be estimated."),
-    "cut_off_share": ("cut_off_share", "Share of the estimated responses that ended before their end."),
-    "expected_errors": ("expected_errors", "Expected number of incorrect responses."),
-    "change": ("change", "Change of the estimated accuracy since the reference."),
-    "change_q": ("change_q", "False discovery rate at which the change counts (Benjamini-Hochberg)."),
-}
+
+# Labels by name, and the value that they are of.
+Sample = tuple[Mapping[str, Any], float]
 
 
 def openmetrics(found: Monitored) -> str:
     """The text, `# EOF` included."""
-    rows, names = found.now, label_names(found.by)
-    labels = _labels_of(rows, names)
-    lines = [*_when(found, names), *_slices(found)]
-    pooled = {"pooled_windows": ("n_windows", "Windows that the slice's numbers are of.")} if found.newest else {}
-    for name, (column, meaning) in (GAUGES | pooled).items():
-        values = zip(labels, rows[column].to_list(), strict=True)
-        lines += _family(name, meaning, [(label, value) for label, value in values if value is not None])
-    lines += _flags(found, names)
-    lines += _alerts(found, names)
-    return "\n".join([*lines, *_about(found), "# EOF", ""])
+    registry = CollectorRegistry()
+    registry.register(_Families(found))
+    return generate_latest(registry).decode()
 
 
-def _when(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
-    """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
-    made = datetime.fromisoformat(found.provenance["made"]).timestamp()
-    yield from _family("last_run_timestamp_seconds", "When the monitor ran.", [("", int(made))], "seconds")
-    newest = [("", int(one.timestamp())) for one in found.newest[-1:]]
-    yield from _family("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
-    if found.last_usable is not None:
-        usable = found.last_usable.drop_nulls("last_usable")
-        begins = [int(one.timestamp()) for one in usable["last_usable"].to_list()]
-        samples = list(zip(_labels_of(usable, names), begins, strict=True))
-        meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
-        yield from _family("last_usable_window_start_seconds", meaning, samples, "seconds")
+class _Families:
+    """What a monitor has found, as the client wants to be asked for it."""
 
+    def __init__(self, found: Monitored) -> None:
+        self._found, self._names = found, label_names(found.by)
 
-def _slices(found: Monitored) -> Iterator[str]:
-    """How many slices there are, and of how many something can be said now."""
-    enough = (found.now["n_estimated"] >= max(found.provenance["min_responses"], 1)).sum()
-    yield from _family("slices", "Slices over the whole time.", [("", len(found.slices))])
-    yield from _family("usable_slices", "Slices with enough responses in the newest windows.", [("", enough)])
+    def collect(self) -> Iterator[Metric]:
+        """The families of which there is a sample."""
+        yield from (one for one in self._all() if one.samples)
 
+    def _all(self) -> Iterator[Metric]:
+        yield from self._when()
+        yield from self._slices()
+        yield from self._numbers()
+        yield _gauge("flag", "1 where the slice has the flag.", self._flags())
+        yield _gauge("alert", "1 for an alert of this kind in one of the newest windows.", self._alerts())
+        yield self._about()
 
-def _flags(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
-    """The flags of the rows, and of slices of which there may be no row any more."""
-    rows = pl.concat([one.select(*found.by, "flags") for one in (found.now, _stale(found))])
-    samples = [
-        (_joined(label, _labels({"flag": flag})), 1)
-        for label, flags in zip(_labels_of(rows, names), rows["flags"].to_list(), strict=True)
-        for flag in flags
-    ]
-    yield from _family("flag", "1 where the slice has the flag.", samples)
+    def _when(self) -> Iterator[Metric]:
+        """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
+        found, made = self._found, datetime.fromisoformat(self._found.provenance["made"]).timestamp()
+        yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
+        newest = [({}, int(one.timestamp())) for one in found.newest[-1:]]
+        yield _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
+        if found.last_usable is not None:
+            usable = found.last_usable.drop_nulls("last_usable")
+            begins = [int(one.timestamp()) for one in usable["last_usable"].to_list()]
+            meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
+            samples = zip(self._labels_of(usable), begins, strict=True)
+            yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
+    def _slices(self) -> Iterator[Metric]:
+        """How many slices there are, and of how many something can be said now."""
+        found = self._found
+        enough = (found.now["n_estimated"] >= max(found.provenance["min_responses"], 1)).sum()
+        yield _gauge("slices", "Slices over the whole time.", [({}, len(found.slices))])
+        yield _gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
 
-def _stale(found: Monitored) -> pl.DataFrame:
-    stale = found.slices.filter(pl.col("flags").list.contains(STALE))
-    return stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
+    def _numbers(self) -> Iterator[Metric]:
+        """The numbers of slices that have a name in the catalogue."""
+        rows = self._found.now
+        labels = self._labels_of(rows)
+        for one in CATALOGUE.values():
+            if one.metric and one.name in rows.columns:
+                values = zip(labels, rows[one.name].to_list(), strict=True)
+                yield _gauge(one.metric, one.meaning, ((of, value) for of, value in values if value is not None))
 
+    def _flags(self) -> Iterator[Sample]:
+        """The flags of the rows, and of slices of which there may be no row any more."""
+        stale = self._found.slices.filter(pl.col("flags").list.contains(STALE))
+        stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
+        rows = pl.concat([one.select(*self._found.by, "flags") for one in (self._found.now, stale)])
+        for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
+            yield from (({**labels, "flag": flag}, 1) for flag in flags)
 
-def _labels_of(rows: pl.DataFrame, names: Mapping[str, str]) -> list[str]:
-    return [_labels({name: row[column] for name, column in names.items()}) for row in rows.iter_rows(named=True)]
+    def _alerts(self) -> Iterator[Sample]:
+        there = [{**self._labels(one["slice"]), "kind": one["kind"]} for one in self._found.alerts]
+        yield from ((labels, 1) for labels in {tuple(labels.values()): labels for labels in there}.values())
+
+    def _about(self) -> Metric:
+        about = self._found.provenance
+        said = {name: about["estimator"][name] for name in ("model", "sha256")}
+        said |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
+        said["overridden"] = "; ".join(about["overridden"])
+        values = {name: value or "" for name, value in said.items()}
+        return InfoMetricFamily(f"{PREFIX}monitor", "Where the numbers come from.", value=values)
+
+    def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
+        return [self._labels(row) for row in rows.iter_rows(named=True)]
+
+    def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """A slice's values by the names of their labels."""
+        there = {name: values[column] for name, column in self._names.items()}
+        return {name: NOTHING if value is None else str(value) for name, value in there.items()}
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
@@ -102,48 +122,9 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _alerts(found: Monitored, names: Mapping[str, str]) -> Iterator[str]:
-    there = dict.fromkeys(
-        _joined(_labels({name: one["slice"][column] for name, column in names.items()}), _labels({"kind": one["kind"]}))
-        for one in found.alerts
-    )
-    meaning = "1 for an alert of this kind in one of the newest windows."
-    yield from _family("alert", meaning, [(label, 1) for label in there])
-
-
-def _about(found: Monitored) -> Iterator[str]:
-    estimator = found.provenance["estimator"]
-    said = {
-        "estimator": estimator["name"],
-        "model": estimator["model"],
-        "sha256": estimator["sha256"],
-        "flags": ", ".join(found.provenance["general_flags"]),
-        "overridden": "; ".join(found.provenance["overridden"]),
-    }
-    yield f"# TYPE {PREFIX}monitor info"
-    yield f"# HELP {PREFIX}monitor Where the numbers come from."
-    yield f"{PREFIX}monitor_info{{{_labels({name: value or '' for name, value in said.items()})}}} 1"
-
-
-def _family(name: str, meaning: str, samples: Sequence[tuple[str, Any]], unit: str | None = None) -> Iterator[str]:
-    """A gauge with its samples, each the labels and the value; nothing where there is none."""
-    if not samples:
-        return
-    yield f"# TYPE {PREFIX}{name} gauge"
-    if unit:
-        yield f"# UNIT {PREFIX}{name} {unit}"
-    yield f"# HELP {PREFIX}{name} {meaning}"
-    yield from (f"{PREFIX}{name}{f'{{{labels}}}' if labels else ''} {value!r}" for labels, value in samples)
-
-
-def _labels(values: Mapping[str, Any]) -> str:
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in values.items())
-
-
-def _joined(*labels: str) -> str:
-    return ",".join(one for one in labels if one)
-
-
-def _escaped(value: Any) -> str:
-    text = NOTHING if value is None else str(value)
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
+    """A gauge with its samples."""
+    made = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
+    for labels, value in samples:
+        made.add_sample(made.name, dict(labels), value)
+    return made

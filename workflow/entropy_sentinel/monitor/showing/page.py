@@ -7,19 +7,18 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.settings import Reference, shown
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.showing.columns import slice_name, table_of
 from entropy_sentinel.monitor.showing.over_time import over_time
 from entropy_sentinel.monitor.showing.pictures import labelled, ranked
-from entropy_sentinel.monitor.showing.terminal import (
+from entropy_sentinel.monitor.showing.sentences import (
     SHOWN,
-    cells,
-    headings,
     labels_and_estimates,
     labels_of_a_part,
     reasons,
     silence,
-    slice_name,
     untested,
 )
 from entropy_sentinel.report.pages import render
@@ -60,6 +59,7 @@ def page(found: Monitored) -> str:
         labelled=labelled(found),
         tables=list(_tables(found)),
         interval=" ".join(NOTES[basis] for basis in found.slices["basis"].unique(maintain_order=True)),
+        statistics=[one for one in STATISTICS.values() if one.heading],
         flags=reasons(found),
         facts=_facts(found),
         problems=[*labels_of_a_part(found), *labels_and_estimates(found), *found.problems.lines()],
@@ -106,10 +106,10 @@ def _tables(found: Monitored) -> list[dict[str, Any]]:
 
 
 def _table(found: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any]:
-    shown = [cells(found, row) for row in rows.head(MOST_ROWS).iter_rows(named=True)]
+    head, shown = table_of(found, rows, MOST_ROWS)
     return {
         "heading": heading,
-        "columns": [", ".join(found.by) or "slice", *headings(found, rows)],
+        "columns": [", ".join(found.by) or "slice", *head],
         "rows": shown,
         "more": f"{len(rows) - len(shown):,}" if len(rows) > len(shown) else "",
     }

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.terminal import slice_name
+from entropy_sentinel.monitor.showing.columns import slice_name
 
 # What one picture shows; tables and files have all.
 RANKED = 20

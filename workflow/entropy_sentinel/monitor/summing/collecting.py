@@ -11,16 +11,19 @@ import polars as pl
 
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.content import content
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
-from entropy_sentinel.monitor.reading.inputs import Inputs, columns_of
+from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.settings import LOGPROBS, MODEL
+from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.fitting import check_use
+from entropy_sentinel.monitor.summing.folder import is_state
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
-from entropy_sentinel.monitor.summing.state import FileSums, State, is_state, on_disk
+from entropy_sentinel.monitor.summing.state import State, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
 
 log = logging.getLogger(__name__)
@@ -29,6 +32,8 @@ Source = str | Path | pl.DataFrame
 
 # What is said of responses that stand in the sums of two parts.
 _IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
+# What is said of files that were read when a statistic was not there, or made in another way.
+_NOT_KNOWN = "files of which '{}' is not known, nor of slices with responses in them: it is where they are given again"
 
 
 class _Changed(Exception):
@@ -68,52 +73,21 @@ class Collector:
     def problems(self) -> Problems:
         """What of the files read now could not be used."""
         found = Problems.total(one.problems for one in self.read)
-        if self._took_over and (twice := self._state.n_twice()):
+        if self._took_over and (twice := self._state.overlap.n_twice()):
             found.add(_IN_TWO_PARTS, [], twice)
+        for name in STATISTICS:
+            if lacking := [one.path for one in self._state.files.values() if name in one.unknown]:
+                found.note(_NOT_KNOWN.format(name), lacking)
         return found
 
     def check(self) -> None:
-        """Raise where nothing of this run is of use, and forget what it has added.
-
-        ProvenanceError where all responses are of another model or log-probabilities, InputError for a column that no
-        response has a value in.
-        """
-        files = self._state.files.values()
-        seen = {name for one in files for name in one.seen}
-        if any(one.n_responses for one in files):
-            for name in self._reading.columns:
-                if name not in seen:
-                    self._forget()
-                    raise InputError(f"no response has a value in column '{name}'{self._columns_there()}")
-        rejected = Problems()
-        for one in files:
-            rejected.counts.update(one.rejected)
-        if rejected.counts and sum(rejected.counts.values()) == sum(one.n_responses for one in files):
-            self._forget()
-            raise ProvenanceError(self._nothing_fits(rejected))
-
-    def _columns_there(self) -> str:
-        path = next((one.path for one in self.read if Path(one.path).is_file()), None)
-        return f"; columns there: {', '.join(columns_of(path)) or 'none'}" if path else ""
-
-    def _nothing_fits(self, rejected: Problems) -> str:
-        about = self._saved.about
-        logprobs = ", ".join(f"{name} {value}" for name, value in about["logprobs"].items())
-        remedies = []
-        if any(kind.startswith("of model") for kind in rejected.counts):
-            remedies.append(f"if they are of '{about.get('model')}' by another name, say --any-{MODEL}")
-        if any(kind.startswith("of top_k") for kind in rejected.counts):
-            remedies.append("if they have more alternatives to a token, cut them with --top-k")
-        if any(kind.startswith("of logprobs") for kind in rejected.counts):
-            remedies.append(f"if that is what you want, say --any-{LOGPROBS}")
-        return (
-            f"no response is of what the estimator was fitted on (model {about.get('model')}, {logprobs}): "
-            f"{'; '.join(f'{count:,} {kind}' for kind, count in rejected.counts.most_common(5))}; {'; '.join(remedies)}"
-        )
-
-    def _forget(self) -> None:
-        for one in self.read:
-            self._state.drop(one.key)
+        """Raise where nothing of this run is of use, as `fitting.check_use` says, and forget what it has added."""
+        try:
+            check_use(self._state.files.values(), self.read, self._reading, self._saved.about)
+        except EntropySentinelError:
+            for one in self.read:
+                self._state.drop(one.key)
+            raise
 
     def _number(self) -> str:
         return f"{len(self._state.files):06d}"
@@ -147,12 +121,17 @@ class Collector:
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
         """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
         found = content(path, {one.n_bytes for one in self._state.files.values()})
+        replaces = []
+        if lacking := self._state.lacking(found.key):
+            log.warning("%s: is read again, for of what was read before %s is not known", name, ", ".join(lacking))
+            replaces = self._state.files[found.key].replaces
+            self._state.forget(found.key)
         if known := self._state.holder(found.key):
             if known.path != name:
                 log.info("%s: its content is in %s too, and counts once", name, known.path)
             self.n_known += 1
         else:
-            replaces = self._state.begun_by(found)
+            replaces += self._state.begun_by(found)
             self._read(path, FileSums(name, found.key, found.n_bytes, replaces), look)
         if look is not None:
             self._state.remember(name, look, found.key)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.settings import Reference
 from entropy_sentinel.monitor.reading.times import starts
@@ -21,16 +22,6 @@ MOST_ROWS = 200_000
 
 # The column of the one slice that there is where no column is asked for, and its value.
 ALL, EVERYTHING = "slice", "all"
-
-# Names that the table has for its own columns (monitor/estimating/estimates.py).
-TAKEN = frozenset(
-    ("window", "level", "basis", "lower", "upper", "change", "change_p", "change_q", "rank", "flags", "reasons")
-    + ("conformal_lower", "conformal_upper")
-    + ("n_responses", "n_estimated", "n_excluded", "cut_off_share", "estimated_accuracy", "n_labelled")
-    + ("labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth")
-    + ("read", "read_because", "window_from", "n_windows")
-    + ("expected_errors", "expected_errors_lower", "expected_errors_upper")
-)
 
 # What gives the sums of all files, part by part, as often as it is called.
 Parts = Callable[[], Iterable[Partial]]
@@ -72,12 +63,9 @@ def merge(
     sizes, windows = _sizes(parts, columns, window)
     if sizes.is_empty():
         return None
-    most = _most(max_slices, len(windows))
-    kept = sizes.head(most).drop("n")
+    kept = sizes.head(_most(max_slices, len(windows))).drop("n")
     n_pooled = len(sizes) - len(kept)
-    slices = kept.with_columns(map(_unambiguous, kept.columns))
-    if n_pooled:
-        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    slices = _named(kept, n_pooled > 0)
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
     for part in parts():
@@ -94,10 +82,17 @@ def merge(
         if window is not None:
             grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
     table = grid if window is not None else None
-    named = slices.rename(_shown)
     return Merged(
-        named, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
+        slices, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
     )
+
+
+def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
+    """Slices by the names that they have in the table, with OTHERS where some are `pooled`."""
+    slices = kept.with_columns(map(_unambiguous, kept.columns))
+    if pooled:
+        slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
+    return slices.rename(_shown)
 
 
 def _unambiguous(column: str) -> pl.Expr:
@@ -110,7 +105,7 @@ def _unambiguous(column: str) -> pl.Expr:
 def _shown(column: str) -> str:
     """The name of a slice column in the table, where others have names too."""
     name = column.removeprefix(BY)
-    return f"slice_{name}" if name in TAKEN else name
+    return f"slice_{name}" if name in CATALOGUE else name
 
 
 def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -122,7 +117,7 @@ def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl
     sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
     for part in parts():
         keys = _keys(part.keys, columns)
-        sizes.add(keys.select(*columns, n=pl.Series(part.sums.counts[:, 0])))
+        sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
         windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
     found = sizes.rows()
     if len(found):

@@ -7,11 +7,12 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.support import Support
-from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.labelling.predictions import predictions
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.summing.sums import Partial, Sums, numbered, pairs
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 # Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
@@ -30,7 +31,7 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
     good = frame["excluded"].is_null()
     usable, of = frame.filter(good), groups[good.to_numpy()]
     if len(usable):
-        values = estimator.values(usable.select(FEATURES))
+        values = estimator.values(usable)
         values = values[:, None] if values.ndim == 1 else values
     else:
         values = np.zeros((0, n_values(estimator)))
@@ -39,18 +40,23 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
     def total(weights: np.ndarray) -> np.ndarray:
         return np.bincount(of, weights, minlength=n)
 
-    cut_off = usable["cut_off"].fill_null(False).to_numpy()
-    counts = [np.bincount(groups, minlength=n), np.bincount(of, minlength=n), total(cut_off)]
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
         histogram = support.counts_by(usable, of, n).astype(np.uint32)
     sums = Sums(
-        np.column_stack(counts).astype(np.int64),
+        np.column_stack([np.bincount(groups, column, n) for column in of_each(frame)]),
         np.column_stack([total(column) for column in values.T]),
         np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
         histogram,
     )
     return Partial(keys, sums)
+
+
+def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
+    """Of each statistic what adds up, (n,): of each response in a frame of `inputs` true or false, or a number."""
+    made = {name: one.each.cast(pl.Float64).fill_null(0.0) for name, one in STATISTICS.items()}
+    found = frame.select(**made)
+    return [(found[name] * found[one.of] if one.of else found[name]).to_numpy() for name, one in STATISTICS.items()]
 
 
 class Accumulator:
@@ -80,7 +86,7 @@ class Accumulator:
 
 def n_values(estimator: Estimator) -> int:
     """How many values the estimator has for a response."""
-    one = estimator.values(pl.DataFrame({name: [1.0] for name in FEATURES}))
+    one = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if one.ndim == 1 else one.shape[1]
 
 

@@ -1,29 +1,34 @@
 """What is known of a slice's responses, in a form that adds up: the sums of parts are those of the whole."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-COUNTS = ("n_responses", "n_estimated", "n_cut_off")
+from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+
+_PLACES = {name: place for place, name in enumerate(STATISTICS)}
+# Sums of more than one number each.
+_LISTS = ("values", "products", "histogram")
 
 
 class Sums(NamedTuple):
     """Sums over the responses of each of n slices.
 
-    `counts` (n, 3) are those of COUNTS. `values` (n, k) are sums of the estimator's values, `products` (n, k (k + 1) /
-    2) of the products of two of them, those of `pairs(k)`. `histogram` (n, m) counts responses by feature and bin,
-    flat; m is 0 where the estimator's file has no bins.
+    `statistics` (n, s) are those of STATISTICS, NaN where a part is not known, whose sum is not known either. `values`
+    (n, k) are sums of the estimator's values, `products` (n, k (k + 1) / 2) of the products of two of them, those of
+    `pairs(k)`. `histogram` (n, m) counts responses by feature and bin, flat; m is 0 where the estimator's file has no
+    bins.
     """
 
-    counts: np.ndarray
+    statistics: np.ndarray
     values: np.ndarray
     products: np.ndarray
     histogram: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.statistics)
 
     @classmethod
     def zeros(cls, n: int, like: "Sums") -> "Sums":
@@ -58,7 +63,29 @@ class Sums(NamedTuple):
     def mean(self) -> np.ndarray:
         """(n, k) the mean values; NaN where nothing is estimated."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.values / self.counts[:, 1:2]
+            return self.values / self.n_estimated[:, None]
+
+    @property
+    def n_responses(self) -> np.ndarray:
+        """(n,) how many responses there are."""
+        return self.sum_of("n_responses").astype(np.int64)
+
+    @property
+    def n_estimated(self) -> np.ndarray:
+        """(n,) how many of them are estimated."""
+        return self.sum_of("n_estimated").astype(np.int64)
+
+    def sum_of(self, statistic: str) -> np.ndarray:
+        """(n,) the sums of a statistic."""
+        return self.statistics[:, _PLACES[statistic]]
+
+    def column(self, one: Statistic) -> pl.Series:
+        """(n,) what rows say of a statistic: a count, or a share, null where it is of no responses or not known."""
+        total = pl.Series(one.name, self.sum_of(one.name)).fill_nan(None)
+        if not one.of:
+            return total.cast(pl.Int64)
+        every = self.sum_of(one.of)
+        return total / pl.Series(np.where(every > 0, every, np.nan)).fill_nan(None)
 
 
 class Partial(NamedTuple):
@@ -77,19 +104,19 @@ class Partial(NamedTuple):
 
     def frame(self) -> pl.DataFrame:
         """One table of all."""
-        counts = {name: self.sums.counts[:, place] for place, name in enumerate(COUNTS)}
-        lists = {"values": self.sums.values, "products": self.sums.products, "histogram": self.sums.histogram}
+        found = {one.kept_as: self.sums.sum_of(one.name) for one in STATISTICS.values()}
+        lists = {name: getattr(self.sums, name) for name in _LISTS}
         return self.keys.with_columns(
-            **{name: pl.Series(one) for name, one in (counts | lists).items() if one.ndim == 1 or one.shape[1]}
+            **{name: pl.Series(one) for name, one in (found | lists).items() if one.ndim == 1 or one.shape[1]}
         )
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> "Partial":
-        """Back from `frame`."""
-        names = [*COUNTS, "values", "products", "histogram"]
-        counts, none = frame.select(COUNTS).to_numpy(), np.zeros((len(frame), 0), dtype=np.uint32)
-        lists = [frame[name].to_numpy() if name in frame.columns else none for name in names[3:]]
-        return cls(frame.drop(names, strict=False), Sums(counts, *lists))
+    def of(cls, frame: pl.DataFrame, known: Container[str] = STATISTICS) -> "Partial":
+        """Back from `frame`, which has the statistics `known`, as they are made now; the others are NaN."""
+        unknown, none = np.full(len(frame), np.nan), np.zeros((len(frame), 0), dtype=np.uint32)
+        found = [frame[one.kept_as].to_numpy() if one.name in known else unknown for one in STATISTICS.values()]
+        lists = [frame[name].to_numpy() if name in frame.columns else none for name in _LISTS]
+        return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(np.column_stack(found).astype(float), *lists))
 
 
 def pairs(k: int) -> list[tuple[int, int]]:

@@ -42,7 +42,8 @@ class Options:
     `format` of FORMATS, null to recognise it record by record; `columns`, dotted names of those to keep, null for the
     usual ones; `logprobs_mode`, what the log-probabilities are; `top_k`, cut to so many; `trace_after`, the token that
     ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything;
-    `places`, whether the frames have the column PLACE; `max_record_mb`, the longest record that is read, in MB.
+    `places`, whether the frames have the column PLACE; `max_record_mb`, the longest record that is read, in MB;
+    `signals`, names of columns to keep beside `columns`.
     """
 
     format: str | None = None
@@ -54,6 +55,7 @@ class Options:
     strict: bool = False
     places: bool = False
     max_record_mb: float = LONGEST_MB
+    signals: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
@@ -130,7 +132,10 @@ class Logs:
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], self._options.columns)
+        wanted = self._options.columns
+        if wanted is not None:  # else all are kept
+            wanted = [*wanted, *self._options.signals]
+        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], wanted)
         found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(found, _name(path))
         self.summary.formats["table"] += len(frame)
@@ -198,6 +203,7 @@ class Logs:
         name = self._format_of(record)
         if name not in readers:
             readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
+            readers[name].signals = self._options.signals
         return [_known(one, name, record.where) for one in readers[name].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:

@@ -75,7 +75,12 @@ class Reply:
 
 
 class Reader:
-    """Brings the records of one file to replies; `wanted` are dotted names of the columns to keep, or None."""
+    """Brings the records of one file to replies; `wanted` are dotted names of the columns to keep, or None.
+
+    `signals` are names of further ones.
+    """
+
+    signals: Sequence[str] = ()
 
     def __init__(self, wanted: Sequence[str] | None = None) -> None:
         """Begin a file."""
@@ -94,9 +99,10 @@ class Reader:
 
         What is asked for as `question` is looked for in the request, too.
         """
+        wanted = [*(usual if self._wanted is None else self._wanted), *self.signals]
+        found = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in wanted}
         if self._wanted is None:
-            return dict(usual)
-        found = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in self._wanted}
+            return found
         if QUESTION in found and found[QUESTION] is None and (asked := question_of(record)) is not None:
             found[QUESTION] = storable(asked)
         return found

@@ -4,35 +4,41 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.inputs import read_apart
-from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.generation import CUT_OFF
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.frames.observation import families_of, observations_of
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.delong import auroc_interval
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
-    """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files, one a model."""
-    frame = read_apart(OBSERVATIONS, observations, {"model": models})
+    """AUROC of every signal, and the counts of labels and nulls, per model and domain of the files, one a model."""
+    # All files of a study have the same families.
+    contract = observations_of(families_of(observations[0]) if observations else ())
+    frame = read_apart(contract, observations, {"model": models})
     parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
     AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
     DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})
 
 
 def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Rows of contract AUROC for one domain of one model, over its rows with a label and features."""
+    """Rows of contract AUROC for one domain of one model, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
-    correct, items = usable["label"].to_numpy(), item_numbers(usable)
-    for feature in CATALOGUE.values():
+    every, items = usable["label"].to_numpy(), item_numbers(usable)
+    for signal in (one for name, one in SIGNALS.items() if name in usable.columns):
+        values = usable[signal.name].to_numpy()
+        there = np.isfinite(values)
+        correct = every[there]
         yield {
             **_domain(observations),
-            "feature": feature.name,
-            **auroc_interval(usable[feature.name].to_numpy(), correct, feature.confident, items)._asdict(),
+            "feature": signal.name,
+            **auroc_interval(values[there], correct, signal.confident, items[there])._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }

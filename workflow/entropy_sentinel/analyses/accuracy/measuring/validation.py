@@ -17,7 +17,7 @@ from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.validation import Validation, validate
-from entropy_sentinel.stages.estimate import read_raw, training_rows
+from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 from entropy_sentinel.statistics.intervals import Residuals
 
 
@@ -34,8 +34,9 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
     """What is known of the recommended estimator from the observations of one model."""
     labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
     labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
-    training = training_rows(observations, "+".join(labelled), settings)
-    cards = {name: validate(training, name) for name in settings["estimators"]}
+    group = "+".join(labelled)
+    cards = _cards(observations, group, settings)
+    training = training_rows(observations, group, settings)
     own, recommended = cards[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
     chosen = {"method": None, "reason": recommended.reason} if isinstance(recommended, Unfitted) else recommended.chosen
     return Trust(
@@ -54,6 +55,15 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
         error_at_least=own.error_at_least,
         error_at_most=own.error_at_most,
     )
+
+
+def _cards(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> dict[str, Validation]:
+    """The cards of all estimators, in their order; each is validated on the rows that it can see."""
+    found: dict[str, Validation] = {}
+    for seen, names in by_signals(observations, settings["estimators"]):
+        training = training_rows(seen, group, settings)
+        found |= {name: validate(training, name) for name in names}
+    return {name: found[name] for name in settings["estimators"]}
 
 
 def _method(card: Validation) -> Method:

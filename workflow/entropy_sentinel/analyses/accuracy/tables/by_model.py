@@ -20,8 +20,10 @@ from entropy_sentinel.analyses.headings import (
     Groups,
     training_group,
 )
-from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 # Named groups that Table 2 shows; Table 7 shows the others.
 _FIRST_GROUPS = 2
@@ -40,7 +42,7 @@ def table_6_auroc_further_models(
 
 
 def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
-    auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
+    auroc, shown = auroc.filter(pl.col("benchmark").is_in(benchmarks)), signals_in(auroc)
     found = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
     headings = {
         name: {"auroc": name, "lower": f"{name}: from", "upper": f"{name}: to"}
@@ -55,9 +57,9 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
             for column, heading in columns.items()
         }
         for model in names_in(auroc, "model")
-        for key, feature in CATALOGUE.items()
+        for key, feature in shown.items()
     ]
-    confident = [feature.title for feature in CATALOGUE.values() if feature.confident]
+    confident = [feature.title for feature in shown.values() if feature.confident]
     return Table(
         "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
         "(DeLong) from ... to.",
@@ -69,11 +71,17 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
         ),
         words={
             (place, name): class_of(found[row["Model"], key, name])
-            for place, (row, key) in enumerate(zip(rows, cycle(CATALOGUE), strict=False))
+            for place, (row, key) in enumerate(zip(rows, cycle(shown), strict=False))
             for name in headings
             if (row["Model"], key, name) in found
         },
     )
+
+
+def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
+    """The signals that a frame AUROC has, by name; the features are among them in any case."""
+    there = {*FEATURES, *auroc["feature"].unique()}
+    return {name: signal for name, signal in SIGNALS.items() if name in there}
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
@@ -85,9 +93,11 @@ def class_of(domain: Mapping[str, Any]) -> str:
 
 def one_class(auroc: pl.DataFrame) -> list[str]:
     """One line for each model and benchmark without an AUROC, with the reason and what responses there are."""
-    nulls = auroc.filter(pl.col("auroc").is_null()).unique(["model", "benchmark"], maintain_order=True)
+    same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
+    nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
     return [
-        f"{row['model']}, {row['benchmark']}: no AUROC, {row['reason']} "
+        f"{row['model']}, {row['benchmark']}"
+        f"{'' if row['feature'] in FEATURES else ', ' + SIGNALS[row['feature']].title}: no AUROC, {row['reason']} "
         f"({row['n_correct']} correct, {row['n_incorrect']} incorrect)."
         for row in nulls.iter_rows(named=True)
     ]

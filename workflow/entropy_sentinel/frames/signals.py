@@ -1,0 +1,66 @@
+"""What a signal is, a named number per response; and what a family of them is. Stage `signals`: a family's files."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A named number per response, null where a response has none.
+
+    `confident` where a larger value means more certain, `share` where values are in [0, 1].
+    """
+
+    name: str
+    title: str
+    meaning: str
+    unit: str
+    confident: bool = field(default=False, kw_only=True)
+    share: bool = field(default=False, kw_only=True)
+    # Its title as an estimator alone, where that differs.
+    alone: str = field(default="", kw_only=True)
+
+    @property
+    def column(self) -> Column:
+        """Its column in files."""
+        return Column(self.name, pl.Float64, self.meaning, self.unit, nullable=True)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Signals that are made together, into one file per model and benchmark.
+
+    `per_item` where a response's signals depend on the other answers to its item.
+    """
+
+    meaning: str
+    signals: tuple[Signal, ...]
+    per_item: bool = False
+
+
+def contract_of(family: Family) -> Contract:
+    """The contract of a family's files; columns of its own may follow."""
+    identity = (
+        Column("model", pl.String, "language model"),
+        Column("benchmark", pl.String, "domain"),
+        Column("item_id", pl.String, "item of the benchmark"),
+        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+    )
+    columns = (*identity, *(signal.column for signal in family.signals))
+    return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
+
+
+def without(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
+    """The rows of a frame with it said in the column `reason` which of the signals one has no finite number of.
+
+    A row with a reason counts as one without features, wherever an estimator needs these signals.
+    """
+    lacking = [
+        pl.when(pl.col(name).is_finite().not_().fill_null(True)).then(pl.lit(f"no signal '{name}'")) for name in signals
+    ]
+    return frame.with_columns(pl.coalesce(reason, *lacking)) if lacking else frame

@@ -1,0 +1,45 @@
+"""The signals of responses from their traces."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, module_of, rules_of
+
+
+def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.DataFrame:
+    """What a family makes of traces: a row per response, in their order; its signals as numbers, and columns beside.
+
+    Raises InputError where what it makes has other rows, or lacks a signal.
+    """
+    found = import_module(module_of(family)).compute(traces, **settings)
+    n_rows = traces.select(pl.len()).collect().item()
+    if len(found) != n_rows:
+        raise InputError(f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(found)}")
+    names = [signal.name for signal in FAMILIES[family].signals]
+    for name in names:
+        if name not in found.columns:
+            raise InputError(f"signals/{family}: compute must give a column '{name}', gave {', '.join(found.columns)}")
+    return found.with_columns(pl.col(names).cast(pl.Float64))
+
+
+def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Features with the signals `names` of responses of a log: its columns of these names, or else computed.
+
+    A signal is null that the log does not have, and that takes more than the traces of one response.
+    """
+    there = [name for name in names if name in features.columns and features[name].null_count() < len(features)]
+    absent = [name for name in names if name not in there]
+    families = dict.fromkeys(FAMILY_OF[name] for name in absent if name in FAMILY_OF)
+    computed = [compute_signals(one, traces.lazy()) for one in families if is_computed(one)]
+    columns = {name: one[name] for one in computed for name in absent if name in one.columns}
+    nulls = {name: pl.lit(None, pl.Float64) for name in absent if name not in columns}
+    return features.with_columns(pl.col(there).cast(pl.Float64, strict=False), **columns, **nulls)
+
+
+def is_computed(family: str) -> bool:
+    """Whether a family is made of the traces of one response alone."""
+    return rules_of(family) is None and not FAMILIES[family].per_item

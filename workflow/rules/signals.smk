@@ -1,0 +1,31 @@
+# Needs: a model's traces on a benchmark.
+# Makes: results/<study>/signals/{family}/{model}/{benchmark}.parquet, the signals of a family of run.features beside
+#        `tokens`. One that needs more than the traces has rules of its own, signals/<family>/rules.smk in the package.
+
+for family in FAMILIES:
+    if rules_of(family):
+
+        include: rules_of(family)
+
+    else:
+
+        rule:
+            name:
+                f"signals_{family}"
+            input:
+                generations=GENERATIONS,
+            output:
+                expand(SIGNALS, family=family, allow_missing=True),
+            log:
+                f"{LOGS}/signals/{family}/{{model}}/{{benchmark}}.log",
+            conda:
+                "../../envs/cpu.yaml"
+            threads: 1
+            resources:
+                mem_mb=4000,
+                runtime=30,
+            params:
+                *fingerprint("signals.py", module_of(family)),
+                family=family,
+            script:
+                "../scripts/signals.py"
