@@ -56,7 +56,7 @@ class Inputs:
         self._last = None
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of FEATURES and further signals, KEY, `cut_off`, `excluded` (why, or null), `grain` and `by.COLUMN` as text.
+        """Rows of FEATURES, further signals, KEY, `cut_off`, `excluded` (why, or null), `grain`, `by.COLUMN` as text.
 
         What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
