@@ -194,7 +194,7 @@ def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, said: str) -
 
 def test_unknown_names_are_refused() -> None:
     features, labels = frame()
-    with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-FEATURE"):
+    with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-SIGNAL"):
         es.fit(features, labels, "atc")
     with pytest.raises(InputError, match="by: there is no column 'route'"):
         es.estimate(es.fit(features, labels), features, by=["route"])

@@ -53,8 +53,8 @@ def fit(
 
     Raises:
         ConfigError: For an unknown estimator or setting.
-        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of several models or
-            kinds of log-probabilities, or the estimator cannot be fitted on these rows.
+        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of
+            several models or kinds of log-probabilities, or the estimator cannot be fitted on these rows.
 
     Examples:
         >>> import entropy_sentinel as es

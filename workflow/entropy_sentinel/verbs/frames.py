@@ -49,8 +49,8 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
     for signal in signals:
         if signal not in frame.columns:
             raise InputError(
-                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the features "
-                f"with signals=['{signal}']; {_there(frame)}"
+                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the "
+                f"features with signals=['{signal}']; {_there(frame)}"
             )
     dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
     frame = _cast(frame, dtypes | dict.fromkeys(signals, pl.Float64), name)
