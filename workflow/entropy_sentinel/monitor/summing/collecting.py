@@ -153,7 +153,11 @@ class Collector:
                 writers.sums.write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.rejected, about.taken = sorted(inputs.seen), dict(inputs.rejected), dict(inputs.taken)
+            about.seen, about.rejected, about.taken = (
+                sorted(inputs.seen),
+                dict(inputs.excluding.rejected),
+                dict(inputs.excluding.taken),
+            )
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:

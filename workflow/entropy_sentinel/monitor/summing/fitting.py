@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.reading.inputs import columns_of
+from entropy_sentinel.monitor.reading.files import columns_of
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.settings import LOGPROBS, MODEL
