@@ -2,8 +2,9 @@
 
 `es.monitor(estimator, logs, by=["metadata.route"])` does it all. From the logs up:
 
+    settings    what can be asked: a field for each option of the command, the verb and the workflow
     inputs      a file as frames of features; what cannot be used is counted by `problems`
-    times       a log's times, windows, the reference
+    files, excluding, clock     of it: the file, the responses that are not estimated, the times
     sums        what is known of a slice, which adds up
     state       sums of files that were read before; `stored` are its files, `identity` tells responses apart
     merging     sums of all files by slice and window
@@ -14,7 +15,7 @@
     asking, running     all of it, one after the other
     page, pictures      the same for a browser
 
-`sampling` and `drawing` choose the responses whose labels say most.
+`sampling`, `candidates` and `drawing` choose the responses whose labels say most.
 """
 
 import sys
