@@ -16,7 +16,8 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.sources.logs import catalogue, reading
 from entropy_sentinel.sources.logs.catalogue import FORMATS, Format
-from entropy_sentinel.sources.logs.reading import Logs, Options
+from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 
@@ -35,7 +36,7 @@ YES_MEAN, NO_MEAN = (entropy(FIRST) + entropy(YES)) / 2, (entropy(FIRST) + entro
 
 
 def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
-    logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], Options(**options))
+    logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], ReadOptions.of(options))
     frames = list(logs)
     return (combined(frames) if frames else pl.DataFrame()), logs.summary
 
@@ -408,9 +409,9 @@ def test_a_format_that_is_named(tmp_path: Path) -> None:
     assert read(path)[0]["finish_reason"].to_list() == ["refused: no response"]
     assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
     with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: litellm, openai-batch"):
-        Options(format="csv")
-    with pytest.raises(ConfigError, match="top_k: must be 1 or more, is 0"):
-        Options(top_k=0)
+        ReadOptions.of({"format": "csv"})
+    with pytest.raises(ConfigError, match="top_k: must be 1 or more, was 0"):
+        ReadOptions.of({"top_k": 0})
 
 
 def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
@@ -458,13 +459,13 @@ def test_entries_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
 def test_frames_are_of_bounded_size_and_the_same_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = read("openai.jsonl", "table.jsonl", "vllm.jsonl")
     monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 3)
-    logs = Logs([SAMPLES / name for name in ("openai.jsonl", "table.jsonl", "vllm.jsonl")], Options())
+    logs = Logs([SAMPLES / name for name in ("openai.jsonl", "table.jsonl", "vllm.jsonl")], ReadOptions())
     frames = list(logs)
     assert max(int(frame["n_tokens"].sum()) for frame in frames) <= 6  # full at 3, with the reply of 4 on top
     assert combined(frames).equals(whole)
     monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 100)
     monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
-    frames = list(Logs([SAMPLES / "openai.jsonl"], Options()))
+    frames = list(Logs([SAMPLES / "openai.jsonl"], ReadOptions()))
     assert [len(frame) for frame in frames] == [2, 2, 2, 2, 2, 1]
 
 

@@ -98,7 +98,8 @@ def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     if problem["type"] == "missing":
         return f"{begin}must be there"
     if problem["type"] == "value_error":
-        return begin + message if field is None or ", was " in message else f"{begin}{message}, was {was}"
+        whole = field is None or ", was " in message or message.startswith("unknown")
+        return begin + message if whole else f"{begin}{message}, was {was}"
     if problem["type"] == "literal_error" and field is not None:
         return f"{begin}unknown {was}; known: {', '.join(choices(field))}"
     must = _MUST_BE.get(problem["type"]) or (bounds(field) if field is not None else "")

@@ -12,11 +12,12 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
+from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
-from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.memory import held
-from entropy_sentinel.sources.logs.reading import Logs, Options
+from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.files import Paths, log_files
@@ -24,37 +25,15 @@ from entropy_sentinel.verbs.files import Paths, log_files
 log = logging.getLogger(__name__)
 
 
-def open_logs(
-    paths: Paths | Any,
-    *,
-    format: str | None = None,
-    columns: Sequence[str] | None = None,
-    logprobs_mode: str | None = None,
-    top_k: int | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    strict: bool = False,
-    places: bool = False,
-    max_record_mb: float = LONGEST_MB,
-    signals: Sequence[str] = (),
-) -> Logs:
+@taking(ReadOptions)
+def open_logs(paths: Paths | Any, **options: Any) -> Logs:
     """The responses of logs as frames of bounded size, to go through once.
 
     Args:
         paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or traces
             of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
             has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow.
-        format: The name of the format, for where the records do not show it.
-        columns: Dotted names of the columns to keep (`metadata.route`); without, the usual ones.
-        logprobs_mode: What the log-probabilities are: without it they are assumed to be `raw_logprobs`, those before
-            temperature.
-        top_k: Cut the alternatives to a token to so many.
-        trace_after: The token that ends the thinking: features are over what follows.
-        model: The model's name, where the log has none.
-        strict: End at the first record that cannot be read; else such records are counted.
-        places: Add a column that says the file and line of each response.
-        max_record_mb: A record of more megabytes is one that cannot be read.
-        signals: Names of signals: columns that are kept beside these, where the log has them.
+        **options: The fields of `ReadOptions`, by name: the format, columns, alternatives to a token.
 
     Returns:
         What gives the frames when it is gone through; its `summary` says what was understood.
@@ -68,20 +47,18 @@ def open_logs(
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (12, Counter({5: 12}))
     """
-    options = Options(
-        *(format, columns, logprobs_mode, top_k, trace_after, model, strict, places, max_record_mb, tuple(signals))
-    )
+    asked = ReadOptions.of(options)
     replies = held(paths)
-    return Logs(log_files(paths) if replies is None else [replies], options)
+    return Logs(log_files(paths) if replies is None else [replies], asked)
 
 
+@taking(ReadOptions)
 def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     """The responses of logs, with their log-probabilities, in one frame. What could not be read is a warning.
 
     Args:
         paths: As for `open_logs`: files, patterns, folders, or replies in memory.
-        **options: Those of `open_logs`: format, columns, logprobs_mode, top_k, trace_after, model, strict, places,
-            max_record_mb.
+        **options: The fields of `ReadOptions`, as for `open_logs`.
 
     Returns:
         One row per response. Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file),
@@ -107,6 +84,7 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
     return combined(frames)
 
 
+@taking(ReadOptions)
 def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
     """Features from files of stage `features` or, computed now, of logs or replies in memory.
 
@@ -117,8 +95,7 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
         texts: Add the responses' texts in the column `response`.
         signals: Names of signals beside the features, as an estimator needs them: of a log's column of the name, or
             else computed where that takes a response's traces alone. Files of features must have them.
-        **options: Those of `open_logs`: format, columns, logprobs_mode, top_k, trace_after, model, strict, places,
-            max_record_mb.
+        **options: The fields of `ReadOptions`, as for `open_logs`.
 
     Returns:
         One row per response. Columns are those of FEATURE_FRAME, of the log-probabilities and of the log.

@@ -74,9 +74,9 @@ class Reading(ResponseOptions, Slicing):
 
     def as_dict(self) -> dict[str, Any]:
         """What partial results depend on, as JSON has it."""
-        names = Reading.model_fields.keys() - {"window", "reference", "strict"}
-        settings = {name: getattr(self, name) for name in sorted(names)}
-        return {**settings, "by": list(self.by), "time": self.time_column, "grain": self.grain}
+        own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
+        names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict")]
+        return {**own, **{name: getattr(self, name) for name in names}}
 
 
 class Reference(NamedTuple):

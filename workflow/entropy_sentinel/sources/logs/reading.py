@@ -1,7 +1,7 @@
 """Logs as frames of bounded size: files, folders' files and standard input, in any format of the catalogue."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,16 +12,17 @@ import polars as pl
 
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
+from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
-from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recognise
+from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import Numbers
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
+from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
 
@@ -35,37 +36,6 @@ PLACE = "place_in_log"
 _TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *LOGPROBS, "model", "benchmark", UNUSABLE, PLACE, "label"}
 
 
-@dataclass(frozen=True)
-class Options:
-    """How logs are read.
-
-    `format` of FORMATS, null to recognise it record by record; `columns`, dotted names of those to keep, null for the
-    usual ones; `logprobs_mode`, what the log-probabilities are; `top_k`, cut to so many; `trace_after`, the token that
-    ends the thinking; `model`, its name where the log has none; `strict`, whether the first bad record ends everything;
-    `places`, whether the frames have the column PLACE; `max_record_mb`, the longest record that is read, in MB;
-    `signals`, names of columns to keep beside `columns`.
-    """
-
-    format: str | None = None
-    columns: Sequence[str] | None = None
-    logprobs_mode: str | None = None
-    top_k: int | None = None
-    trace_after: str | None = None
-    model: str | None = None
-    strict: bool = False
-    places: bool = False
-    max_record_mb: float = LONGEST_MB
-    signals: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.format is not None and self.format not in FORMATS:
-            raise ConfigError(f"format: unknown name '{self.format}'; known: {', '.join(FORMATS)}")
-        if self.top_k is not None and self.top_k < 1:
-            raise ConfigError(f"top_k: must be 1 or more, is {self.top_k}")
-        if not self.max_record_mb > 0:
-            raise ConfigError(f"max_record_mb: must be above 0, is {self.max_record_mb}")
-
-
 class Logs:
     """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, LOGPROBS, UNUSABLE and slice columns.
 
@@ -73,7 +43,7 @@ class Logs:
     counts what was read so far.
     """
 
-    def __init__(self, paths: Sequence[str | Path | Held], options: Options) -> None:
+    def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
         self._paths = [one if isinstance(one, Held) else str(one) for one in paths]
         self._options, self.summary = options, Summary()
@@ -263,7 +233,7 @@ def of_replies(replies: Any) -> pl.DataFrame:
     given = held(replies)
     if given is None:
         raise InputError("features: takes traces or replies; of files, es.read_features(paths)")
-    found = list(Logs([given], Options(strict=True)))
+    found = list(Logs([given], ReadOptions(strict=True)))
     if not found:
         raise InputError("features: there is no response in the replies")
     return combined(found)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
@@ -29,12 +29,32 @@ class LogOptions(Options):
     )
 
 
+def _known(name: str) -> str:
+    if name not in FORMATS:
+        raise ValueError(f"unknown name '{name}'; known: {', '.join(FORMATS)}")
+    return name
+
+
 class FormatOptions(LogOptions):
     """The same, and what can be asked where logs are read once."""
 
-    format: Annotated[str | None, Shown(Panel.READING, "NAME", "-f")] = Field(
+    format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
         None, description=f"Instead of looking at each record: {', '.join(FORMATS)}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
         LONGEST_MB, gt=0, description="A record of more megabytes is left out, for it takes memory."
+    )
+
+
+class ReadOptions(FormatOptions):
+    """All that can be asked of what reads logs."""
+
+    columns: Annotated[tuple[str, ...] | None, Shown(Panel.READING, "NAME")] = Field(
+        None, description="Dotted names of the columns to keep (`metadata.route`); without, the usual ones."
+    )
+    places: Annotated[bool, Shown(Panel.READING)] = Field(
+        False, description="Add a column that says the file and line of each response."
+    )
+    signals: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
+        (), description="Names of signals: columns that are kept beside these, where the log has them."
     )
