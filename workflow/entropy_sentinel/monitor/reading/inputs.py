@@ -11,7 +11,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.errors import CutOffError, InputError
+from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.frames.signals import without
@@ -72,7 +72,7 @@ class Inputs:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
                     yield self._prepared(batch)
-        except CutOffError as error:
+        except IncompleteFileError as error:
             if self._problems.strict:
                 raise
             self._problems.add("files that cannot be read to their end", [str(error)])
