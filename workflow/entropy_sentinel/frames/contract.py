@@ -150,7 +150,7 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
 
 @contextmanager
 def given(path: str | Path) -> Iterator[None]:
-    """Where reading the file `path` fails, which a user has given and nobody makes again, an IncompleteFileError says so.
+    """An IncompleteFileError where the file `path`, which a user has given and nobody makes again, cannot be read.
 
     A file of the pipeline may be such a file too: a copy, or one that lies in no study.
     """

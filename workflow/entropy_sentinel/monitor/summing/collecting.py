@@ -15,13 +15,14 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.content import content
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
+from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
+from entropy_sentinel.monitor.reading.identity import Others
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.fitting import check_use
-from entropy_sentinel.monitor.summing.folder import is_state
+from entropy_sentinel.monitor.summing.folder import NUMBERS, RESPONSES, SUMS, is_state
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
 from entropy_sentinel.monitor.summing.state import State, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
@@ -146,20 +147,21 @@ class Collector:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
                 if others is not None:
-                    writers.numbers.write(frame.select(*NUMBERS))
+                    writers[NUMBERS].write(frame.select(*NUMBERS_OF))
                 if self._keep_responses:
-                    writers.responses.write(responses(frame, self._saved.estimator))
+                    writers[RESPONSES].write(responses(frame, self._saved.estimator))
                 if full := sums.add(score(frame, self._saved.estimator, self._support)):
-                    writers.sums.write(full.frame())
+                    writers[SUMS].write(full.frame())
             if rest := sums.rest():
-                writers.sums.write(rest.frame())
+                writers[SUMS].write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
             about.seen, about.rejected, about.taken = sorted(inputs.seen), dict(inputs.rejected), dict(inputs.taken)
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:
-                    writers.discard()
+                    for writer in writers.values():
+                        writer.discard()
                     about.n_responses, about.rejected, about.taken = 0, {}, {}
             about.problems = problems.as_dict()
         self.read.append(about)
