@@ -13,6 +13,7 @@ FLOORS = {
     "sources": 1,
     "chat": 1,
     "features": 1,
+    "signals": 1,
     "statistics": 1,
     "report": 1,
     "engines": 2,

@@ -17,6 +17,7 @@
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.partitions import Partitions
 from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -66,10 +67,7 @@ rule monitor:
         parts=expand(f"{FOLDER}/parts/{{part}}", part=PARTITIONS.logs),
         labels=PARTITIONS.options.get("labels") or [],
     output:
-        rows=expand(f"{FOLDER}/rows.{{form}}", form=["csv", "parquet", "json"]),
-        metrics=f"{FOLDER}/metrics.prom",
-        alerts=f"{FOLDER}/alerts.json",
-        page=f"{FOLDER}/page.html",
+        **{one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files},
     log:
         f"{FOLDER}/logs/monitor.log",
     conda:
@@ -79,7 +77,13 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.py", "monitor/showing/monitor.html.j2", "report/tokens.html.j2", "report/page.html.j2"),
+        *fingerprint(
+            "monitor.py",
+            *(one.module for one in OUTPUTS.values() if one.files),
+            "monitor/showing/monitor.html.j2",
+            "report/tokens.html.j2",
+            "report/page.html.j2",
+        ),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

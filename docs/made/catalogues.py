@@ -7,29 +7,35 @@ from types import ModuleType
 from entropy_sentinel.analyses.settings import sections
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS, Feature
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
+from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import KINDS
 from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
 from entropy_sentinel.monitor.showing.openmetrics import PREFIX
+from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES
+from entropy_sentinel.signals.catalogue import TOKENS
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 from made.markdown import code, paragraphs, plain, table
 
 
 def signals() -> str:
-    """Features of a response, and what else is known of one."""
+    """Features of a response, the signals of further families, and what else is known of one."""
     head = ["name", "meaning", "unit", "larger means", "title"]
     sets = [[code(name), ", ".join(map(code, members))] for name, members in FEATURE_SETS.items()]
     return "\n".join(
         (
             "# Signals of a response\n",
-            "Numbers that are computed from the log-probabilities of a response's tokens. H(t) is the entropy of "
-            "step t: [definitions](../definitions.md) says how it is computed, and where other tools differ.\n",
+            "A signal is a named number per response. Signals come in families, which a study names in "
+            "`run.features`. `baseline-` and `atc-` take one by its name, and `doc-` one with values in [0, 1].\n",
             "## Features\n",
-            "What estimators are trained on. `baseline-`, `atc-` and `doc-` take one by its name.\n",
+            "The family `tokens`, which every study has: computed from the log-probabilities of a response's tokens. "
+            "H(t) is the entropy of step t: [definitions](../definitions.md) says how it is computed, and where other "
+            "tools differ.\n",
             table(head, map(_signal, CATALOGUE.values())),
             "## Feature sets\n",
             table(["set", "features"], sets),
+            *_further_families(head),
             "## Beside the features\n",
             "Columns of the feature files that no estimator sees unless it is told to.\n",
             table(head, map(_signal, EXTRAS.values())),
@@ -37,9 +43,17 @@ def signals() -> str:
     )
 
 
-def _signal(feature: Feature) -> list[str]:
-    sign = "more certain" if feature.confident else "less certain"
-    return [code(feature.name), plain(feature.meaning), plain(feature.unit), sign, plain(feature.title)]
+def _further_families(head: list[str]) -> Iterator[str]:
+    for name, family in SIGNAL_FAMILIES.items():
+        if name != TOKENS:
+            yield f"## {plain(name)}\n"
+            yield f"{_sentence(family.meaning)}\n"
+            yield table(head, map(_signal, family.signals))
+
+
+def _signal(signal: Signal) -> list[str]:
+    sign = "more certain" if signal.confident else "less certain"
+    return [code(signal.name), plain(signal.meaning), plain(signal.unit), sign, plain(signal.title)]
 
 
 def estimators() -> str:

@@ -7,6 +7,8 @@ from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
 import entropy_sentinel as es
+from entropy_sentinel.frames.options import in_order, meaning
+from made.markdown import code, plain, table
 
 HEAD = """# Every verb
 
@@ -20,7 +22,9 @@ def page() -> str:
     """The page as Markdown; mkdocstrings fills in what `:::` names."""
     verbs = {name: _function(getattr(es, name)) for name in sorted(es.__all__)}
     classes = dict.fromkeys(found for verb in verbs.values() for found in _given_back(verb))
-    parts = [_block(verb, heading=f"es.{name}", toc_label=name) for name, verb in verbs.items()]
+    parts = []
+    for name, verb in verbs.items():
+        parts += [_block(verb, heading=f"es.{name}", toc_label=name), *_options(name, verb)]
     parts += ["## What they give back\n"]
     parts += [_block(one, heading_level=3, members=_members(one)) for one in classes]
     return HEAD + "\n".join(parts)
@@ -30,6 +34,15 @@ def _block(thing: Any, **options: Any) -> str:
     """What mkdocstrings is asked for."""
     lines = [f"::: {thing.__module__}.{thing.__qualname__}", "    options:"]
     return "\n".join([*lines, *(f"      {name}: {value}" for name, value in options.items())]) + "\n"
+
+
+def _options(name: str, verb: Any) -> Iterator[str]:
+    """The options that a verb takes as fields of a class, but for those that it names itself."""
+    if not hasattr(verb, "takes"):
+        return
+    fields = {one: field for one, field in in_order(verb.takes).items() if one not in verb.__annotations__}
+    rows = [[code(one), code(repr(field.default)), plain(meaning(field))] for one, field in fields.items()]
+    yield f"**The options of `es.{name}`**\n\n" + table(["option", "default", "meaning"], rows)
 
 
 def _function(verb: Any) -> Any:

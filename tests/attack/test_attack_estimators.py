@@ -26,7 +26,7 @@ from rows import SETTINGS, rows
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.reading import example
+from entropy_sentinel.verbs.example import example
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 PATH = f"{OWN}.machine_code.Path"

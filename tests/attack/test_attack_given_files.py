@@ -13,7 +13,7 @@ from attack_cases import PLANTED
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.reading import write_features
+from entropy_sentinel.verbs.writing import write_features
 
 
 def estimator() -> Any:

@@ -13,7 +13,7 @@ import pytest
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.reading import write_features
+from entropy_sentinel.verbs.writing import write_features
 
 EXAMPLE = es.example()
 # A call by what it writes, with OUT in the place of the file; each ends well where OUT is a new file.

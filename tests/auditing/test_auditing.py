@@ -26,7 +26,7 @@ from entropy_sentinel.auditing.answers import (
 )
 from entropy_sentinel.auditing.page import write_page
 from entropy_sentinel.auditing.report import audit, parts
-from entropy_sentinel.auditing.sample import Sample, allocate, draw, material, read_sample
+from entropy_sentinel.auditing.sample import Sample, draw, material, read_sample
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.layout import Layout
@@ -47,15 +47,25 @@ def cautions(shown: pl.DataFrame) -> dict[str, str | None]:
     return {one: CAUTION if one == "a-00003" else None for one in shown["item_id"]}
 
 
+def drawn_of(sizes: list[int], n: int) -> list[int]:
+    """How many of strata of these sizes are drawn."""
+    strata = (people(size).with_columns(model=pl.lit(f"{n}"), verdict=pl.lit("null")) for n, size in enumerate(sizes))
+    return [one["drawn"] for one in draw(pl.concat(strata), n, 1)[1]]
+
+
 def test_allocation() -> None:
-    """One each, then 8 by the sizes less one: 8 * 89 / 98 = 7.27 and 8 * 9 / 98 = 0.73, the largest remainder first."""
-    assert allocate([90, 10, 1], 11) == [8, 2, 1]
-    assert allocate([90, 10, 1], 2) == [1, 1, 0]
-    assert allocate([3, 2], 300) == [3, 2]
-    assert allocate([50, 50], 10) == [5, 5]
+    """One each; the next goes where size / sqrt(n (n + 1)) is largest."""
+    # 90 / sqrt(8 * 9) = 10.6 is above 10 / sqrt(1 * 2) = 7.1: all the rest to the first.
+    assert drawn_of([90, 10, 1], 11) == [9, 1, 1]
+    # 90 / sqrt(12 * 13) = 7.2 is above it too, 90 / sqrt(13 * 14) = 6.7 is not.
+    assert drawn_of([90, 10, 1], 15) == [13, 1, 1]
+    assert drawn_of([90, 10, 1], 16) == [13, 2, 1]
+    assert drawn_of([90, 10, 1], 2) == [1, 1, 0]
+    assert drawn_of([3, 2], 300) == [3, 2]
+    assert drawn_of([50, 50], 10) == [5, 5]
     for n in range(1, 25):
-        drawn = allocate([10, 7, 5, 1, 1], n)
-        assert sum(drawn) == n if n <= 24 else 24
+        drawn = drawn_of([10, 7, 5, 1, 1], n)
+        assert sum(drawn) == n
         assert all(one <= size for one, size in zip(drawn, [10, 7, 5, 1, 1], strict=True))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.commands.main import COMMANDS, main
-from entropy_sentinel.config.schema import json_schema
+from entropy_sentinel.config.schema import study_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
@@ -79,7 +79,7 @@ def test_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert json.loads(printed)["title"] == "Config"
     ends_with(0, "schema", "-o", str(tmp_path / "schema.json"))
-    assert (tmp_path / "schema.json").read_text() == printed == json_schema()
+    assert (tmp_path / "schema.json").read_text() == printed == study_schema()
     (tmp_path / "file").touch()
     ends_with(1, "schema", "-o", str(tmp_path / "file" / "schema.json"))
     assert capsys.readouterr().err.count("\n") == 1

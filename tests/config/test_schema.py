@@ -9,10 +9,10 @@ import pytest
 import yaml
 from documented import DOCUMENTS, blocks
 
-from entropy_sentinel.config.schema import json_schema
+from entropy_sentinel.config.schema import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads(json_schema())
+SCHEMA, MONITOR = (json.loads(SCHEMAS[name]()) for name in ("study", "monitor"))
 # Parts of a study, in all that is written for users; the monitor's file is another one.
 SNIPPETS = [
     snippet
@@ -27,10 +27,36 @@ def valid(raw: Any) -> bool:
     return jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(json.dumps(raw, default=str)))
 
 
-def test_schema_file_has_not_drifted() -> None:
-    schema = ROOT / "workflow" / "schemas" / "config.schema.json"
-    assert schema.read_text() == json_schema(), "run: entropy-sentinel schema -o workflow/schemas/config.schema.json"
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+@pytest.mark.parametrize(("name", "file"), [("study", "config"), ("monitor", "monitor")])
+def test_schema_file_has_not_drifted(name: str, file: str) -> None:
+    path = f"workflow/schemas/{file}.schema.json"
+    assert (ROOT / path).read_text() == SCHEMAS[name](), f"run: entropy-sentinel schema {name} -o {path}"
+    jsonschema.Draft202012Validator.check_schema(json.loads(SCHEMAS[name]()))
+
+
+OF_MONITOR = [one for page in DOCUMENTS for one in blocks(page, "yaml") if one.startswith("# monitor.yaml")]
+
+
+@pytest.mark.parametrize("snippet", OF_MONITOR)
+def test_the_file_of_the_monitor_that_the_pages_teach_is_valid(snippet: str) -> None:
+    raw = yaml.safe_load(snippet)
+    jsonschema.Draft202012Validator(MONITOR).validate(raw)
+    for options in (
+        {"level": 1},
+        {"level": 0},
+        {"min_responses": 0},
+        {"top_k": 0},
+        {"fail_below": 1.5},
+        {"windows": "day"},
+        {"window": "month"},
+        {"alert_on": ["fire"]},
+        {"state": "folder"},
+    ):
+        assert not jsonschema.Draft202012Validator(MONITOR).is_valid(raw | {"options": options}), options
+
+
+def test_the_pages_teach_the_file_of_the_monitor() -> None:
+    assert OF_MONITOR
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "demo/config.yaml", "demo/full.yaml", "tests/workflow/tiny.yaml"])

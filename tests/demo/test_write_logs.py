@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.verbs.reading import open_logs, read_labels
+from entropy_sentinel.verbs.labels import read_labels
+from entropy_sentinel.verbs.reading import open_logs
 from problems import DOMAINS, held_out, mixed
 from write_logs import MONDAYS, ROUTES, benchmark_questions, new_problems, questions
 

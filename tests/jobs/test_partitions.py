@@ -1,22 +1,11 @@
 """The config of workflow/monitor.smk."""
 
-import inspect
 from pathlib import Path
 
 import pytest
 
-import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.partitions import Partitions
-from entropy_sentinel.monitor.running import collect, monitor
-from entropy_sentinel.monitor.settings import ASKING_OPTIONS, READING_OPTIONS, Reading
-
-
-def test_options_are_those_of_the_verb() -> None:
-    assert {*READING_OPTIONS, *ASKING_OPTIONS, "estimator", "logs"} == set(inspect.signature(monitor).parameters)
-    named = {*inspect.signature(collect).parameters, *Reading.__dataclass_fields__} - {"options", "grain"}
-    assert {*READING_OPTIONS, "estimator", "logs", "state"} == named
-    assert callable(es.monitor)
 
 
 def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
@@ -36,8 +25,10 @@ def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
         ({"log": "x"}, "unknown key 'log'; known keys: estimator, logs, folder, options"),
         ({"estimator": None}, "estimator: must be there"),
         ({"logs": "/nowhere/*.jsonl"}, r"logs: /nowhere/\*.jsonl: is no file, and no pattern that a file matches"),
-        ({"options": {"windows": "day"}}, "options: unknown 'windows'; known: by, window, "),
-        ({"options": {"state": "x"}}, "options: unknown 'state'"),
+        ({"options": {"windows": "day"}}, "options: unknown key 'windows'; known keys: by, window, "),
+        ({"options": {"state": "x"}}, "options: unknown key 'state'"),
+        ({"options": {"level": 2}}, "options.level: must be above 0 and below 1, was 2"),
+        ({"options": 3}, "options: must be a section with keys, was 3"),
     ],
 )
 def test_what_cannot_be(change: dict[str, object], said: str) -> None:

@@ -10,7 +10,8 @@ from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.labelling.sampling import improved, predictions
+from entropy_sentinel.monitor.labelling.improving import improved
+from entropy_sentinel.monitor.labelling.predictions import predictions
 from entropy_sentinel.monitor.showing.terminal import parts
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]

@@ -10,7 +10,7 @@ import pytest
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling.to_label import write_to_label
-from entropy_sentinel.verbs.reading import read_labels
+from entropy_sentinel.verbs.labels import read_labels
 
 SAMPLE = pl.DataFrame(
     {

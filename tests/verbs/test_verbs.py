@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.verbs.reading import write_features
+from entropy_sentinel.verbs.writing import write_features
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
@@ -194,7 +194,7 @@ def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, said: str) -
 
 def test_unknown_names_are_refused() -> None:
     features, labels = frame()
-    with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-FEATURE"):
+    with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-SIGNAL"):
         es.fit(features, labels, "atc")
     with pytest.raises(InputError, match="by: there is no column 'route'"):
         es.estimate(es.fit(features, labels), features, by=["route"])

@@ -207,6 +207,71 @@ def test_each_arrives_in_results_and_tables(added: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_signal_is_of_every_response(added: Path) -> None:
+    results, place = added / "results" / "added", "made-elsewhere/averages.parquet"
+    texts = pl.read_parquet(results / "generations" / place)["text"].to_list()
+    shares = [sum(char.isdigit() for char in text) / len(text) for text in texts]
+    made = pl.read_parquet(results / "signals" / "wording" / place)
+    assert made["digits"].to_list() == pytest.approx(shares, abs=1e-12)
+    observed = pl.read_parquet(results / "observations" / "mine" / "made-elsewhere.parquet")
+    assert observed.filter(pl.col("benchmark") == "averages")["digits"].to_list() == made["digits"].to_list()
+    tables = results / "mine" / "tables"
+    assert "Digits" in (tables / "table_1_auroc.csv").read_text()
+    assert "ATC, Digits" in (tables / "table_3_simple_estimators.csv").read_text()
+
+
+@pytest.mark.slow
+def test_the_signal_is_what_an_estimator_goes_by(added: Path) -> None:
+    results = added / "results" / "added"
+    rows = pl.read_parquet(results / "observations" / "mine" / "made-elsewhere.parquet").filter(
+        pl.col("feature_reason").is_null()
+    )
+    (path,) = (results / "estimates" / "mine" / "made-elsewhere").iterdir()
+    group = pl.col("benchmark").is_in(path.stem.split("+"))
+    training = rows.filter(group, pl.col("split") == "train", pl.col("label").is_not_null())
+    # Average thresholded confidence by its definition: as many responses count as are correct, fewest digits first.
+    n_correct = training["label"].sum()
+    threshold = training["digits"].sort()[n_correct - 1]
+    below, tied = (training["digits"] < threshold).sum(), (training["digits"] == threshold).sum()
+    weight = (n_correct - below) / tied
+    estimates = pl.read_parquet(path).filter(pl.col("estimator") == "atc-digits", pl.col("role") == "held_out")
+    assert len(estimates) > 1
+    for domain, estimated in estimates.select("benchmark", "estimated_accuracy").iter_rows():
+        digits = rows.filter(pl.col("benchmark") == domain)["digits"]
+        assert estimated == pytest.approx((digits < threshold).mean() + weight * (digits == threshold).mean())
+
+
+@pytest.mark.slow
+def test_the_signal_reaches_the_card_and_the_monitor(added: Path) -> None:
+    (kept,) = (added / "results" / "added" / "estimators" / "mine").rglob("atc-digits.estimator")
+    # Of the text "yes" the share of digits is 0; the second log says that it is 1.
+    for name, more in {"computed": {}, "said": {"digits": 1}}.items():
+        (added / f"{name}.jsonl").write_text(json.dumps(RECORD | more) + "\n")
+    code = f"""
+import json
+import entropy_sentinel as es
+
+kept = es.load({str(kept)!r})
+found = {{
+    name: es.monitor(kept, f"{{name}}.jsonl", any_model=True, any_logprobs=True).slices["estimated_accuracy"][0]
+    for name in ("computed", "said")
+}}
+features = es.read_features("said.jsonl", signals=["digits"])
+found["verb"] = es.estimate(kept, features, any_model=True, any_logprobs=True)["estimated_accuracy"][0]
+es.sample(kept, "said.jsonl", budget=1, any_model=True, any_logprobs=True)
+print(json.dumps(found | {{"signals": kept.about["signals"], "card": kept.card.estimator, "values": {{
+    name: float(kept.estimator.values(es.read_features(f"{{name}}.jsonl", signals=["digits"]))[0])
+    for name in ("computed", "said")
+}}}}))
+"""
+    found = json.loads(in_the_copy(added, "-c", code))
+    assert found["signals"] == {"digits": "wording"}
+    assert found["card"] == "atc-digits"
+    assert (found["computed"], found["said"], found["verb"]) == (1, 0, 0)
+    assert found["values"] == {"computed": 1, "said": 0}
+
+
+@pytest.mark.slow
 def test_the_kept_estimator_can_be_loaded(added: Path) -> None:
     code = (
         "import entropy_sentinel as es, pathlib; print(*(es.load(one).estimator.name for one in "

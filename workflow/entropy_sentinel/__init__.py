@@ -33,7 +33,9 @@ if sys.platform == "win32":
 
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
-    **dict.fromkeys(("example", "open_logs", "read_features", "read_labels", "read_logs"), "verbs.reading"),
+    **dict.fromkeys(("open_logs", "read_features", "read_logs"), "verbs.reading"),
+    "example": "verbs.example",
+    "read_labels": "verbs.labels",
     **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.labelling.sampling",
     "score": "verbs.scoring",

@@ -4,7 +4,6 @@ A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect
 """
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
+from entropy_sentinel.statistics.allocation import apportion
 
 STRATUM = ("model", "benchmark", "verdict")
 
@@ -57,32 +57,16 @@ def sample_file(study: str, judge: str) -> Path:
     return folder_of(study, judge) / "sample.parquet"
 
 
-def allocate(sizes: Sequence[int], n: int) -> list[int]:
-    """How many of `n` are drawn from strata of these sizes: one from each, the rest in proportion to what is left.
-
-    Shares are rounded by largest remainder. Where `n` is less than the number of strata, the largest get one each.
-    """
-    n = min(n, sum(sizes))
-    if n <= len(sizes):
-        largest = sorted(range(len(sizes)), key=lambda place: -sizes[place])[:n]
-        return [int(place in largest) for place in range(len(sizes))]
-    left, rest = [size - 1 for size in sizes], n - len(sizes)
-    shares = [rest * size / max(sum(left), 1) for size in left]
-    drawn = [int(share) for share in shares]
-    by_remainder = sorted(range(len(sizes)), key=lambda place: drawn[place] - shares[place])
-    for place in by_remainder[: rest - sum(drawn)]:
-        drawn[place] += 1
-    return [1 + more for more in drawn]
-
-
 def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
     """Rows of `population` (columns of AUDIT_SAMPLE) at random, and the strata with `n` and `drawn`.
 
+    One of each stratum, where `size` is enough, else of the largest; the rest goes by the sizes of the strata.
     The rows come in random order, so that an audit that stops early has labelled a random part.
     """
     random = np.random.default_rng(seed)
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
-    counts = allocate([len(part) for part in strata], size)
+    sizes = [len(part) for part in strata]
+    counts = apportion(sizes, [0] * len(sizes), sizes, size).tolist()
     chosen = [part[np.sort(random.permutation(len(part))[:n])] for part, n in zip(strata, counts, strict=True)]
     about = [
         part.select(STRATUM).row(0, named=True) | {"n": len(part), "drawn": n}

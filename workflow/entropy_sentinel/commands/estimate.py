@@ -1,11 +1,12 @@
 """`entropy-sentinel estimate`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, check_table_path, say, write_table
+from entropy_sentinel.commands.options import ResponseFiles, check_table_path, say, taking, write_table
+from entropy_sentinel.verbs.settings import Matching, ResponseOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,25 +23,17 @@ Labels = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
 ]
-AnyModel = Annotated[
-    bool, typer.Option("--any-model", help="Take responses of another model than the estimator was fitted on.")
-]
-AnyLogprobs = Annotated[
-    bool, typer.Option("--any-logprobs", help="Take other log-probabilities than those that it was fitted on.")
-]
 _SUFFIXES = (".csv", ".parquet", ".json")
 
 
+@taking(ResponseOptions)
 def command(
     estimator: Estimator,
     files: ResponseFiles,
     by: By = ("model", "benchmark"),
     labels: Labels = (),
     output: Output = None,
-    top_k: TopK = None,
-    any_model: AnyModel = False,
-    any_logprobs: AnyLogprobs = False,
-    strict: Strict = False,
+    **options: Any,
 ) -> None:
     """Estimate how accurate the model is on each slice.
 
@@ -51,14 +44,16 @@ def command(
     from entropy_sentinel.verbs.estimation import estimate, load
     from entropy_sentinel.verbs.files import files as found_files
     from entropy_sentinel.verbs.files import log_files
-    from entropy_sentinel.verbs.reading import read_features, read_labels
+    from entropy_sentinel.verbs.labels import read_labels
+    from entropy_sentinel.verbs.reading import read_features
 
     if output is not None:
         check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
-    features = read_features(files, signals=loaded.signals, top_k=top_k, strict=strict)
-    found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_logprobs)
+    matching = {name: options.pop(name) for name in Matching.model_fields}
+    features = read_features(files, signals=loaded.signals, **options)
+    found = estimate(loaded, features, by, read_labels(labels) if labels else None, **matching)
     if output is not None:
         write_table(found, output)
     show([_table(found.drop("overridden", strict=False), list(by))])

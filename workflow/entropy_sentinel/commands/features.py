@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, Strict, TopK, say
-from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB
+from entropy_sentinel.commands.options import LogFiles, say, taking
+from entropy_sentinel.sources.logs.settings import FormatOptions
 
 if TYPE_CHECKING:
     from entropy_sentinel.sources.logs.summary import Summary
@@ -16,28 +16,13 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the features go, a Parquet file.")]
-Format = Annotated[
-    str | None, typer.Option("--format", "-f", help=f"Instead of looking at each record: {', '.join(FORMATS)}.")
-]
 Columns = Annotated[
     str | None,
     typer.Option("--columns", metavar="A,B", help="Columns to keep, as metadata.route; else the usual ones."),
 ]
-Mode = Annotated[
-    str | None,
-    typer.Option("--logprobs-mode", help="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs."),
-]
-After = Annotated[
-    str | None, typer.Option("--trace-after", metavar="TOKEN", help="The token that ends the thinking, as </think>.")
-]
-Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model, where the log does not say it.")]
 Vocabulary = Annotated[
     int | None,
     typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
-]
-Longest = Annotated[
-    float,
-    typer.Option("--max-record-mb", metavar="MB", help="A record that is longer is left out, for it takes memory."),
 ]
 Signals = Annotated[
     str | None,
@@ -46,20 +31,15 @@ Signals = Annotated[
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 
 
+@taking(FormatOptions)
 def command(
     files: LogFiles,
     output: Output,
-    format: Format = None,
     columns: Columns = None,
-    logprobs_mode: Mode = None,
-    top_k: TopK = None,
-    trace_after: After = None,
-    model: Model = None,
     vocabulary: Vocabulary = None,
     signals: Signals = None,
     split: Split = False,
-    strict: Strict = False,
-    max_record_mb: Longest = LONGEST_MB,
+    **options: Any,
 ) -> None:
     """Compute the features of responses, from logs or traces.
 
@@ -68,24 +48,14 @@ def command(
     """
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.verbs.files import log_files
-    from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
+    from entropy_sentinel.verbs.reading import features_of, open_logs
+    from entropy_sentinel.verbs.writing import write_features
 
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
-    names = [name.strip() for name in (signals or "").split(",") if name.strip()]
-    logs = open_logs(
-        files,
-        format=format,
-        columns=None if columns is None else [name.strip() for name in columns.split(",") if name.strip()],
-        logprobs_mode=logprobs_mode,
-        top_k=top_k,
-        trace_after=trace_after,
-        model=model,
-        strict=strict,
-        max_record_mb=max_record_mb,
-        signals=names,
-    )
-    found = features_of(logs, vocabulary, signals=names)
+    further = _names(signals) or []
+    logs = open_logs(files, columns=_names(columns), signals=further, **options)
+    found = features_of(logs, vocabulary, signals=further)
     _show(logs.summary)
     written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = found["reason"].is_not_null().sum()
@@ -93,6 +63,10 @@ def command(
     say(f"{names}: {len(found):,} responses, {without:,} of them without features")
     if logs.summary.n_bad:
         raise typer.Exit(INCOMPLETE)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _show(summary: "Summary") -> None:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
+from entropy_sentinel.commands.options import ResponseFiles, say, taking
+from entropy_sentinel.sources.logs.settings import LogOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,14 +31,14 @@ Domain = Annotated[
 ]
 
 
+@taking(LogOptions)
 def command(
     files: ResponseFiles,
     labels: Labels,
     output: Output,
     estimator: Name = "recommended",
     domain: Domain = "benchmark",
-    top_k: TopK = None,
-    strict: Strict = False,
+    **options: Any,
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
@@ -51,10 +52,11 @@ def command(
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.files import files as found_files
     from entropy_sentinel.verbs.files import log_files
-    from entropy_sentinel.verbs.reading import read_features, read_labels
+    from entropy_sentinel.verbs.labels import read_labels
+    from entropy_sentinel.verbs.reading import read_features
 
     check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
-    features = read_features(files, signals=further_signals(estimator), top_k=top_k, strict=strict)
+    features = read_features(files, signals=further_signals(estimator), **options)
     fitted = fit(features, read_labels(labels), estimator, domain=domain)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}

@@ -1,26 +1,25 @@
 """`entropy-sentinel monitor`."""
 
+import inspect
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.features import INCOMPLETE, After, Mode
-from entropy_sentinel.commands.options import TopK
-from entropy_sentinel.monitor.settings import ALERTS, POOLED, TIME, WINDOWS
+from entropy_sentinel.commands.estimate import Estimator
+from entropy_sentinel.commands.features import INCOMPLETE
+from entropy_sentinel.commands.options import taking
+from entropy_sentinel.frames.options import Panel
+from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
 
 # Exit status where something is an alert, and where no slice has enough responses to be one; 4 goes before 5, and both
 # before INCOMPLETE.
 ALERT, NOTHING = 4, 5
+# Responses to each alert on a page.
+BEHIND = 5
 
-Window = StrEnum("Window", list(WINDOWS))
-Kind = StrEnum("Kind", {name: name for name in ALERTS})
-
-_SLICES, _ALERTS, _FILES, _READING = "Slices and windows", "Alerts", "Files that are written", "How logs are read"
-
-Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
 Logs = Annotated[
     list[str],
     typer.Argument(
@@ -29,201 +28,27 @@ Logs = Annotated[
         "input; or --state folders of parts of the logs.",
     ),
 ]
-By = Annotated[
-    list[str],
-    typer.Option(
-        "--by",
-        "-b",
-        metavar="COLUMN",
-        rich_help_panel=_SLICES,
-        help="A column whose values make slices, as metadata.route. Repeat it to combine. Default: all responses are "
-        "one slice.",
-    ),
-]
-WindowOption = Annotated[
-    Window | None,
-    typer.Option("--window", "-w", rich_help_panel=_SLICES, help="Also cut the time: in UTC, weeks from Monday."),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="COLUMN",
-        rich_help_panel=_SLICES,
-        help=f"The column of the time: ISO 8601, or seconds or milliseconds since 1970. Default: '{TIME}', which logs "
-        "of servers have.",
-    ),
-]
-Reference = Annotated[
-    str | None,
-    typer.Option(
-        "--reference",
-        metavar="FIRST..LAST",
-        rich_help_panel=_SLICES,
-        help="Days that later ones are compared with, as 2026-11-01..2026-11-07, or ..2026-11-07 for all up to then.",
-    ),
-]
-Level = Annotated[
-    float, typer.Option("--level", metavar="SHARE", rich_help_panel=_SLICES, help="Level of the intervals.")
-]
-Few = Annotated[
-    int,
-    typer.Option(
-        "--min-responses", min=1, rich_help_panel=_SLICES, help="With fewer, a slice is flagged and is no alert."
-    ),
-]
-Pool = Annotated[
-    int,
-    typer.Option(
-        "--pool-windows",
-        min=1,
-        metavar="N",
-        rich_help_panel=_SLICES,
-        help="Where the newest window of a slice has fewer, so many windows at most count together; 1 for none.",
-    ),
-]
-Most = Annotated[
-    int,
-    typer.Option("--max-slices", min=1, rich_help_panel=_SLICES, help="Slices that are kept; smaller ones are pooled."),
-]
-Below = Annotated[
-    float | None,
-    typer.Option("--fail-below", metavar="ACCURACY", rich_help_panel=_ALERTS, help="An estimate below it is an alert."),
-]
-On = Annotated[
-    list[Kind],
-    typer.Option(
-        "--alert-on",
-        rich_help_panel=_ALERTS,
-        help="What else is an alert: a drop since the reference, a slice outside the estimator's support, one with "
-        "many responses that are cut off, one that had enough responses once and has no more. Repeat it for more.",
-    ),
-]
-Drop = Annotated[
-    float,
-    typer.Option("--least-drop", metavar="SHARE", rich_help_panel=_ALERTS, help="A smaller fall is no drop."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        rich_help_panel=_FILES,
-        help="The rows: .csv, .parquet, or .json with alerts and provenance.",
-    ),
-]
-Metrics = Annotated[
-    Path | None,
-    typer.Option(
-        "--metrics", metavar="FILE", rich_help_panel=_FILES, help="OpenMetrics text, for Prometheus: the newest window."
-    ),
-]
-AlertsFile = Annotated[
-    Path | None, typer.Option("--alerts", metavar="FILE", rich_help_panel=_FILES, help="The alerts as JSON.")
-]
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        "--page",
-        metavar="FILE",
-        rich_help_panel=_FILES,
-        help="An HTML page with pictures, in one file: alerts, the responses behind them, slices.",
-    ),
-]
-Behind = Annotated[
-    int,
-    typer.Option(
-        "--responses",
-        min=0,
-        metavar="N",
-        rich_help_panel=_FILES,
-        help="Responses to each alert that the page shows, with their texts; 0 for none.",
-    ),
-]
-LabelFiles = Annotated[
-    list[str],
-    typer.Option(
-        "--labels",
-        "-l",
-        metavar="FILE",
-        rich_help_panel=_READING,
-        help="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id, label and "
-        "weight.",
-    ),
-]
-AtRandom = Annotated[
-    bool,
-    typer.Option(
-        "--labels-at-random",
-        rich_help_panel=_READING,
-        help="All responses were as likely to be labelled: the labels need no weight.",
-    ),
-]
 State = Annotated[
     Path | None,
     typer.Option(
         "--state",
         metavar="FOLDER",
-        rich_help_panel=_FILES,
+        rich_help_panel=Panel.FILES,
         help="Where the sums of each file are kept: what was read before counts, and is not read again.",
     ),
 ]
-Model = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", rich_help_panel=_READING, help="The model, where the log does not say it."),
-]
-AnyModel = Annotated[
-    bool,
-    typer.Option(
-        "--any-model",
-        rich_help_panel=_READING,
-        help="Take responses of another model too. Without it they are counted and left out.",
-    ),
-]
-AnyLogprobs = Annotated[
-    bool,
-    typer.Option(
-        "--any-logprobs",
-        rich_help_panel=_READING,
-        help="Take responses with another number or kind of log-probabilities too.",
-    ),
-]
-Strict = Annotated[
-    bool, typer.Option("--strict", rich_help_panel=_READING, help="Stop at the first response that cannot be used.")
-]
 
 
-def command(
-    estimator: Estimator,
-    logs: Logs,
-    by: By = (),
-    window: WindowOption = None,
-    time: Time = None,
-    reference: Reference = None,
-    level: Level = 0.9,
-    min_responses: Few = 30,
-    pool_windows: Pool = POOLED,
-    max_slices: Most = 1000,
-    fail_below: Below = None,
-    alert_on: On = (),
-    least_drop: Drop = 0.02,
-    output: Output = None,
-    metrics: Metrics = None,
-    alerts: AlertsFile = None,
-    page: Page = None,
-    responses: Behind = 5,
-    state: State = None,
-    labels: LabelFiles = (),
-    labels_at_random: AtRandom = False,
-    top_k: TopK = None,
-    logprobs_mode: Mode = None,
-    trace_after: After = None,
-    model: Model = None,
-    any_model: AnyModel = False,
-    any_logprobs: AnyLogprobs = False,
-    strict: Strict = False,
-) -> None:
+def _option(output: Output) -> inspect.Parameter:
+    """The option of the command that an output has."""
+    names = [f"--{output.name}", *([output.short] if output.short else [])]
+    declared = typer.Option(*names, metavar=output.metavar, rich_help_panel=Panel.FILES, help=output.meaning)
+    kind = Annotated[(Path if output.is_file else str) | None, declared]
+    return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+@taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
+def command(estimator: Estimator, logs: Logs, state: State = None, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels.
 
     Per slice, and per slice and window of time: responses, estimated accuracy with its interval, change since a
@@ -234,54 +59,35 @@ def command(
     an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 5, 5 before 3). With
     windows, alerts are about the newest two, and about those before where the newest are thin.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.frames.printable import one_line
-    from entropy_sentinel.monitor.reading.opening import sources
     from entropy_sentinel.monitor.running import monitor
-    from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_alerts, write_metrics, write_rows
-    from entropy_sentinel.monitor.showing.page import write_page
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
-    from entropy_sentinel.verbs.files import files
 
-    if output is not None:
-        check_rows_path(output)
-    outputs = {"--output": output, "--metrics": metrics, "--alerts": alerts, "--page": page}
-    check_outputs(outputs, [estimator, *sources(logs), *files(labels), *([] if state is None else [state])])
-    found = monitor(
-        estimator,
-        logs,
-        by,
-        window=window,
-        time=time,
-        reference=reference,
-        level=level,
-        labels=labels or None,
-        labels_at_random=labels_at_random,
-        state=state,
-        fail_below=fail_below,
-        alert_on=alert_on,
-        least_drop=least_drop,
-        min_responses=min_responses,
-        pool_windows=pool_windows,
-        max_slices=max_slices,
-        responses=responses if page is not None else 0,
-        top_k=top_k,
-        logprobs_mode=logprobs_mode,
-        trace_after=trace_after,
-        model=model,
-        any_model=any_model,
-        any_logprobs=any_logprobs,
-        strict=strict,
-    )
-    for path, write in ((output, write_rows), (metrics, write_metrics), (alerts, write_alerts), (page, write_page)):
-        if path is not None:
-            write(found, path)
+    targets = {name: options.pop(name) for name in OUTPUTS}
+    options["labels"] = options["labels"] or None
+    _check(targets, estimator, logs, state, options["labels"])
+    if targets["page"] is None:
+        options["responses"] = 0
+    found = monitor(estimator, logs, state=state, **options)
+    for name, target in targets.items():
+        if target is not None:
+            OUTPUTS[name].write(found, target)
     show(parts(found))
     show(map(one_line, found.problems.lines()), sys.stderr)
-    if found.alerts:
-        raise typer.Exit(ALERT)
-    if found.silent:
-        raise typer.Exit(NOTHING)
-    if found.incomplete:
-        raise typer.Exit(INCOMPLETE)
+    if status := ALERT if found.alerts else NOTHING if found.silent else INCOMPLETE if found.incomplete else 0:
+        raise typer.Exit(status)
+
+
+def _check(targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any) -> None:
+    """Before anything is read: what is to be written is nothing that is read, and its name says its form."""
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.reading.opening import sources
+    from entropy_sentinel.monitor.showing.outputs import check_rows_path
+    from entropy_sentinel.verbs.files import files
+
+    if targets["output"] is not None:
+        check_rows_path(targets["output"])
+    written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
+    read = [estimator, *sources(logs), *(files(labels) if labels else ()), *([] if state is None else [state])]
+    check_outputs(written, read)

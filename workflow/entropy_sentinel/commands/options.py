@@ -1,18 +1,23 @@
 """What several subcommands share: the config files of a study, files of responses."""
 
-from collections.abc import Iterable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from pydantic.fields import FieldInfo
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.frames.printable import one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
     from entropy_sentinel.config.config import Config
+
+Command = TypeVar("Command", bound=Callable[..., None])
 
 BASE = "config.yaml"
 
@@ -29,14 +34,63 @@ ConfigFiles = Annotated[
 _LOGS = "(.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
 ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
-TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", min=1, metavar="K", help="Cut the alternatives to a token to so many."),
-]
 
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Stop at the first record that cannot be read; else it is named and left out.")
-]
+
+def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
+    """Give a command that takes `**options` an option for each field of the class, panel by panel, and `more`.
+
+    `defaults` are those that the command has otherwise; ... stands for one that must be given.
+    """
+
+    def made(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        given = [one for one in own if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        fields = [_parameter(options, name, field, defaults) for name, field in in_order(options).items()]
+        every = sorted([*more, *given, *fields], key=_panel)
+        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every]
+        command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in named}
+        return command
+
+    return made
+
+
+def _panel(parameter: inspect.Parameter) -> int:
+    """The place of the panel that a parameter of a command is in; arguments and those without one come first."""
+    return [None, *Panel].index(parameter.annotation.__metadata__[0].rich_help_panel)
+
+
+def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
+    """An option of a command, from the field."""
+    how, switch = shown(field), field.annotation is bool
+    known = choices(field)
+    says = meaning(field) + (" Repeat it for more." if is_list(field) else "")
+    declared = typer.Option(
+        f"--{name.replace('_', '-')}",
+        *([how.short] if how.short else []),
+        metavar=how.metavar or (f"<{'|'.join(known)}>" if known else None),
+        parser=None if switch else _parser(options, name),
+        rich_help_panel=how.panel,
+        help=says,
+    )
+    kind = bool if switch else list[str] if is_list(field) else str | None
+    default = defaults.get(name, field.default)
+    default = inspect.Parameter.empty if default is ... else default
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
+    )
+
+
+def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
+    """What makes a value of the text on the command line, and refuses it in the words of the class."""
+
+    def parse(text: Any) -> Any:
+        try:
+            return options.value(name, text)
+        except EntropySentinelError as error:
+            raise typer.BadParameter(str(error).removeprefix(f"{name}: ")) from None
+
+    return parse
 
 
 def say(text: str, err: bool = False) -> None:

@@ -1,28 +1,18 @@
 """`entropy-sentinel sample`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.estimate import AnyLogprobs, AnyModel, Estimator
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
+from entropy_sentinel.commands.estimate import Estimator
+from entropy_sentinel.commands.options import ResponseFiles, say, taking
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.settings import SampleOptions
 
 if TYPE_CHECKING:
     import polars as pl
 
-By = Annotated[
-    list[str],
-    typer.Option(
-        "--by",
-        "-b",
-        metavar="COLUMN",
-        help="A column whose values make slices, as metadata.route. Repeat it to combine. Default: all responses are "
-        "one slice.",
-    ),
-]
-Budget = Annotated[int, typer.Option("--budget", "-n", min=1, metavar="N", help="How many responses to label in all.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
@@ -30,29 +20,11 @@ Output = Annotated[
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
 ]
-PerSlice = Annotated[
-    int, typer.Option("--per-slice", min=0, metavar="N", help="Labels that every slice gets, however small.")
-]
-Seed = Annotated[int, typer.Option("--seed", help="Another one chooses other responses.")]
-Level = Annotated[
-    float, typer.Option("--level", min=0.01, max=0.999, help="Level of the intervals whose width to expect.")
-]
 
 
+@taking(SampleOptions, budget=...)
 def command(
-    estimator: Estimator,
-    files: ResponseFiles,
-    budget: Budget,
-    output: Output = None,
-    html: Html = None,
-    by: By = (),
-    per_slice: PerSlice = 5,
-    seed: Seed = 42,
-    level: Level = 0.9,
-    top_k: TopK = None,
-    any_model: AnyModel = False,
-    any_logprobs: AnyLogprobs = False,
-    strict: Strict = False,
+    estimator: Estimator, files: ResponseFiles, output: Output = None, html: Html = None, **options: Any
 ) -> None:
     """Choose the responses to label next.
 
@@ -74,13 +46,12 @@ def command(
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
     check_outputs({"--output": output, "--html": html}, [estimator, *log_files(files)])
-    options = {"any_model": any_model, "any_logprobs": any_logprobs, "top_k": top_k, "strict": strict}
-    found = sample(estimator, files, by, budget, per_slice=per_slice, seed=seed, level=level, **options)
+    found = sample(estimator, files, **options)
     if html is not None:
         write_page(found, html)
     kept = 0 if output is None else write_to_label(found.responses, output)
     total = found.slices["n_responses"].sum()
-    show([_table(found.slices, list(by), level)])
+    show([_table(found.slices, list(options["by"]), found.level)])
     chosen = f"{len(found.responses):,} of {total:,} responses to label"
     if output is not None:
         say(f"{output}: {chosen}, true or false in column 'label'")

@@ -1,12 +1,13 @@
 """`entropy-sentinel score`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.estimate import AnyLogprobs, AnyModel, Estimator
-from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, check_table_path, say, write_table
+from entropy_sentinel.commands.estimate import Estimator
+from entropy_sentinel.commands.options import ResponseFiles, check_table_path, say, taking, write_table
+from entropy_sentinel.verbs.settings import Matching, ResponseOptions
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
@@ -14,15 +15,8 @@ Output = Annotated[
 _SUFFIXES = (".csv", ".parquet", ".jsonl")
 
 
-def command(
-    estimator: Estimator,
-    files: ResponseFiles,
-    output: Output,
-    top_k: TopK = None,
-    any_model: AnyModel = False,
-    any_logprobs: AnyLogprobs = False,
-    strict: Strict = False,
-) -> None:
+@taking(ResponseOptions)
+def command(estimator: Estimator, files: ResponseFiles, output: Output, **options: Any) -> None:
     """Say of every response how probably it is correct.
 
     A table with a row per response: what identifies it, P(correct), and the reason where it has none.
@@ -36,8 +30,8 @@ def command(
     check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files)])
     loaded = load(estimator)
-    features = read_features(files, signals=loaded.signals, top_k=top_k, strict=strict)
-    found = score(loaded, features, any_model, any_logprobs)
+    matching = {name: options.pop(name) for name in Matching.model_fields}
+    found = score(loaded, read_features(files, signals=loaded.signals, **options), **matching)
     write_table(found, output)
     without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
     say(

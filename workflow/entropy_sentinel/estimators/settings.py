@@ -83,12 +83,12 @@ class Estimation(Settings):
     beside: Annotated[list[str], DISTINCT] = Field(
         list(BESIDE),
         description="estimators that every training group gets beside its configurations, by the names of "
-        "estimators/catalogue.py: baseline-FEATURE, a one-feature logistic regression (the paper's nine); "
+        "estimators/catalogue.py: baseline-SIGNAL, a logistic regression on one signal (the paper's nine); "
         "log-3d, a regression on the logarithms of max, se_sum and nll_sum; group-accuracy, the training rows' "
-        "own accuracy, the floor; atc-FEATURE, the share of responses beyond a threshold on one feature; "
+        "own accuracy, the floor; atc-SIGNAL, the share of responses beyond a threshold on one signal; "
         "consensus, the mean of three ATC; median-of-seven, of estimators of several kinds; recommended, of "
         "these the one that does best on the training benchmarks, leaving out one at a time (the consensus where "
-        "there are fewer than three); doc-FEATURE and doc-ESTIMATOR, the training accuracy shifted by the change "
+        "there are fewer than three); doc-SIGNAL and doc-ESTIMATOR, the training accuracy shifted by the change "
         "of the mean confidence. A change fits all of a group's estimators again",
     )
     keep: Annotated[list[str], DISTINCT] = Field(

@@ -8,35 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.settings import ASKING_OPTIONS, READING_OPTIONS
-
-KEYS = ("estimator", "logs", "folder", "options")
+from entropy_sentinel.frames.options import checked
+from entropy_sentinel.monitor.reading.settings import Reading
+from entropy_sentinel.monitor.settings import MonitorFile
 
 
 class Partitions:
-    """The config of `workflow/monitor.smk`, checked: `estimator`, `logs`, `folder`, `options` of the verb `monitor`."""
+    """The config of `workflow/monitor.smk`, checked: see `MonitorFile`."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """ConfigError for a key that is unknown or not there, and for a pattern that no file matches."""
-        for key in config:
-            if key not in KEYS:
-                raise ConfigError(f"unknown key '{key}'; known keys: {', '.join(KEYS)}")
-        for key in KEYS[:3]:
-            if not config.get(key):
-                raise ConfigError(f"{key}: must be there; keys: {', '.join(KEYS)}")
-        self.estimator, self.folder = config["estimator"], config["folder"]
+        """ConfigError for a key or an option that cannot be, and for a pattern that no file matches."""
+        file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
+        self.estimator, self.folder = file.estimator, file.folder
+        # As they were written: what is not set is not part of what jobs depend on.
         self.options = dict(config.get("options") or {})
-        known = [name for name in (*READING_OPTIONS, *ASKING_OPTIONS) if name != "state"]
-        for name in self.options:
-            if name not in known:
-                raise ConfigError(f"options: unknown '{name}'; known: {', '.join(known)}")
-        logs = [config["logs"]] if isinstance(config["logs"], str) else config["logs"]
-        self.logs = {_name(path): path for pattern in logs for path in _matches(pattern)}
+        self.logs = {_name(path): path for pattern in file.logs for path in _matches(pattern)}
 
     @property
     def reading(self) -> dict[str, Any]:
         """The options that the jobs of the parts depend on."""
-        return {name: value for name, value in self.options.items() if name in READING_OPTIONS}
+        return {name: value for name, value in self.options.items() if name in Reading.model_fields}
 
 
 def _matches(pattern: str) -> list[str]:

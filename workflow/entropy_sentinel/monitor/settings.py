@@ -1,84 +1,106 @@
-"""What a monitor's partial results depend on, and the names that its options have."""
+"""The options of `monitor` and of `sample`, and the file that `workflow/monitor.smk` reads."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.printable import one_line
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-# Windows by name, as Polars cuts them: in UTC, a week from Monday.
-WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
-WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
-# Windows that are pooled at most, where the newest has too few responses: two weeks of days.
-POOLED = 14
-# Partial results are kept by the hour where hours are asked for, else by the day, of which weeks are made.
-GRAINS = {"hour": "hour", "day": "day", "week": "day"}
-# Where a log's time is, in the formats that have one.
-TIME = "time"
+from entropy_sentinel.frames.options import Panel, Shown
+from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.monitor.reading.settings import Reading, Slicing
+from entropy_sentinel.sources.logs.settings import FormatOptions
+from entropy_sentinel.verbs.settings import ResponseOptions
 
-# What an alert can be about.
+# What an alert can be about: BELOW where a limit is given, the others where they are asked for.
 BELOW, DROP, OUTSIDE, CUT_OFF, STALE = "below", "drop", "support", "cut-off", "stale"
-ALERTS = (DROP, OUTSIDE, CUT_OFF, STALE)
+Kind = Literal["drop", "support", "cut-off", "stale"]
+ALERTS = get_args(Kind)
 
 # What may be overridden, and is then said in every output.
 MODEL, LOGPROBS = "model", "logprobs"
 
-# Options of `monitor` that say how responses are read, and those that say what is asked of their sums.
-READING_OPTIONS = (
-    *("by", "window", "time", "reference", "top_k", "logprobs_mode", "trace_after", "model"),
-    *("any_model", "any_logprobs", "strict"),
-)
-ASKING_OPTIONS = (
-    *("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),
-    *("pool_windows", "labels_at_random", "responses"),
-)
+Level = Annotated[
+    Number,
+    Field(gt=0, lt=1, description="Level of the intervals."),
+    Shown(Panel.SLICES, "SHARE"),
+]
+# A verb takes a frame of labels too.
+Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
+Patterns = Annotated[
+    list[Text],
+    BeforeValidator(
+        lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
+    ),
+]
 
 
-def check_names_of_columns(option: str, names: Iterable[str]) -> None:
-    """Raise ConfigError for a name that files cannot have at the head of a column: one with a line end or the like."""
-    for name in names:
-        if not name or one_line(name) != name:
-            raise ConfigError(
-                f"{option}: the name of a column must be text on one line without control characters, was {name!r}; "
-                "give it another name in the logs"
+class MonitorOptions(Reading):
+    """What `monitor` can be asked, as a command, as a verb and in a workflow. Adding an option is a field here."""
+
+    level: Level = 0.9
+    min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+        30,
+        ge=1,
+        description="With fewer, a slice is flagged and is no alert, and windows before the newest are pooled with it.",
+    )
+    pool_windows: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+        14,
+        ge=1,
+        description="Where the newest window of a slice has too few responses, so many windows at most count together; "
+        "1 for none.",
+    )
+    max_slices: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+        1000, ge=1, description='Slices that are kept; smaller ones are pooled as "(others)".'
+    )
+    fail_below: Annotated[Number | None, Shown(Panel.ALERTS, "ACCURACY")] = Field(
+        None, gt=0, le=1, description="An estimated accuracy below it is an alert."
+    )
+    alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
+        (),
+        description="What else is an alert: a drop since the reference, a slice outside the estimator's support, one "
+        "with many responses that are cut off, one that had enough responses once and has no more.",
+    )
+    least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(0.02, description="A smaller fall is no drop.")
+    responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
+        0,
+        ge=0,
+        description="Responses of each slice with an alert, those least likely to be correct, that are read again from "
+        "their logs for the page, with their texts; 0 for none.",
+    )
+    labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
+        None,
+        description="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id, label "
+        "and weight, how many responses each stands for.",
+    )
+    labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
+        False, description="All responses were as likely to be labelled: the labels need no weight."
+    )
+
+    def model_post_init(self, context: Any) -> None:
+        """ValueError for what does not go together."""
+        super().model_post_init(context)
+        if DROP in self.alert_on and self.reference is None:
+            raise ValueError(
+                "alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)"
             )
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How responses are read and added up: partial results of one reading add up, those of two do not.
+class SampleOptions(ResponseOptions, FormatOptions, Slicing):
+    """What `sample` can be asked, as a command and as a verb."""
 
-    `by` are the columns of slices, `time` that of the time, null where there are no windows, `grain` the smallest
-    window that is kept. `any_model` and `any_logprobs` take responses of another model, or with log-probabilities of
-    another kind or number, as if they were what the estimator was fitted on. The others are those of `open_logs`.
-    """
+    budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
+        100, ge=1, description="How many responses to label in all."
+    )
+    per_slice: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+        5, ge=0, description="Labels that every slice gets, however small."
+    )
+    seed: Annotated[Whole, Shown(Panel.SLICES)] = Field(42, description="Another one chooses other responses.")
+    level: Level = 0.9
 
-    by: tuple[str, ...] = ()
-    time: str | None = None
-    grain: str | None = None
-    top_k: int | None = None
-    logprobs_mode: str | None = None
-    trace_after: str | None = None
-    model: str | None = None
-    any_model: bool = False
-    any_logprobs: bool = False
 
-    @classmethod
-    def of(
-        cls, by: Iterable[str], window: str | None, time: str | None, reference: str | None, **options: Any
-    ) -> "Reading":
-        """How responses are read for these slices and windows."""
-        timed = window is not None or reference is not None
-        if window is not None and window not in WINDOWS:
-            raise ConfigError(f"window: unknown '{window}'; known: {', '.join(WINDOWS)}")
-        by = (by,) if isinstance(by, str) else tuple(by)
-        if len(set(by)) < len(by):
-            raise ConfigError(f"by: every column once, was {', '.join(by)}")
-        check_names_of_columns("by", by)
-        return cls(by, (time or TIME) if timed else None, GRAINS[window or "day"] if timed else None, **options)
+class MonitorFile(Settings):
+    """The config of `workflow/monitor.smk`."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The settings as JSON has them."""
-        return {**asdict(self), "by": list(self.by)}
+    estimator: Text = Field(description="a file that `fit` or a study has written")
+    logs: Patterns = Field(description="files and patterns of logs, each of which is a part")
+    folder: Text = Field(description="where everything goes")
+    options: MonitorOptions = Field(MonitorOptions(), description="those of the verb `monitor`")

@@ -11,7 +11,8 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import UNUSABLE
 from entropy_sentinel.sources.logs.question import QUESTION
 from entropy_sentinel.starting.rows import Rows, free_name, name_of
-from entropy_sentinel.verbs.reading import read_labels, read_logs
+from entropy_sentinel.verbs.labels import read_labels
+from entropy_sentinel.verbs.reading import read_logs
 
 _TRACE = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "top_logprobs")
 

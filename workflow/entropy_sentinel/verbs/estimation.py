@@ -20,9 +20,9 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.verbs.frames import columns_by, features_table, labels_table, require_slices
-from entropy_sentinel.verbs.reading import KEY
+from entropy_sentinel.frames.options import columns_by
+from entropy_sentinel.frames.response import RESPONSE, item_numbers
+from entropy_sentinel.verbs.frames import features_table, labels_table, require_slices
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
@@ -53,8 +53,8 @@ def fit(
 
     Raises:
         ConfigError: For an unknown estimator or setting.
-        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of several models or
-            kinds of log-probabilities, or the estimator cannot be fitted on these rows.
+        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of
+            several models or kinds of log-probabilities, or the estimator cannot be fitted on these rows.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -247,7 +247,7 @@ def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
 
 def _join(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Features with the label of each response, null where it has none."""
-    key = [name for name in KEY if name in labels.columns and name in features.columns]
+    key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")

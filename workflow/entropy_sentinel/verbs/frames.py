@@ -1,6 +1,6 @@
 """What a notebook hands to a verb in place of files, as frames: any table, with the columns that the verb looks at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -11,8 +11,6 @@ from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import without
 
-# What identifies a response; labels may have less of it.
-KEY = RESPONSE
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
 # What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
@@ -51,8 +49,8 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
     for signal in signals:
         if signal not in frame.columns:
             raise InputError(
-                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the features "
-                f"with signals=['{signal}']; {_there(frame)}"
+                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the "
+                f"features with signals=['{signal}']; {_there(frame)}"
             )
     dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
     frame = _cast(frame, dtypes | dict.fromkeys(signals, pl.Float64), name)
@@ -69,7 +67,7 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
 
 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
-    """A table of labels: `item_id` and `label` (true, false, null), maybe more of KEY and WEIGHT, in their dtypes.
+    """A table of labels: `item_id` and `label` (true, false, null), maybe more of RESPONSE and WEIGHT, in their dtypes.
 
     Raises InputError for any other.
     """
@@ -78,7 +76,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
-    dtypes = {one: FEATURE_FRAME.schema[one] for one in KEY} | {"label": pl.Boolean, WEIGHT: pl.Float64}
+    dtypes = {one: FEATURE_FRAME.schema[one] for one in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
     frame = _cast(frame, {one: dtype for one, dtype in dtypes.items() if one in frame.columns}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
@@ -86,14 +84,6 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
             row = wrong.row(0, named=True)
             raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be a number above 0, is {row[WEIGHT]}")
     return frame
-
-
-def columns_by(by: Any) -> list[str]:
-    """The columns whose values make slices; one may be given by itself. InputError for what is no name."""
-    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"by: must be names of columns, was {wrong[0]!r}"[:200])
-    return names
 
 
 def require_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.spreadsheet import as_written
+from entropy_sentinel.verbs.files import Paths, files
+from entropy_sentinel.verbs.frames import WEIGHT
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
@@ -18,6 +21,33 @@ _SEPARATORS = ",;\t"
 _NEEDED = ("item_id", "label")
 # A response may be longer than the csv module's own limit, 128 KiB.
 _LONGEST_FIELD = 1 << 30
+# Columns of labels beside `label`; 007 is no number.
+_LABEL_COLUMNS = {**dict.fromkeys(RESPONSE[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
+
+
+def read_labels(paths: Paths) -> pl.DataFrame:
+    """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
+
+    Args:
+        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in small or capital letters, or empty.
+
+    Returns:
+        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`, and
+        `weight`, how many responses the one stands for.
+
+    Raises:
+        InputError: For a file without the two columns, and, with file, row and value, for what is no label or no
+            weight.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> read_labels(es.example().labels)["label"].mean()
+        0.59375
+    """
+    found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
+    if not found:
+        raise InputError("labels: there must be one file at least, were none")
+    return pl.concat(found, how="diagonal_relaxed")
 
 
 def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:

@@ -1,20 +1,17 @@
 """Files of responses, features and labels as frames."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
-from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
@@ -22,43 +19,9 @@ from entropy_sentinel.sources.logs.memory import held
 from entropy_sentinel.sources.logs.reading import Logs, Options
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
-from entropy_sentinel.verbs.files import Paths, files, log_files
-from entropy_sentinel.verbs.frames import KEY, WEIGHT
-from entropy_sentinel.verbs.labels import labels_of
+from entropy_sentinel.verbs.files import Paths, log_files
 
 log = logging.getLogger(__name__)
-
-# Columns of labels beside `label`; 007 is no number.
-_LABEL_COLUMNS = {**dict.fromkeys(KEY[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
-
-
-@dataclass(frozen=True)
-class Example:
-    """Files that come with the package: a tiny model's responses to 160 arithmetic problems, and their labels.
-
-    Attributes:
-        traces: A folder with the responses and their log-probabilities.
-        labels: A file with their labels.
-        log: Some of the responses as the log of a server, with five alternatives to a token.
-    """
-
-    traces: Path
-    labels: Path
-    log: Path
-
-
-def example() -> Example:
-    """Where the example's files are.
-
-    Returns:
-        Their paths.
-
-    Examples:
-        >>> example().labels.name
-        'labels.parquet'
-    """
-    folder = Path(__file__).parents[1] / "example"
-    return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl")
 
 
 def open_logs(
@@ -100,7 +63,8 @@ def open_logs(
         InputError: For a file that is not there, and while reading with `strict` for a record that cannot be used.
 
     Examples:
-        >>> logs = open_logs(example().log)
+        >>> import entropy_sentinel as es
+        >>> logs = open_logs(es.example().log)
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (12, Counter({5: 12}))
     """
@@ -128,7 +92,8 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
         ContractError: For a file of another stage.
 
     Examples:
-        >>> traces = read_logs(example().traces)
+        >>> import entropy_sentinel as es
+        >>> traces = read_logs(es.example().traces)
         >>> traces.height, traces["logprobs_mode"].unique().to_list()
         (160, ['raw_logprobs'])
         >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
@@ -163,7 +128,8 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
         ContractError: For a file of another stage.
 
     Examples:
-        >>> read_features(example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
+        >>> import entropy_sentinel as es
+        >>> read_features(es.example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
         ('req-0001', 'averages')
     """
     if (replies := held(paths)) is not None:
@@ -198,67 +164,6 @@ def features_of(
     return combined(_some(found, logs.summary))
 
 
-def write_features(
-    features: pl.DataFrame,
-    path: str | Path,
-    facts: Mapping[str, Any] | None = None,
-    split: bool = False,
-    inputs: Sequence[str | Path] = (),
-) -> list[Path]:
-    """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
-
-    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`; without, InputError for
-    several: they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
-    """
-    usable = features.filter(pl.col("reason").is_null())
-    kinds = (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows() or [
-        (None, None, 0)
-    ]
-    if len(kinds) > 1 and not split:
-        several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
-        raise InputError(
-            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; cut all to the "
-            "smallest number of alternatives (--top-k), or write a file for each (--split)"
-        )
-    targets: dict[str, Path] = {}
-    for *kind, _ in kinds:
-        number = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
-        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
-    check_outputs(targets, inputs)
-    for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
-        origin = dict(zip(LOGPROBS, kind, strict=True))
-        same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
-        # Responses without features go with the first.
-        rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
-        known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
-        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
-    return [*targets.values()]
-
-
-def read_labels(paths: Paths) -> pl.DataFrame:
-    """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
-
-    Args:
-        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in small or capital letters, or empty.
-
-    Returns:
-        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`, and
-        `weight`, how many responses the one stands for.
-
-    Raises:
-        InputError: For a file without the two columns, and, with file, row and value, for what is no label or no
-            weight.
-
-    Examples:
-        >>> read_labels(example().labels)["label"].mean()
-        0.59375
-    """
-    found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
-    if not found:
-        raise InputError("labels: there must be one file at least, were none")
-    return pl.concat(found, how="diagonal_relaxed")
-
-
 def _made(path: Path) -> pl.DataFrame:
     """A file of stage `features`, with the facts of its log-probabilities."""
     with given(path):
@@ -289,8 +194,3 @@ def _warn(summary: Summary) -> None:
     """Say what could not be read."""
     if summary.n_bad:
         log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
-
-
-def _words(kind: Sequence[Any]) -> str:
-    mode, top_k = kind
-    return f"{top_k} alternatives to a token ({mode})"

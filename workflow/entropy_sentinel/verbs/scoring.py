@@ -10,10 +10,10 @@ from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.estimation import overridden, saved_estimator
 from entropy_sentinel.verbs.frames import features_table
-from entropy_sentinel.verbs.reading import KEY
 
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
@@ -60,7 +60,7 @@ def score(
     differs = overridden(estimator, features, any_model, any_logprobs) if usable.any() else []
     p = np.full(len(features), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, features.filter(usable))
-    named = [name for name in KEY if name in features.columns]
+    named = [name for name in RESPONSE if name in features.columns]
     found = features.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
     return found.with_columns(overridden=pl.lit("; ".join(differs))) if differs else found
 

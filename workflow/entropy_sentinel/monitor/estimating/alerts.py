@@ -1,47 +1,26 @@
 """What of the rows calls for somebody: a list that a scheduler or another program can read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.catalogue import CUT_OFF as CUT_OFF_FLAG
 from entropy_sentinel.monitor.estimating.flags import OUTSIDE as OUTSIDE_FLAG
 from entropy_sentinel.monitor.estimating.flags import STALE as STALE_FLAG
 from entropy_sentinel.monitor.estimating.recent import pooled_words
-from entropy_sentinel.monitor.settings import ALERTS, BELOW, CUT_OFF, DROP, OUTSIDE, STALE
+from entropy_sentinel.monitor.settings import BELOW, CUT_OFF, DROP, OUTSIDE, STALE, MonitorOptions
 
 # A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
 FALSE_DISCOVERIES = 0.05
 _FLAGS = {OUTSIDE: OUTSIDE_FLAG, CUT_OFF: CUT_OFF_FLAG}
 
 
-@dataclass(frozen=True)
-class AlertRules:
-    """What is an alert: estimates below `fail_below`, and the kinds `on`.
+def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
+    """The alerts in rows of slices, or of their newest windows, in their order; JSON-serialisable.
 
     A drop is a fall of at least `least_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
     estimated responses are no alert.
-    """
-
-    fail_below: float | None = None
-    on: Sequence[str] = ()
-    least_drop: float = 0.02
-    min_responses: int = 30
-
-    def __post_init__(self) -> None:
-        """ConfigError for what cannot be."""
-        for one in self.on:
-            if one not in ALERTS:
-                raise ConfigError(f"alert_on: unknown '{one}'; known: {', '.join(ALERTS)}")
-        if self.fail_below is not None and not 0 < self.fail_below <= 1:
-            raise ConfigError(f"fail_below: must be above 0 and at most 1, was {self.fail_below}")
-
-
-def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: AlertRules, window: str | None) -> list[dict[str, Any]]:
-    """The alerts in rows of slices, or of their newest windows, in their order; JSON-serialisable.
 
     Each has `kind`, `slice` (column to value), `window` where there is one, the first of those that are pooled and
     their number, the row's numbers, and `message`.
@@ -49,28 +28,28 @@ def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: AlertRules, window:
     found = []
     for row in rows.iter_rows(named=True):
         if row["n_estimated"] >= max(rules.min_responses, 1):
-            pooled = pooled_words(row, window)
+            pooled = pooled_words(row, rules.window)
             more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
             found += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
     return found
 
 
-def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: AlertRules) -> list[dict[str, Any]]:
+def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
     """Alerts about slices, rows of the whole time, of which nothing can be said any more."""
-    stale = whole.filter(pl.col("flags").list.contains(STALE_FLAG)) if STALE in rules.on else whole.head(0)
+    stale = whole.filter(pl.col("flags").list.contains(STALE_FLAG)) if STALE in rules.alert_on else whole.head(0)
     return [_alert(row, slices, STALE, _reason(row, STALE_FLAG)) for row in stale.iter_rows(named=True)]
 
 
-def _kinds(row: Mapping[str, Any], rules: AlertRules) -> Iterator[tuple[str, str]]:
+def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str, str]]:
     accuracy = row["estimated_accuracy"]
     if rules.fail_below is not None and accuracy < rules.fail_below:
         sure = "and the whole interval is" if row["upper"] < rules.fail_below else "the interval reaches above it"
         yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {sure}"
     change, q = row["change"], row["change_q"]
-    if DROP in rules.on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.least_drop:
+    if DROP in rules.alert_on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.least_drop:
         yield DROP, f"estimated accuracy fell by {-change:.3f} to {accuracy:.3f} since the reference (q {q:.2g})"
     for kind, flag in _FLAGS.items():
-        if kind in rules.on and flag in row["flags"]:
+        if kind in rules.alert_on and flag in row["flags"]:
             yield kind, _reason(row, flag)
 
 

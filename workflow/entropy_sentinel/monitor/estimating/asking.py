@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -11,15 +10,16 @@ import polars as pl
 
 from entropy_sentinel import __version__
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.monitor.estimating.alerts import AlertRules, alerts, stale_alerts
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.estimating.recent import recent
 from entropy_sentinel.monitor.labelling.labelled import Labelled
-from entropy_sentinel.monitor.reading import times
 from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.settings import EARLIEST, Reference, shown
+from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import Merged, merge
@@ -28,102 +28,72 @@ from entropy_sentinel.monitor.summing.state import State
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of the sums, whatever they are of."""
-
-    by: tuple[str, ...]
-    window: str | None
-    reference: times.Reference | None
-    level: float
-    max_slices: int
-    min_responses: int
-    pool_windows: int
-    labels_at_random: bool
-    responses: int
-
-    def __post_init__(self) -> None:
-        """ConfigError for what cannot be."""
-        if not 0 < self.level < 1:
-            raise ConfigError(f"level: must be above 0 and below 1, was {self.level}")
-        if self.max_slices < 1:
-            raise ConfigError(f"max_slices: must be 1 or more, was {self.max_slices}")
-        if self.pool_windows < 1:
-            raise ConfigError(f"pool_windows: must be 1 or more, was {self.pool_windows}")
-        if self.responses < 0:
-            raise ConfigError(f"responses: must be 0 or more, was {self.responses}")
-
-
 def found(
     saved: SavedEstimator,
     checksum: str,
     collector: Collector,
     state: State,
-    reading: Reading,
-    asked: Asked,
-    rules: AlertRules,
+    asked: MonitorOptions,
     labels: pl.DataFrame | None,
 ) -> Monitored:
     """What is asked of the sums of all files. Raises InputError for no response, and for none in the reference."""
     problems = collector.problems()
-    merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.reference, asked.max_slices)
+    merged = merge(lambda: _parts(state, State.sums), asked.by, asked.window, asked.period, asked.max_slices)
     if merged is None:
         raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
-    if asked.reference is not None and not merged.before.n_estimated.any():
-        raise InputError(_no_reference(state, asked.reference))
+    if asked.period is not None and not merged.before.n_estimated.any():
+        raise InputError(_no_reference(state, asked.period))
     taken = sum((Counter(one.taken) for one in state.files.values()), Counter[str]())
-    estimates = Estimates(saved, asked.level, rules.min_responses, dict(taken.most_common(5)))
+    estimates = Estimates(saved, asked.level, asked.min_responses, dict(taken.most_common(5)))
     labelled = None
     if labels is not None:
         responses = partial(_parts, state, State.responses)
         labelled = Labelled(responses, labels, merged, asked.window, asked.labels_at_random)
         labelled.note(problems)
-    rows = _rows(estimates, merged, asked, rules, labelled)
+    rows = _rows(estimates, merged, asked, labelled)
     return Monitored(
         **rows,
-        behind=behind(rows["alerts"], asked.window, state, reading, asked.responses) if asked.responses else [],
-        provenance=_provenance(saved, checksum, collector, state, reading, asked, estimates, merged, taken),
+        behind=behind(rows["alerts"], asked.window, state, asked, asked.responses) if asked.responses else [],
+        provenance=_provenance(saved, checksum, collector, state, asked, estimates, merged, taken),
         problems=problems,
     )
 
 
-def _rows(
-    estimates: Estimates, merged: Merged, asked: Asked, rules: AlertRules, labelled: Labelled | None
-) -> dict[str, Any]:
+def _rows(estimates: Estimates, merged: Merged, asked: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
     """What of a `Monitored` has rows, and the alerts about them."""
-    columns, reference = tuple(merged.slices.columns), asked.reference
+    columns, reference = tuple(merged.slices.columns), asked.period
     if asked.window is None:
         slices = estimates.of_slices(merged, labelled)
-        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, rules, None)}
-    last = recent(merged, asked.window, max(rules.min_responses, 1), asked.pool_windows, reference)
+        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, asked)}
+    last = recent(merged, asked.window, asked.min_responses, asked.pool_windows, reference)
     slices, rows = estimates.of_slices(merged, labelled, last), estimates.of_recent(merged, last, reference, labelled)
-    usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=times.DTYPE))
+    usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     return {
         "by": columns,
         "slices": slices,
         "windows": estimates.of_windows(merged, reference, labelled),
-        "alerts": alerts(rows, columns, rules, asked.window) + stale_alerts(slices, columns, rules),
+        "alerts": alerts(rows, columns, asked) + stale_alerts(slices, columns, asked),
         "newest": last.newest,
         "recent": rows,
         "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
     }
 
 
-def _no_reference(state: State, reference: times.Reference) -> str:
+def _no_reference(state: State, reference: Reference) -> str:
     """What to say of a reference without a response, and what there is."""
     grains = _grains(state)
     there = f"from {grains.min():%Y-%m-%d} to {grains.max():%Y-%m-%d}" if len(grains) else "without a time"
     return (
-        f"reference: {times.shown(reference)} (UTC) has no response with an estimate, so nothing can be compared with "
+        f"reference: {shown(reference)} (UTC) has no response with an estimate, so nothing can be compared with "
         f"it; the logs have responses {there}"
     )
 
 
-def _since(reference: times.Reference | None, state: State) -> list[str] | None:
+def _since(reference: Reference | None, state: State) -> list[str] | None:
     """The reference as it is written down; one without a begin begins with the logs."""
     if reference is None:
         return None
-    start = _grains(state).min() if reference.start == times.EARLIEST else reference.start
+    start = _grains(state).min() if reference.start == EARLIEST else reference.start
     return [start.isoformat(), reference.end.isoformat()]
 
 
@@ -142,8 +112,7 @@ def _provenance(
     checksum: str,
     collector: Collector,
     state: State,
-    reading: Reading,
-    asked: Asked,
+    asked: MonitorOptions,
     estimates: Estimates,
     merged: Merged,
     taken: Counter[str],
@@ -156,9 +125,9 @@ def _provenance(
         "estimator": {"name": saved.estimator.name, "sha256": checksum or None, **estimator},
         "general_flags": estimates.general_flags,
         "overridden": dict(taken),
-        "reading": reading.as_dict(),
+        "reading": asked.as_dict(),
         "window": asked.window,
-        "reference": _since(asked.reference, state),
+        "reference": _since(asked.period, state),
         "level": asked.level,
         "min_responses": asked.min_responses,
         "pool_windows": asked.pool_windows,

@@ -11,8 +11,8 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.monitor.reading.times import DTYPE, Reference
-from entropy_sentinel.monitor.settings import WIDTHS, WINDOWS
+from entropy_sentinel.monitor.reading.settings import WIDTHS, WINDOWS, Reference
+from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.sums import Sums
 

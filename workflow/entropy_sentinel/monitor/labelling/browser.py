@@ -4,9 +4,10 @@ from pathlib import Path
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.sampling import Sample
 from entropy_sentinel.report.labelling import labelling_page
-from entropy_sentinel.verbs.reading import KEY, WEIGHT
+from entropy_sentinel.verbs.frames import WEIGHT
 
 # What `read_labels` takes for an answer; of those that a person is unsure about there is no label.
 _SAVED = {"correct": "true", "incorrect": "false"}
@@ -20,7 +21,7 @@ def write_page(found: Sample, path: str | Path) -> None:
     rows = found.responses
     if rows["response"].null_count() == len(rows):
         raise InputError("--html: the responses have no texts, as they were read from features; give logs or traces")
-    keys = [name for name in KEY if name in rows.columns]
+    keys = [name for name in RESPONSE if name in rows.columns]
     content = labelling_page(
         "Responses to label",
         rows.select(*keys, WEIGHT, "question", "response").to_dicts(),

@@ -9,11 +9,12 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.monitor.labelling.sampling import improved
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.labelling.improving import improved
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
-from entropy_sentinel.verbs.reading import KEY, WEIGHT
+from entropy_sentinel.verbs.frames import WEIGHT
 
 COLUMNS = {
     "n_labelled": pl.Int64,
@@ -38,7 +39,7 @@ Responses = Callable[[], Iterable[pl.DataFrame]]
 class Labelled:
     """Labelled responses of slices, and the predictions of all responses of slices that have some.
 
-    `labels` has some of KEY, `label`, and `weight`. Labels without an estimated response are counted.
+    `labels` has some of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Labelled:
         responses of the slices that have labels do have one. Raises InputError for labels without.
         """
         self._merged = merged
-        key = [name for name in KEY if name in labels.columns]
+        key = [name for name in RESPONSE if name in labels.columns]
         if labels.select(key).is_duplicated().any():
             raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
         labels = labels.filter(pl.col("label").is_not_null())

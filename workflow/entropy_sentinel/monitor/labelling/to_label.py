@@ -9,8 +9,8 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import is_stream, whole_file
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.spreadsheet import read_csv, write_csv
-from entropy_sentinel.verbs.reading import KEY
 
 LABEL = "label"
 # What a spreadsheet may have put between the cells when it saved the file.
@@ -55,7 +55,7 @@ def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.D
     """The responses with the labels and further columns of `rows`."""
     if not rows:
         return responses
-    key = [name for name in KEY if name in responses.columns and all(name in row for row in rows)]
+    key = [name for name in RESPONSE if name in responses.columns and all(name in row for row in rows)]
     places: dict[tuple[str, ...], list[int]] = {}
     for place, response in enumerate(responses.select(key).iter_rows()):
         places.setdefault(tuple(map(str, response)), []).append(place)

@@ -91,7 +91,7 @@ class Others:
 
 
 def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
-    """The columns NUMBERS of responses with KEY, features, and perhaps a column of the time."""
+    """The columns NUMBERS of responses with RESPONSE, features, and perhaps a column of the time."""
     named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
     placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
     last = pl.col("item_id").str.extract(r"(\d+)$")

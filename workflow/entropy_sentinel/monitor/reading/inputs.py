@@ -1,8 +1,6 @@
 """A file of logs, traces or features as frames of bounded size: features, slice, window, and why a row is no use."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -10,68 +8,62 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.frames.contract import given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
-from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
+from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import without
 from entropy_sentinel.monitor.catalogue import made_of
+from entropy_sentinel.monitor.reading.clock import Clock
+from entropy_sentinel.monitor.reading.excluding import Excluding
+from entropy_sentinel.monitor.reading.files import UNNAMED, holds_features, opened_log
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
-from entropy_sentinel.monitor.settings import TIME, Reading
+from entropy_sentinel.monitor.reading.settings import TIME, Reading
+from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.signals.computing import with_signals
-from entropy_sentinel.sources.logs.reading import PLACE, Logs
+from entropy_sentinel.sources.logs.reading import PLACE
 from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.verbs.reading import KEY, open_logs
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
-IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
 # Columns of a frame, before the name of the log's own column.
 BY = "by."
-# A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
-JUMP_S = 3600
-# The model of a response whose log does not name it.
-UNNAMED = "(not named)"
 # What statistics are made of: columns of feature files, and those that a log has beside them.
 _OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
 _OF_LOGS = [name for name in made_of() if name not in FEATURE_FRAME.schema]
-# Reasons for which a response has no features that are no fault of the log.
-HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 
 class Inputs:
-    """Files, or frames of features, read for an estimator of `model` and `logprobs`; what was seen is counted.
+    """Files, or frames of features, read for an estimator; what was seen is counted.
 
-    `rejected` counts responses by what they are of and the estimator is not, `taken` those that were taken all the
-    same. `seen` are the columns of slices and time that had a value.
+    `excluding` counts what the estimator is not for; `seen` are the columns of slices and time that had a value.
     """
 
     def __init__(
         self, about: dict[str, Any], reading: Reading, problems: Problems, others: Others | None = None
     ) -> None:
         """With `others`, responses that these have are left out, and frames have the columns NUMBERS."""
-        self._model, self._logprobs = about.get("model"), about["logprobs"]
+        self._model = about.get("model")
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
-        self.rejected, self.taken = Counter[str](), Counter[str]()
-        self._last = None
+        self.excluding = Excluding(about, reading, problems)
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of signals, KEY, what statistics are made of, `excluded` (why, or null), `grain`, `by.COLUMN` as text.
+        """Rows of signals, RESPONSE, what statistics need, `excluded` (why, or null), `grain`, and `by.COLUMN` as text.
 
         What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
         """
-        self._last = None
+        clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems)
         try:
             for batch in self._features(source):
                 batch = without(batch, self._signals)
                 if self._others is not None:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
-                    yield self._prepared(batch)
+                    yield self._prepared(batch, clock)
         except IncompleteFileError as error:
             if self._problems.strict:
                 raise
@@ -79,7 +71,7 @@ class Inputs:
 
     @property
     def _time(self) -> str:
-        return self._reading.time or TIME
+        return self._reading.time_column or TIME
 
     def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         if isinstance(source, pl.DataFrame):
@@ -96,7 +88,7 @@ class Inputs:
     def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
         start = 0
         for batch in batches:
-            for column in (*FEATURES, *self._signals, *KEY, *_OF_FEATURES, "reason"):
+            for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
                 if column not in batch.columns:
                     raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
@@ -120,17 +112,16 @@ class Inputs:
         for kind, count in summary.ignored.items():
             self._problems.note(f"records passed over: {kind}", [], count)
 
-    def _prepared(self, batch: pl.DataFrame) -> pl.DataFrame:
-        reading = self._reading
+    def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
             self._problems.note(f"responses whose log names no model: taken for '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
-        keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in reading.by}
+        keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in self._reading.by}
         own = {name: _text(self._column(batch, name)) for name in _OF_LOGS}
-        frame = batch.with_columns(excluded=self._excluded(batch), grain=self._grain(batch), **keys, **own)
-        self._count_excluded(frame)
+        frame = batch.with_columns(excluded=self.excluding.of(batch), grain=self._grain(batch, clock), **keys, **own)
+        self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS
-        columns = dict.fromkeys((*FEATURES, *self._signals, *KEY, *made_of()))
+        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of()))
         return frame.select(*columns, "excluded", "grain", *numbers, *keys)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
@@ -142,114 +133,11 @@ class Inputs:
             self.seen.add(name)
         return column
 
-    def _excluded(self, batch: pl.DataFrame) -> pl.Series:
-        """Why a row is not estimated: of another model or log-probabilities, or without features; null where it is."""
-        others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
-        with_features = others.filter(pl.col("reason").is_null())
-        for name, taken in {"model": self._reading.any_model, "logprobs": self._reading.any_logprobs}.items():
-            if taken:
-                self.taken.update(with_features[name].drop_nulls().to_list())
-                others = others.with_columns(pl.lit(None, pl.String).alias(name))
-        return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
-
-    def _other_model(self) -> pl.Expr:
-        """What a row is of where that is another model; null where it is the estimator's."""
-        other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
-        return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
-
-    def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
-        """What a row with features is of where its log-probabilities are others."""
-        found = []
-        for name in LOGPROBS:
-            if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
-                said = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
-                found.append(pl.when(pl.col(name).ne_missing(wanted)).then(said))
-        return pl.coalesce(*found) if found else pl.lit(None, pl.String)
-
-    def _count_excluded(self, frame: pl.DataFrame) -> None:
-        excluded = frame.filter(pl.col("excluded").is_not_null())
-        if excluded.is_empty():
-            return
-        counted = excluded.group_by("excluded", maintain_order=True).agg(pl.len(), pl.col(PLACE).head(3))
-        for kind, count, places in counted.iter_rows():
-            if kind.startswith(REFUSED):
-                self._problems.note("responses that the server refused", places, count)
-            elif kind.startswith(HARMLESS):
-                self._problems.note(f"responses without features: {kind}", places, count)
-            elif kind.startswith("of "):
-                self.rejected[kind] += count
-                self._problems.add(f"responses {kind}", places, count)
-            else:
-                self._problems.add(f"responses without features: {kind}", places, count)
-
-    def _grain(self, batch: pl.DataFrame) -> pl.Series:
-        """The smallest window of each row, null where it has no time, which is counted."""
-        reading = self._reading
-        if reading.grain is None:
+    def _grain(self, batch: pl.DataFrame, clock: Clock | None) -> pl.Series:
+        """The smallest window of each row, null where it has no time."""
+        if clock is None:
             return pl.Series([None] * len(batch), dtype=DTYPE)
-        raw = self._column(batch, reading.time)
-        times = pl.DataFrame({"raw": raw, "time": moments(raw), "place": batch[PLACE]})
-        times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
-        for kind, which in {
-            "responses without a time": pl.col("raw").is_null(),
-            "responses whose time cannot be read": pl.col("raw").is_not_null() & pl.col("time").is_null(),
-            f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}": pl.col("time").is_not_null()
-            & ~pl.col("good"),
-        }.items():
-            if places := times.filter(which)["place"].to_list():
-                self._problems.add(kind, places)
-        self._count_jumps(times.filter("good"))
-        return times.select(pl.when("good").then(starts(pl.col("time"), reading.grain))).to_series()
-
-    def _count_jumps(self, times: pl.DataFrame) -> None:
-        if times.is_empty():
-            return
-        before = times["time"].shift(1, fill_value=self._last or times["time"][0])
-        jumps = times.filter((before - times["time"]).dt.total_seconds() > JUMP_S)["place"].to_list()
-        if jumps:
-            self._problems.note("times more than an hour before the one above", jumps)
-        self._last = times["time"][-1]
-
-
-def columns_of(path: str) -> Sequence[str]:
-    """The columns of a file's first responses that can make slices, for an error that names them."""
-    if holds_features(path):
-        return pl.read_parquet_schema(path).names()
-    logs = open_logs(path)
-    first = next(iter(logs), None)
-    return ["model", "benchmark", *logs.summary.columns] if first is not None else []
-
-
-def holds_features(path: str) -> bool:
-    if Path(path).suffix != ".parquet":
-        return False
-    with given(path):
-        own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-        return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
-
-
-def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = ()) -> Logs:
-    """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
-    return open_logs(
-        path,
-        columns=_wanted(path, [*reading.by, *([reading.time] if reading.time else []), *more]),
-        logprobs_mode=reading.logprobs_mode,
-        top_k=reading.top_k,
-        trace_after=reading.trace_after,
-        model=reading.model or UNNAMED,
-        strict=strict,
-        places=True,
-    )
-
-
-def _wanted(path: str, names: Sequence[str]) -> list[str]:
-    """The columns to keep of a log; of a Parquet file those that it has, for a look into each row takes its time."""
-    names = list(dict.fromkeys(names))
-    if Path(path).suffix == ".parquet":
-        with given(path):
-            there = pl.read_parquet_schema(path)
-        names = [name for name in names if name in there or name.split(".")[0] in there]
-    return names
+        return clock.windows(self._column(batch, self._time), batch[PLACE])
 
 
 def _text(column: pl.Series) -> pl.Series:

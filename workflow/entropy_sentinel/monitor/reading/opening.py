@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.ownership import Ownership
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.collecting import Source
 from entropy_sentinel.monitor.summing.folder import is_state
 from entropy_sentinel.monitor.summing.state import State

@@ -1,25 +1,13 @@
 """The times of a log, whatever their form, and the windows that they are in."""
 
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from datetime import UTC, datetime
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.settings import WINDOWS
+from entropy_sentinel.monitor.reading.settings import EARLIEST, LATEST, WINDOWS
 
 DTYPE = pl.Datetime("us", "UTC")
-# Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
-# language model was in use then.
-EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
-
-
-class Reference(NamedTuple):
-    """A period, from `start` up to and without `end`."""
-
-    start: datetime
-    end: datetime
 
 
 def moments(column: pl.Series) -> pl.Series:
@@ -48,48 +36,6 @@ def plausible(times: pl.Expr) -> pl.Expr:
 def starts(times: pl.Expr, window: str) -> pl.Expr:
     """When the windows begin that these times are in."""
     return times.dt.truncate(WINDOWS[window])
-
-
-def reference(text: str, grain: str = "day") -> Reference:
-    """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; hours where these are the `grain`.
-
-    `..2026-11-07` is all up to then. ConfigError where it is none, or does not begin and end where a grain does.
-    """
-    first, dots, last = (part.strip() for part in text.partition(".."))
-    try:
-        end = _moment(last or (first if not dots else ""))
-        start = EARLIEST if dots and not first else _moment(first)
-        if len(last or first) <= len("2026-11-01"):
-            end += timedelta(days=1)
-        found = Reference(start.astimezone(UTC), end.astimezone(UTC))
-    except (ValueError, OverflowError):
-        raise ConfigError(
-            f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
-        ) from None
-    if found.end <= found.start:
-        raise ConfigError(f"reference: must end after its begin, was '{text}'")
-    if found.start < EARLIEST or found.end > LATEST:
-        raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
-    for one in found:
-        if (one.minute, one.second, one.microsecond) != (0, 0, 0) or (grain == "day" and one.hour):
-            raise ConfigError(f"reference: must be of whole {grain}s in UTC, as the windows are, was '{text}'")
-    return found
-
-
-def shown(period: Reference) -> str:
-    """A period as it was meant: its first and its last day, hours where it is not of whole days."""
-    if any(one.hour for one in period):
-        first, last = (f"{one:%Y-%m-%d %H:%M}" for one in period)
-    else:
-        first, last = f"{period.start:%Y-%m-%d}", f"{period.end - timedelta(days=1):%Y-%m-%d}"
-    if period.start == EARLIEST:
-        return f"up to {last}"
-    return first if first == last else f"{first} to {last}"
-
-
-def _moment(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _of_numbers(column: pl.Series) -> pl.Series:

@@ -14,9 +14,11 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.monitor.reading.inputs import BY, holds_features, opened_log
+from entropy_sentinel.monitor.reading.files import holds_features, opened_log
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.reading.times import starts
-from entropy_sentinel.monitor.settings import STALE, Reading
+from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.token_texts import TokenTexts
 from entropy_sentinel.report.tokens import Token, read_tokens

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
+from entropy_sentinel.monitor.reading.settings import WIDTHS
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import WIDTHS
 from entropy_sentinel.monitor.showing.pictures import ESTIMATE, most_errors, name_of
 
 # Panels, and windows of each; tables and files have all.

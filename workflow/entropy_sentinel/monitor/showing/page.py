@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.times import Reference, shown
+from entropy_sentinel.monitor.reading.settings import Reference, shown
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.columns import slice_name, table_of
 from entropy_sentinel.monitor.showing.over_time import over_time

@@ -19,7 +19,7 @@ from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
 from entropy_sentinel.monitor.reading.identity import Others
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.fitting import check_use
 from entropy_sentinel.monitor.summing.folder import NUMBERS, RESPONSES, SUMS, is_state
@@ -48,11 +48,9 @@ class Collector:
     responses are kept where it is, and where `single` ones are asked for: to put labels to, or to show.
     """
 
-    def __init__(
-        self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool, strict: bool
-    ) -> None:
+    def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
         self._saved, self._reading, self._state = saved, reading, state
-        self._lasting, self._strict, self._keep_responses = lasting, strict, lasting or single
+        self._lasting, self._keep_responses = lasting, lasting or single
         self._support, self._compare = support_of(saved.about), lasting
         self.read: list[FileSums] = []
         self.n_known, self._took_over = 0, False
@@ -140,7 +138,7 @@ class Collector:
             self._state.remember(name, look, found.key)
 
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
-        problems, sums = Problems(self._strict), Accumulator()
+        problems, sums = Problems(self._reading.strict), Accumulator()
         others = self._state.others(about) if self._compare else None
         inputs = Inputs(self._saved.about, self._reading, problems, others)
         with self._state.writing(about) as writers:
@@ -156,7 +154,11 @@ class Collector:
                 writers[SUMS].write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.rejected, about.taken = sorted(inputs.seen), dict(inputs.rejected), dict(inputs.taken)
+            about.seen, about.rejected, about.taken = (
+                sorted(inputs.seen),
+                dict(inputs.excluding.rejected),
+                dict(inputs.excluding.taken),
+            )
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:

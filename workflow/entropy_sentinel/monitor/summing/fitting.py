@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.reading.inputs import columns_of
+from entropy_sentinel.monitor.reading.files import columns_of
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import LOGPROBS, MODEL, Reading
+from entropy_sentinel.monitor.reading.settings import Reading
+from entropy_sentinel.monitor.settings import LOGPROBS, MODEL
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 
 
@@ -21,7 +22,7 @@ def check_use(
     """
     seen = {name for one in files for name in one.seen}
     if any(one.n_responses for one in files):
-        for name in (*reading.by, *([reading.time] if reading.time else [])):
+        for name in reading.columns:
             if name not in seen:
                 raise InputError(f"no response has a value in column '{name}'{_columns_there(read)}")
     rejected = Problems()

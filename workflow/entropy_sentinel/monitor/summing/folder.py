@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import ProvenanceError
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.stored import damaged, read_json, write_json
 
 # How the folder is laid out. Which statistics the sums of a file have, it says itself.

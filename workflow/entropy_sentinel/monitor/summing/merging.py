@@ -9,7 +9,8 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.times import Reference, starts
+from entropy_sentinel.monitor.reading.settings import Reference
+from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.scoring import HELD
 from entropy_sentinel.monitor.summing.sums import Partial, Sums, places
 

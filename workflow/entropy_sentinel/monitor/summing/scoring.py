@@ -7,12 +7,12 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.support import Support
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.labelling.sampling import predictions
+from entropy_sentinel.monitor.labelling.predictions import predictions
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.summing.sums import Partial, Sums, numbered, pairs
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.verbs.reading import KEY
 
 # Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
@@ -22,7 +22,7 @@ def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
     """What labels are put to: of each estimated response what identifies it, its keys, and the prediction `p`."""
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
-    return usable.select(*KEY, pl.col(f"^{BY}.*$"), "grain", p=p)
+    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
 
 
 def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:

@@ -28,7 +28,7 @@ from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.content import Content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
 from entropy_sentinel.monitor.reading.identity import Others
-from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.folder import FILES, NUMBERS, PARTS, RESPONSES, SUMS, open_folder
 from entropy_sentinel.monitor.summing.overlap import Overlap
@@ -133,7 +133,7 @@ class State:
                 yield Partial.of(frame, known)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """The responses of a file that are estimated: KEY, `by.COLUMN`, `grain` and the prediction `p`."""
+        """The responses of a file that are estimated: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
         yield from (frame for frame in self._frames(RESPONSES, key) if frame.width)
 
     def numbers(self, key: str) -> pl.DataFrame:

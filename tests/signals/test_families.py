@@ -1,0 +1,351 @@
+"""Families of signals in a copy of the project: what they need, who is left out, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from workflow_runs import ROOT, Project, job_counts
+
+FAMILY = """
+import polars as pl
+
+from entropy_sentinel.frames.signals import Family, Signal
+
+FAMILY = Family("made up", ({signals},){more})
+
+
+def compute(traces: pl.LazyFrame, times: float = 1) -> pl.DataFrame:
+    return traces.select({columns}, more=pl.lit("beside")).collect()
+"""
+# The rule of a family that needs more than traces.
+RULES = """
+rule signals_area:
+    input:
+        generations=GENERATIONS,
+        benchmark=ITEMS,
+    output:
+        expand(SIGNALS, family="area", allow_missing=True),
+    log:
+        f"{LOGS}/signals/area/{{model}}/{{benchmark}}.log",
+    resources:
+        gpu=1,
+    params:
+        *fingerprint("signals.py", module_of("area")),
+        family="area",
+        settings={"times": 3},
+    script:
+        "../../../scripts/signals.py"
+"""
+
+
+def add_family(folder: Path, name: str, more: str = "", **columns: str) -> Path:
+    """A family whose signals are Polars expressions by name; its folder."""
+    room = folder / "workflow" / "entropy_sentinel" / "signals" / name
+    room.mkdir()
+    signals = ", ".join(f'Signal("{one}", "{one.title()}", "made up", "1", share=True)' for one in columns)
+    of_columns = ", ".join(f"{one}={expression}" for one, expression in columns.items())
+    (room / "__init__.py").write_text(FAMILY.format(signals=signals, more=more, columns=of_columns))
+    return room
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A copy of the project with three families."""
+    found = Project(tmp_path_factory.mktemp("families"), ["demo/config.yaml", "mine.yaml"])
+    short = 'pl.when(pl.col("sample") == 0).then(pl.col("n_tokens") / 128)'
+    add_family(found.folder, "short", short=short)
+    add_family(found.folder, "around", more=", per_item=True", around='pl.col("n_tokens").mean()')
+    (add_family(found.folder, "area", area='times * pl.col("n_tokens")') / "rules.smk").write_text(RULES)
+    return found
+
+
+def called(project: Project, code: str) -> Any:
+    """What a Python of the copy prints, read as JSON."""
+    environment = os.environ | {"PYTHONPATH": str(project.folder / "workflow") + f":{ROOT / 'tests' / 'shared'}"}
+    call = [sys.executable, "-W", "error", "-c", f"import json\n{code}"]
+    done = subprocess.run(call, cwd=project.folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def planned(project: Project, **run: Any) -> subprocess.CompletedProcess[str]:
+    """The plan of a study over the demo's."""
+    study = {"study": "mine", "run": run.pop("run"), "estimation": run}
+    (project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
+    process = project.start("--dry-run")
+    output, _ = process.communicate(timeout=300)
+    return subprocess.CompletedProcess([], process.returncode, output)
+
+
+def test_a_study_makes_the_families_that_it_names(project: Project) -> None:
+    run = {"features": ["tokens", "area", "short"], "models": ["tiny-1m"]}
+    done = planned(project, run=run, beside=["atc-area", "doc-short"], keep=["own"])
+    assert done.returncode == 0, done.stdout
+    counts = job_counts(done.stdout)
+    assert counts["signals_area"] == counts["signals_short"] == counts["feature"]
+    without = planned(project, run=run | {"features": ["tokens"]}, keep=["own"])
+    assert without.returncode == 0, without.stdout
+    assert not [rule for rule in job_counts(without.stdout) if rule.startswith("signals")]
+
+
+@pytest.mark.parametrize(
+    ("features", "keys", "said"),
+    [
+        (["tokens", "none"], {}, "run: unknown family in features: 'none'; known: tokens, area, around, short"),
+        (["area"], {}, "run: features: must have 'tokens', was area"),
+        (
+            ["tokens", "area"],
+            {"beside": ["atc-area", "doc-baseline-short"]},
+            "estimation.beside: 'doc-baseline-short' needs the signal 'short' of the family 'short', which "
+            "run.features does not name: add it there, or leave the estimator out",
+        ),
+        (["tokens"], {"keep": ["own", "atc-area"]}, "estimation.keep: 'atc-area' needs the signal 'area' of"),
+        (["tokens"], {"beside": ["atc-nothing"]}, "unknown estimator in beside: 'atc-nothing'; known: "),
+    ],
+)
+def test_planning_refuses_what_no_family_of_the_study_makes(
+    project: Project, features: list[str], keys: dict[str, Any], said: str
+) -> None:
+    study = {"run": {"features": features}, "estimation": keys}
+    code = f"""
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.sections import merged
+
+try:
+    load_config(merged(read_config(["config.yaml"]), {study!r}))
+    print('"nothing"')
+except ConfigError as error:
+    print(json.dumps(str(error)))
+"""
+    assert said in called(project, code)
+
+
+def test_a_null_leaves_a_row_out_for_the_estimators_that_need_the_signal(project: Project) -> None:
+    code = """
+import polars as pl
+from observations import SETTINGS, observations
+from entropy_sentinel.stages.estimate import estimate
+
+frame = pl.concat([observations(name) for name in "abc"])
+values = pl.col("max") * 2
+# Not known of every third response to c, and no number for another third of them.
+third = pl.int_range(pl.len()) % 3
+lost = (pl.col("benchmark") == "c") & (third == 0)
+broken = (pl.col("benchmark") == "c") & (third == 1)
+known = frame.with_columns(short=pl.when(lost).then(None).when(broken).then(float("nan")).otherwise(values))
+names = ["baseline-short", "baseline-max", "doc-baseline-short"]
+found = estimate(known, "a+b", SETTINGS | {"estimators": names})
+before = estimate(frame, "a+b", SETTINGS | {"estimators": ["baseline-max"]})
+kept = known.filter(pl.col("short").is_finite())
+expected = estimate(kept.drop("short"), "a+b", SETTINGS | {"estimators": ["baseline-max"]})
+print(json.dumps({
+    "order": found["estimator"].unique(maintain_order=True).to_list(),
+    "same": found.filter(estimator="baseline-max").equals(before),
+    "counts": found.filter(benchmark="c").select("estimator", "n_rows", "n_excluded", "n_labelled").rows(),
+    "found": found.filter(estimator="baseline-short", benchmark="c")["estimated_accuracy"][0],
+    "expected": expected.filter(benchmark="c")["estimated_accuracy"][0],
+    "true": [found.filter(estimator="baseline-short", benchmark="c")["true_accuracy"][0],
+             kept.filter(benchmark="c")["label"].mean()],
+}))
+"""
+    found = called(project, code)
+    assert found["order"] == ["baseline-short", "baseline-max", "doc-baseline-short"]
+    assert found["same"], "an estimator of features alone must not move"
+    assert found["counts"] == [
+        ["baseline-short", 20, 40, 20],
+        ["baseline-max", 60, 0, 60],
+        ["doc-baseline-short", 20, 40, 20],
+    ]
+    # Twice `max` has the z-scores of `max`: the same regression, on the rows that are left.
+    assert found["found"] == pytest.approx(found["expected"], abs=1e-12)
+    assert found["true"][0] == found["true"][1]
+
+
+def test_observations_have_what_the_files_of_families_have(project: Project, tmp_path: Path) -> None:
+    code = f"""
+import polars as pl
+from entropy_sentinel import example
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.observation import OBSERVATIONS, read_observations, families_of
+from entropy_sentinel.stages.feature import write_features
+from entropy_sentinel.stages.observation import write_observations
+from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.label import LABELS
+
+traces, folder = example().traces / "averages.parquet", {str(tmp_path)!r}
+rows = pl.read_parquet(traces)
+ids = rows["item_id"].to_list()
+BENCHMARKS.write(BENCHMARKS.frame([(one, "?", "1", one) for one in ids]), f"{{folder}}/items.parquet", {{}})
+labels = {{name: [None] * len(rows) for name in LABELS.schema}}
+labels |= {{"item_id": ids, "sample": [0] * len(rows), "label": [True] * len(rows)}}
+LABELS.write(LABELS.frame(labels), f"{{folder}}/labels.parquet", {{}})
+write_features(traces, {{"trace_after": None, "vocabulary": None}}, f"{{folder}}/features.parquet")
+write_signals("area", str(traces), f"{{folder}}/area.parquet", times=3)
+write_signals("short", str(traces), f"{{folder}}/short.parquet")
+given = [[f"{{folder}}/{{name}}.parquet"] for name in ("items", "labels", "features")]
+split = {{"test_share": 0.2, "seed": 1}}
+write_observations(*given, split, f"{{folder}}/alone.parquet")
+both = [f"{{folder}}/{{name}}.parquet" for name in ("area", "short")]
+write_observations(*given, split, f"{{folder}}/both.parquet", both)
+found = read_observations(f"{{folder}}/both.parquet")
+print(json.dumps({{
+    "columns": [one for one in found.columns if one not in OBSERVATIONS.schema],
+    "families": families_of(f"{{folder}}/both.parquet"),
+    "area": found["area"].to_list(), "short": found["short"].to_list(), "tokens": rows["n_tokens"].to_list(),
+    "rest": found.select(OBSERVATIONS.schema.names()).equals(pl.read_parquet(f"{{folder}}/alone.parquet")),
+    "features": OBSERVATIONS.read(f"{{folder}}/both.parquet").columns == OBSERVATIONS.schema.names(),
+    "about": read_provenance(f"{{folder}}/alone.parquet"),
+    "beside": pl.read_parquet(f"{{folder}}/area.parquet").columns,
+}}))
+"""
+    found = called(project, code)
+    assert (found["columns"], found["families"]) == (["area", "short"], ["area", "short"])
+    assert found["area"] == [3.0 * one for one in found["tokens"]]
+    assert found["short"] == [one / 128 for one in found["tokens"]]
+    assert found["rest"]
+    assert found["features"]
+    assert sorted(found["about"]) == ["logprobs", "split", "stage"]
+    assert found["beside"] == ["model", "benchmark", "item_id", "sample", "area", "more"]
+
+
+VERBS = """
+import logging
+import entropy_sentinel as es
+import polars as pl
+from entropy_sentinel.frames.errors import InputError
+
+def said(call):
+    try:
+        call()
+        return "nothing"
+    except InputError as error:
+        return str(error)
+
+traces, labels = es.read_logs(es.example().traces), es.read_labels(es.example().labels)
+plain = es.features(traces)
+features = es.features(traces, signals=["short"])
+fitted = es.fit(features, labels, "baseline-short")
+es.save(fitted, "short.estimator")
+holes = features.with_columns(short=pl.when(pl.col("benchmark") == "averages").then("short"))
+scored = es.score(fitted, holes)
+"""
+
+
+def test_verbs_take_a_signal_and_say_who_has_none(project: Project) -> None:
+    code = (
+        VERBS
+        + """
+print(json.dumps({
+    "short": [features["short"].to_list(), traces["n_tokens"].to_list()],
+    "signals": [fitted.about["signals"], list(fitted.signals), list(es.load("short.estimator").signals)],
+    "statistics": list(fitted.about["feature_statistics"])[-1],
+    "card": fitted.card.estimator,
+    "missing": [said(lambda: es.fit(plain, labels, "baseline-short")), said(lambda: es.estimate(fitted, plain)),
+                said(lambda: es.monitor(fitted, plain))],
+    "estimate": es.estimate(fitted, holes).select("benchmark", "n_rows", "n_excluded").sort("benchmark").rows()[:2],
+    "reasons": scored.group_by("reason").len().sort("len").rows(),
+    "monitor": es.monitor(fitted, holes).slices.select("n_responses", "n_estimated").rows(),
+    "problems": es.monitor(fitted, holes).problems.lines(),
+    "same": es.estimate(fitted, features)["estimated_accuracy"].sum()
+            - es.estimate(fitted, es.read_features(es.example().traces, signals=["short"]))["estimated_accuracy"].sum(),
+    "sample": len(es.sample(fitted, es.example().traces, budget=20).responses),
+    "other": es.features(traces, signals=["around", "area"]).select("around", "area").null_count().row(0),
+}))
+"""
+    )
+    found = called(project, code)
+    assert found["short"][0] == [one / 128 for one in found["short"][1]]
+    assert found["signals"] == [{"short": "short"}, ["short"], ["short"]]
+    assert (found["statistics"], found["card"]) == ("short", "baseline-short")
+    for line in found["missing"]:
+        assert "'short'" in line
+    # Three of four domains, of 40 responses each, have no `short`.
+    assert found["estimate"] == [["averages", 40, 0], ["multiply-then-add", 0, 40]]
+    assert found["reasons"] == [[None, 40], ["no signal 'short'", 120]]
+    assert found["monitor"] == [[160, 40]]
+    assert "no signal 'short'" in found["problems"][0]
+    assert found["same"] == 0
+    assert found["sample"] == 20
+    # One depends on the other answers to an item, one has rules of its own: neither is made of single traces.
+    assert found["other"] == [160, 160]
+
+
+def test_an_estimator_says_which_family_is_missing(project: Project) -> None:
+    called(project, f"{VERBS}\nprint(1)")
+    code = """
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+
+try:
+    es.load("short.estimator")
+except InputError as error:
+    print(json.dumps(str(error)))
+"""
+    room = project.folder / "workflow" / "entropy_sentinel" / "signals" / "short"
+    room.rename(project.folder / "elsewhere")
+    try:
+        said = called(project, code)
+    finally:
+        (project.folder / "elsewhere").rename(room)
+    assert "needs the signal 'short' of the family 'short', which is not installed here" in said
+
+
+def test_two_families_cannot_have_a_signal_of_one_name(project: Project) -> None:
+    room = add_family(project.folder, "twice", short='pl.col("n_tokens")')
+    code = """
+try:
+    import entropy_sentinel.signals.catalogue
+except ValueError as error:
+    print(json.dumps(str(error)))
+"""
+    try:
+        said = called(project, code)
+    finally:
+        (room / "__init__.py").unlink()
+        for path in room.glob("__pycache__/*"):
+            path.unlink()
+    assert said.endswith("signals/twice: signal 'short' is taken by the family 'short'")
+
+
+def test_compute_must_give_a_row_for_each_response(project: Project) -> None:
+    room = add_family(project.folder, "wrong", wrong='pl.col("n_tokens").head(2)')
+    code = """
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+
+try:
+    es.features(es.read_logs(es.example().traces), signals=["wrong"])
+except InputError as error:
+    print(json.dumps(str(error)))
+"""
+    try:
+        said = called(project, code)
+    finally:
+        (room / "__init__.py").unlink()
+    assert said == "signals/wrong: compute must give a row for each of 160 responses, gave 2"
+
+
+def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> None:
+    labels = [True, False, True, False, True, False]
+    values = [0.1, 0.9, None, 0.3, 0.4, None]
+    code = f"""
+import polars as pl
+from observations import observations
+from entropy_sentinel.analyses.accuracy.measuring.domains import auroc_rows
+
+frame = observations("a").head(6).with_columns(
+    label=pl.Series({labels!r}), short=pl.Series({values!r}, dtype=pl.Float64)
+)
+print(json.dumps([row for row in auroc_rows(frame) if row["feature"] == "short"]))
+"""
+    (row,) = called(project, code)
+    # Of four with the signal, two are wrong: 0.9 and 0.3 against 0.1 and 0.4, three of four pairs in order.
+    assert row["auroc"] == pytest.approx(0.75)
+    assert (row["n_correct"], row["n_incorrect"]) == (2, 2)

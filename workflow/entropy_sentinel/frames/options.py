@@ -1,0 +1,214 @@
+"""What a verb, a command and a section of a workflow's config take alike: a class with a field for each option.
+
+A field says an option's name, default, bounds and meaning, once. `taking` gives them to a verb's signature and
+docstring, `commands.options.taking` to a command; both check what they are given with `Options.of`, and so does a
+config file: an option that cannot be is refused in the same words everywhere.
+"""
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.sections import Settings
+
+Section = TypeVar("Section", bound=Settings)
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+# What a value must be, by the types of Pydantic's errors.
+_KINDS = {
+    "a whole number": ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
+    "a number": ("float_type", "float_parsing", "finite_number"),
+    "true or false": ("bool_type", "bool_parsing"),
+    "text": ("string_type", "string_unicode"),
+    "a list": ("tuple_type", "list_type"),
+    "a section with keys": ("model_type", "model_attributes_type"),
+}
+_MUST_BE = {problem: kind for kind, problems in _KINDS.items() for problem in problems}
+_BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
+
+
+class Panel(StrEnum):
+    """Panels of a command's help, in their order."""
+
+    SLICES = "Slices and windows"
+    ALERTS = "Alerts"
+    FILES = "Files that are written"
+    READING = "How logs are read"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a command shows an option: where in its help, what stands for the value, and a short name, as -b.
+
+    `several` says that it can be repeated, for one whose default does not.
+    """
+
+    panel: Panel
+    metavar: str | None = None
+    short: str | None = None
+    several: bool = False
+
+
+class Options(Settings):
+    """Options with their defaults."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """The options with what is given; ConfigError for what cannot be."""
+        return checked(cls, given)
+
+    @classmethod
+    def value(cls, name: str, text: str) -> Any:
+        """One value of an option from its text, of a list one of its values; ConfigError for what it cannot be."""
+        field = cls.model_fields[name]
+        kind: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])
+        try:
+            found = kind.validate_python([text] if is_list(field) else text)
+        except ValidationError as error:
+            raise ConfigError(_said(cls, {**error.errors()[0], "loc": (name,)})) from None
+        return found[0] if is_list(field) else found
+
+    @classmethod
+    def _known_keys(cls) -> list[str]:
+        return list(in_order(cls))
+
+
+def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
+    """A section with what is given; ConfigError with a line for each thing that cannot be: what it must be and was."""
+    try:
+        return settings.model_validate(dict(given))
+    except ValidationError as error:
+        raise ConfigError("\n".join(_said(settings, problem) for problem in error.errors())) from None
+
+
+def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
+    """One of Pydantic's errors in the project's words."""
+    where, field = _place(settings, problem["loc"])
+    begin, was = f"{where}: " if where else "", one_line(repr(problem["input"]))[:200]
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "missing":
+        return f"{begin}must be there"
+    if problem["type"] == "value_error":
+        return begin + message if field is None or ", was " in message else f"{begin}{message}, was {was}"
+    if problem["type"] == "literal_error" and field is not None:
+        return f"{begin}unknown {was}; known: {', '.join(choices(field))}"
+    must = _MUST_BE.get(problem["type"]) or (bounds(field) if field is not None else "")
+    return f"{begin}must be {must}, was {was}" if must else f"{begin}{message}, was {was}"
+
+
+def _place(settings: type[Settings], loc: Iterable[int | str]) -> tuple[str, FieldInfo | None]:
+    """The name of what an error is about, `options.level`, and its field; none for a section as a whole."""
+    names: list[str] = []
+    section: Any = settings
+    field = None
+    for part in loc:
+        if not (inspect.isclass(section) and issubclass(section, Settings)) or part not in section.model_fields:
+            break
+        names.append(str(part))
+        field = section.model_fields[part]
+        section = field.annotation
+    whole = inspect.isclass(section) and issubclass(section, Settings)
+    return ".".join(names), None if whole else field
+
+
+def in_order(options: type[Options]) -> dict[str, FieldInfo]:
+    """The options by name, panel by panel."""
+    panels = list(Panel)
+    return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(shown(pair[1]).panel)))
+
+
+def is_list(field: FieldInfo) -> bool:
+    """Whether an option has several values."""
+    return isinstance(field.default, tuple) or shown(field).several
+
+
+def choices(field: FieldInfo) -> list[str]:
+    """The values that an option can have, where they are named; else none."""
+    return list(_literals(field.annotation))
+
+
+def _literals(annotation: Any) -> Iterator[str]:
+    if typing.get_origin(annotation) is typing.Literal:
+        yield from typing.get_args(annotation)
+    else:
+        for inner in typing.get_args(annotation):
+            yield from _literals(inner)
+
+
+def bounds(field: FieldInfo) -> str:
+    """Between what an option's value must be: `above 0 and below 1`; empty where that is not said."""
+    parts = [_BOUNDS[name].format(found) for one in field.metadata for name in _BOUNDS if (found := _of(one, name))]
+    return " and ".join(parts)
+
+
+def _of(bound: Any, name: str) -> str | None:
+    value = getattr(bound, name, None)
+    return None if value is None else f"{value:g}"
+
+
+def shown(field: FieldInfo) -> Shown:
+    """How a command shows an option."""
+    return next(one for one in field.metadata if isinstance(one, Shown))
+
+
+def meaning(field: FieldInfo) -> str:
+    """What an option is, and what it must be."""
+    must = bounds(field)
+    return f"{field.description} Must be {must}." if must else str(field.description)
+
+
+def taking(options: type[Options]) -> Callable[[Verb], Verb]:
+    """Give a verb that takes `**options` the signature and the docstring with each of them.
+
+    One that the verb names itself may be given without its name. In the docstring the others take the place of the
+    entry `**options`.
+    """
+
+    def listed(verb: Verb) -> Verb:
+        own = inspect.signature(verb)
+        parameters = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        fields = {name: field for name, field in in_order(options).items() if name not in own.parameters}
+        made = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
+            for name, field in fields.items()
+        ]
+        verb.takes = options  # type: ignore[attr-defined]
+        verb.__signature__ = own.replace(parameters=[*parameters, *made])  # type: ignore[attr-defined]
+        lines = "".join(f"        {name}: {meaning(field)}\n" for name, field in fields.items())
+        verb.__doc__ = re.sub(r"        \*\*options: .*\n(?:         +.*\n)*", lambda _: lines, verb.__doc__ or "")
+        return verb
+
+    return listed
+
+
+def columns_by(by: Any) -> list[str]:
+    """The columns whose values make slices; one may be given by itself. InputError for what is no name."""
+    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"by: must be names of columns, was {wrong[0]!r}"[:200])
+    return names
+
+
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"every column once, was {', '.join(names)}")
+    for name in names:
+        if not name or one_line(name) != name:
+            raise ValueError(
+                f"the name of a column must be text on one line without control characters, was {name!r}; give it "
+                "another name in the logs"
+            )
+    return names
+
+
+# Columns whose values make slices, as files can have them at the head of a column.
+Columns = Annotated[tuple[str, ...], BeforeValidator(columns_by), AfterValidator(_each_once)]
