@@ -124,7 +124,7 @@ class Collector:
         found = content(path, {one.n_bytes for one in self._state.files.values()})
         replaces = []
         if lacking := self._state.lacking(found.key):
-            log.warning("%s: is read again, for of what was read before %s is not known", name, ", ".join(lacking))
+            log.warning("%s: is read again, for %s is not known of what was read before", name, ", ".join(lacking))
             replaces = self._state.files[found.key].replaces
             self._state.forget(found.key)
         if known := self._state.holder(found.key):
