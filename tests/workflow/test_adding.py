@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -169,6 +170,34 @@ def test_a_state_from_before_the_new_statistic_is_used_and_says_what_is_not_know
     (note,) = [one for one in watched[2]["notes"] if "refused_share" in one]
     assert note.startswith("1 x files of which 'refused_share' is not known")
     assert note.endswith("gone.jsonl")
+
+
+def test_the_new_option_and_the_new_place_for_alerts(
+    followed: tuple[Project, dict[str, object]], tmp_path: Path
+) -> None:
+    """Of two slices the smaller one has the fewer expected errors: it is an alert until the option says otherwise."""
+    folder = followed[0].folder
+    sizes = {"small": 3, "large": 40}
+    lines = [line(n, route=route, id=f"{route}-{n}") for route, size in sizes.items() for n in range(size)]
+    log, estimator = log_file(tmp_path / "log.jsonl", lines), saved(tmp_path, "group-accuracy")
+    rows = es.monitor(estimator, log, ["route"]).slices
+    errors = dict(rows.select("route", "expected_errors").rows())
+    call = ["monitor", str(estimator), str(log), "--by", "route", "--min-responses", "1", "--fail-below", "1"]
+    between = ["--fewest-errors", str((errors["small"] + errors["large"]) / 2)]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(10)
+        target = ["--syslog", f"127.0.0.1:{server.getsockname()[1]}", "--alerts", str(tmp_path / "alerts.json")]
+        for more, expected in (([], {"small", "large"}), (between, {"large"})):
+            program = f"from entropy_sentinel.commands.main import main; main({[*call, *target, *more]!r})"
+            environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
+            done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True)
+            assert done.returncode == 4, done.stderr
+            alerts = json.loads((tmp_path / "alerts.json").read_text())["alerts"]
+            assert {one["slice"]["route"] for one in alerts} == expected
+            assert sorted(server.recv(1000).decode() for _ in alerts) == sorted(
+                f"<132>entropy-sentinel: {one['message']}" for one in alerts
+            )
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class Options(Settings):
     def value(cls, name: str, text: str) -> Any:
         """One value of an option from its text, of a list one of its values; ConfigError for what it cannot be."""
         field = cls.model_fields[name]
-        kind: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])
+        kind: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata], config=cls.model_config)
         try:
             found = kind.validate_python([text] if is_list(field) else text)
         except ValidationError as error:
@@ -163,7 +163,7 @@ def shown(field: FieldInfo) -> Shown:
 def meaning(field: FieldInfo) -> str:
     """What an option is, and what it must be."""
     must = bounds(field)
-    return f"{field.description} Must be {must}." if must else str(field.description)
+    return f"{str(field.description).rstrip('.')} ({must})." if must else str(field.description)
 
 
 def taking(options: type[Options]) -> Callable[[Verb], Verb]:

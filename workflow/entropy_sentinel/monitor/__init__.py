@@ -2,9 +2,10 @@
 
 `es.monitor(estimator, logs, by=["metadata.route"])` does it all. From the logs up:
 
+    settings    what can be asked: a field for each option of the command, the verb and the workflow
     catalogue   what a row says of a slice; what of it adds up
     inputs      a file as frames of features; what cannot be used is counted by `problems`
-    times       a log's times, windows, the reference
+    files, excluding, clock     of it: the file, the responses that are not estimated, the times
     sums        what is known of a slice, which adds up; `scoring` makes it of a frame
     collecting  files to the sums of a state; `fitting` says whether any of it is of use
     state       sums of files that were read before, in a `folder` of `stored` files; `overlap` is what they share
@@ -16,7 +17,7 @@
     asking, running     all of it, one after the other
     page, pictures      the same for a browser
 
-`sampling` and `drawing` choose the responses whose labels say most.
+`sampling`, `candidates` and `drawing` choose the responses whose labels say most.
 """
 
 import sys

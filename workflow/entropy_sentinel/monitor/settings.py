@@ -93,7 +93,7 @@ class SampleOptions(ResponseOptions, FormatOptions, Slicing):
     per_slice: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         5, ge=0, description="Labels that every slice gets, however small."
     )
-    seed: Annotated[Whole, Shown(Panel.SLICES)] = Field(42, description="Another one chooses other responses.")
+    seed: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(42, description="Another one chooses other responses.")
     level: Level = 0.9
 
 

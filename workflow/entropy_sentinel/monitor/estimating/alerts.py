@@ -28,10 +28,11 @@ def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> 
     """
     found = []
     for row in rows.iter_rows(named=True):
-        if row["n_estimated"] >= max(rules.min_responses, 1):
-            pooled = pooled_words(row, rules.window)
-            more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
-            found += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
+        if row["n_estimated"] < rules.min_responses:
+            continue
+        pooled = pooled_words(row, rules.window)
+        more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
+        found += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
     return found
 
 

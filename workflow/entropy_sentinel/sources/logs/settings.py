@@ -15,7 +15,7 @@ class LogOptions(Options):
     top_k: Annotated[Whole | None, Shown(Panel.READING, "K")] = Field(
         None, ge=1, description="Cut the alternatives to a token to so many."
     )
-    logprobs_mode: Annotated[str | None, Shown(Panel.READING)] = Field(
+    logprobs_mode: Annotated[str | None, Shown(Panel.READING, "MODE")] = Field(
         None, description="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs."
     )
     trace_after: Annotated[str | None, Shown(Panel.READING, "TOKEN")] = Field(
@@ -32,7 +32,7 @@ class LogOptions(Options):
 class FormatOptions(LogOptions):
     """The same, and what can be asked where logs are read once."""
 
-    format: Annotated[str | None, Shown(Panel.READING, short="-f")] = Field(
+    format: Annotated[str | None, Shown(Panel.READING, "NAME", "-f")] = Field(
         None, description=f"Instead of looking at each record: {', '.join(FORMATS)}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(

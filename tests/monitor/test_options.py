@@ -1,0 +1,178 @@
+"""An option stands once: what it is called, its default, its bounds and its words are the same wherever it is taken."""
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from production import saved, traffic, written
+from pydantic import Field
+from typer.testing import CliRunner
+
+import entropy_sentinel as es
+from entropy_sentinel.commands import monitor as command
+from entropy_sentinel.commands.main import app
+from entropy_sentinel.commands.options import taking as taking_as_command
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.options import Panel, Shown, in_order, taking
+from entropy_sentinel.jobs.partitions import Partitions
+from entropy_sentinel.monitor.reading.settings import WINDOWS
+from entropy_sentinel.monitor.settings import MonitorOptions, SampleOptions
+from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
+
+VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
+# What a verb has beside the options, and a command.
+OWN = {"monitor": {"estimator", "logs", "state"}, "sample": {"estimator", "logs"}}
+OWN_OF_COMMAND = {
+    "monitor": {"estimator", "logs", "state", *OUTPUTS},
+    "sample": {"estimator", "files", "output", "html"},
+}
+# The command shows responses where it writes a page.
+OTHER_DEFAULTS = {"monitor": {"responses": 5}, "sample": {}}
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Those of a command, as Typer has them."""
+    found = typer.main.get_command(app).commands[name].params
+    return {one.name: one for one in found if one.name != "help"}
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_verb_has_every_option(name: str) -> None:
+    found = inspect.signature(getattr(es, name)).parameters
+    assert {*found} == {*OWN[name], *VERBS[name].model_fields}
+    for option, field in VERBS[name].model_fields.items():
+        assert found[option].default == field.default, option
+    # As a notebook completes them: those that are given without a name come first.
+    assert list(found)[:3] == ["estimator", "logs", "by"]
+    assert all(one.kind is not one.VAR_KEYWORD for one in found.values())
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_command_has_every_option(name: str) -> None:
+    found = parameters(name)
+    assert {*found} == {*OWN_OF_COMMAND[name], *VERBS[name].model_fields}
+    for option, field in VERBS[name].model_fields.items():
+        if option == "budget":
+            assert found[option].required
+        else:
+            default = OTHER_DEFAULTS[name].get(option, field.default)
+            assert (found[option].default or None) == (default or None), option
+        assert str(field.description).rstrip(".") in found[option].help
+        assert f"--{option.replace('_', '-')}" in found[option].opts
+
+
+def test_windows_are_those_that_can_be_named() -> None:
+    for name in WINDOWS:
+        assert MonitorOptions.of({"window": name}).grain in WINDOWS
+
+
+WRONG = [
+    ("window", "month", "unknown 'month'; known: hour, day, week"),
+    ("alert_on", "fire", "unknown 'fire'; known: drop, support, cut-off, stale"),
+    ("level", "1", "must be above 0 and below 1, was '1'"),
+    ("level", "high", "must be a number, was 'high'"),
+    ("level", "nan", "must be a number, was 'nan'"),
+    ("fail_below", "80", "must be above 0 and at most 1, was '80'"),
+    ("min_responses", "0", "must be 1 or more, was '0'"),
+    ("min_responses", "1.5", "must be a whole number, was '1.5'"),
+    ("responses", "-1", "must be 0 or more, was '-1'"),
+    ("top_k", "0", "must be 1 or more, was '0'"),
+]
+
+
+@pytest.mark.parametrize(("option", "value", "words"), WRONG)
+def test_a_wrong_value_is_refused_in_the_same_words(option: str, value: str, words: str) -> None:
+    given = [value] if option == "alert_on" else value
+    file = {"estimator": "e", "folder": "f", "logs": __file__, "options": {option: given}}
+    with pytest.raises(ConfigError) as error:
+        es.monitor("none", "none", **{option: given})
+    assert str(error.value) == f"{option}: {words}"
+    with pytest.raises(ConfigError) as error:
+        Partitions(file)
+    assert str(error.value) == f"options.{option}: {words}"
+    name = f"--{option.replace('_', '-')}"
+    done = CliRunner().invoke(app, ["monitor", "none", "none", name, value], env={"COLUMNS": "300"})
+    assert done.exit_code == 2
+    assert f"Invalid value for '{name}'" in done.output
+    assert words in done.output
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(ConfigError) as error:
+        es.monitor("none", "none", level=2, max_slices=0)
+    assert str(error.value).splitlines() == [
+        "level: must be above 0 and below 1, was 2",
+        "max_slices: must be 1 or more, was 0",
+    ]
+
+
+def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
+    for given, said in (
+        ({"windows": "day"}, "unknown key 'windows'; known keys: by, window, "),
+        ({"alert_on": ["drop"]}, "alert_on: a drop is one since a reference; say which"),
+        ({"reference": "yesterday"}, "reference: must be FIRST..LAST"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            es.monitor("none", "none", **given)
+
+
+class More(MonitorOptions):
+    """One field more."""
+
+    patience: Annotated[int, Shown(Panel.ALERTS, "N")] = Field(3, ge=1, description="Windows before an alert.")
+
+
+def test_adding_an_option_is_a_field() -> None:
+    @taking(More)
+    def verb(by: Any = (), **options: Any) -> Any:
+        """A verb.
+
+        Args:
+            by: Slices.
+            **options: The fields of a class,
+                by name.
+        """
+        return More.of({"by": by, **options}).patience
+
+    assert "        patience: Windows before an alert (1 or more).\n" in verb.__doc__
+    assert "**options" not in verb.__doc__
+    assert inspect.signature(verb).parameters["patience"].default == 3
+    assert (verb(), verb(patience=7)) == (3, 7)
+
+    asked = typer.Typer(rich_markup_mode=None)
+
+    @asked.command()
+    @taking_as_command(More)
+    def command(**options: Any) -> None:
+        print(options["patience"])
+
+    said = CliRunner().invoke(asked, ["--help"], env={"COLUMNS": "200"}).output
+    assert "--patience N Windows before an alert (1 or more). [default: 3]" in " ".join(said.split())
+    assert CliRunner().invoke(asked, ["--patience", "7"]).output == "7\n"
+    # In its panel, not at the end.
+    assert list(in_order(More)).index("patience") < list(in_order(More)).index("top_k")
+    assert More.model_json_schema()["properties"]["patience"]["minimum"] == 1
+
+
+SENT: list[Any] = []
+
+
+def send(found: Any, address: str) -> None:
+    """An output that goes to a program, and not to a file."""
+    SENT.append((address, [one["kind"] for one in found.alerts]))
+
+
+def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Output("hook", "An address that gets the alerts.", f"{__name__}.send", metavar="URL", is_file=False)
+    monkeypatch.setitem(OUTPUTS, "hook", new)
+    again = typer.Typer(rich_markup_mode=None)
+    again.command()(importlib.reload(command).command)
+    log = written(traffic(90), tmp_path / "log.parquet")
+    call = [str(saved(tmp_path, "atc-se_sum")), str(log), "--fail-below", "0.99", "--hook", "http://here/"]
+    assert CliRunner().invoke(again, call).exit_code == 4
+    assert SENT == [("http://here/", ["below"])]
+    monkeypatch.undo()
+    importlib.reload(command)
