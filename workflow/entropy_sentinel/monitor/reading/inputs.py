@@ -14,7 +14,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import CutOffError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
-from entropy_sentinel.frames.signals import without
+from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
@@ -63,7 +63,7 @@ class Inputs:
         self._last = None
         try:
             for batch in self._features(source):
-                batch = without(batch, self._signals)
+                batch = with_reasons(batch, self._signals)
                 if self._others is not None:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
