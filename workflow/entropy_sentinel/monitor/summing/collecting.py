@@ -76,8 +76,9 @@ class Collector:
         found = Problems.total(one.problems for one in self.read)
         if self._took_over and (twice := self._state.overlap.n_twice()):
             found.add(_IN_TWO_PARTS, [], twice)
+        files = [one for one in self._state.files.values() if one.n_responses]
         for name in STATISTICS:
-            if lacking := [one.path for one in self._state.files.values() if name in one.unknown]:
+            if lacking := [one.path for one in files if name in one.unknown]:
                 found.note(_NOT_KNOWN.format(name), lacking)
         return found
 
@@ -122,7 +123,7 @@ class Collector:
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
         """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
         found = content(path, {one.n_bytes for one in self._state.files.values()})
-        replaces = []
+        replaces: list[str] = []
         if lacking := self._state.lacking(found.key):
             log.warning("%s: is read again, for %s is not known of what was read before", name, ", ".join(lacking))
             replaces = self._state.files[found.key].replaces
@@ -154,11 +155,8 @@ class Collector:
                 writers[SUMS].write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.rejected, about.taken = (
-                sorted(inputs.seen),
-                dict(inputs.excluding.rejected),
-                dict(inputs.excluding.taken),
-            )
+            about.seen = sorted(inputs.seen)
+            about.rejected, about.taken = dict(inputs.excluding.rejected), dict(inputs.excluding.taken)
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:

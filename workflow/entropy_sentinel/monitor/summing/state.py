@@ -112,6 +112,7 @@ class State:
                 continue
             if others.any_same:
                 about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
+            about.statistics = {name: one for name, one in about.statistics.items() if name in STATISTICS}
             with self.writing(about) as writers:
                 for part in other.sums(key):
                     writers[SUMS].write(part.frame())
