@@ -24,6 +24,7 @@ MADE = {
     "reference/estimators.md": catalogues.estimators,
     "reference/judges.md": catalogues.judges,
     "reference/formats.md": catalogues.formats,
+    "reference/slices.md": catalogues.slices,
     "reference/exhibits.md": catalogues.exhibits,
     "reference/files.md": contracts.page,
     "rooms.svg": rooms.picture,

@@ -1,4 +1,4 @@
-"""Pages of what can be named in a config or a command: signals, estimators, judges, formats, prompts, exhibits."""
+"""Pages of what can be named in a config or a command, and of what the monitor says of a slice."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,6 +11,8 @@ from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import KINDS
+from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
+from entropy_sentinel.monitor.showing.openmetrics import PREFIX
 from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES
 from entropy_sentinel.signals.catalogue import TOKENS
 from entropy_sentinel.sources.logs.catalogue import FORMATS
@@ -99,6 +101,28 @@ def formats() -> str:
             "recognises a record has it; `--format` names one where the records do not show it. Parquet files of this "
             "pipeline are read as well.\n",
             table(["name", "what it is"], ([code(one.name), plain(one.meaning)] for one in FORMATS.values())),
+        )
+    )
+
+
+def slices() -> str:
+    """Columns of the monitor's rows, and metrics."""
+    columns = (
+        [
+            code(one.name),
+            plain(one.meaning),
+            plain(one.unit) or "-",
+            code(f"{PREFIX}{one.metric}") if one.metric else "-",
+        ]
+        for one in OF_SLICES.values()
+    )
+    return "\n".join(
+        (
+            "# Numbers of a slice\n",
+            "Columns of the files of `monitor --output` and of the frames of `es.monitor`, after those of the slices "
+            "themselves. Those about labels are there where labels are given, those of windows with `--window`. "
+            "The last column is the name in `--metrics`.\n",
+            table(["column", "meaning", "unit", "metric"], columns),
         )
     )
 

@@ -95,7 +95,9 @@ def test_text_is_no_markdown_but_for_code() -> None:
     assert markdown.plain("a_b <c> | `d_e|f`\ng*") == "a\\_b &lt;c&gt; &#124; <code>d_e&#124;f</code> g\\*"
 
 
-@pytest.mark.parametrize("make", [catalogues.estimators, catalogues.judges, catalogues.formats, catalogues.exhibits])
+@pytest.mark.parametrize(
+    "make", [catalogues.estimators, catalogues.judges, catalogues.formats, catalogues.slices, catalogues.exhibits]
+)
 def test_catalogues_have_rows_and_no_gaps(make: object) -> None:
     page = make()
     assert page.count("\n| ") > 8

@@ -71,9 +71,9 @@ def damage_first_page(path: Path) -> None:
 
 
 DAMAGES = {
-    "cut": (cut, r"is cut off or damaged \(.*PAR1.*\)"),
-    "page": (damage_first_page, r"is cut off or damaged \(.*\)"),
-    "garbage": (lambda path: path.write_bytes(b"garbage" * 100), r"is cut off or damaged \(.*\)"),
+    "cut": (cut, r"is incomplete or damaged \(.*PAR1.*\)"),
+    "page": (damage_first_page, r"is incomplete or damaged \(.*\)"),
+    "garbage": (lambda path: path.write_bytes(b"garbage" * 100), r"is incomplete or damaged \(.*\)"),
     "empty": (lambda path: path.write_bytes(b""), "is empty"),
     "absent": (Path.unlink, "is not there"),
     "folder": (lambda path: (path.unlink(), path.mkdir()), "is a folder"),

@@ -166,7 +166,7 @@ def packed(path: Path, numbers: range, keep: float = 1.0) -> Path:
     return path
 
 
-def test_a_file_that_is_cut_off_counts_up_to_there_and_the_others_count(estimator, tmp_path: Path) -> None:
+def test_a_file_that_is_incomplete_counts_up_to_there_and_the_others_count(estimator, tmp_path: Path) -> None:
     paths = [packed(tmp_path / "a.jsonl.gz", range(300), keep=0.7), packed(tmp_path / "b.jsonl.gz", range(300, 310))]
     broken = written(traffic(50), tmp_path / "c.parquet")
     broken.write_bytes(broken.read_bytes()[:-200])

@@ -132,14 +132,14 @@ def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population)
     assert np.mean(found < 0.05) == pytest.approx(power, abs=0.06)
 
 
-def test_an_estimate_that_is_cut_off_at_1_changes_as_it_is_shown() -> None:
-    def cut_off(means: np.ndarray) -> np.ndarray:
+def test_an_estimate_that_is_held_at_1_changes_as_it_is_shown() -> None:
+    def held(means: np.ndarray) -> np.ndarray:
         return np.clip(means[:, 0] + 0.9, 0, 1)
 
     high, higher = np.linspace(0.5, 0.6, 40)[:, None], np.linspace(0.8, 0.9, 40)[:, None]
     # Both are shown as 1.000.
-    assert p_of_change(cut_off, side(high), side(higher)) == 1
-    assert p_of_change(cut_off, side(high - 0.7), side(higher)) < 1e-6
+    assert p_of_change(held, side(high), side(higher)) == 1
+    assert p_of_change(held, side(high - 0.7), side(higher)) < 1e-6
 
 
 def test_benjamini_and_hochberg_over_the_tests_there_are() -> None:

@@ -54,7 +54,7 @@ def other(_: bytes, chance: random.Random) -> bytes:
 
 
 def changed(content: bytes, chance: random.Random) -> bytes:
-    """A JSON object that lacks a key, or has a value of another type; other files are cut off."""
+    """A JSON object that lacks a key, or has a value of another type; other files are incomplete."""
     try:
         whole = json.loads(content)
     except ValueError:

@@ -92,7 +92,7 @@ def test_a_file_is_read_again_for_a_statistic_that_is_new(
     assert again.slices.equals(first.slices)
     assert dict(again.slices.select("route", "cut_off_share").rows()) == {"shop": 1, "school": 0}
     assert opened == ["log.jsonl", name]
-    said = f"{tmp_path / name}: is read again, for of what was read before cut_off_share is not known"
+    said = f"{tmp_path / name}: is read again, for cut_off_share is not known of what was read before"
     assert [one.getMessage() for one in caplog.records] == [said]
     run(estimator, tmp_path / name, state)
     assert len(opened) == 2

@@ -215,6 +215,37 @@ print(json.dumps({{
     assert found["beside"] == ["model", "benchmark", "item_id", "sample", "area", "more"]
 
 
+def test_rejection_compares_on_the_responses_that_have_the_signal(project: Project) -> None:
+    code = """
+import polars as pl
+from observations import SETTINGS, observations
+from entropy_sentinel.analyses.rejection.rows import slices
+from entropy_sentinel.estimators.fit import fit
+from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.stages.estimate import by_signals, training_rows
+from entropy_sentinel.stages.estimator import p_correct
+
+frame = pl.concat([observations(name) for name in "ac"])
+known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none
+names = ["baseline-short", "baseline-max"]
+scores = pl.concat([
+    p_correct(fit(training_rows(seen, "a", SETTINGS), some).values(), seen) for seen, some in by_signals(known, names)
+]).with_columns(group=pl.lit("a"))
+first = next(iter(slices(known, scores, "a", names)))
+try:
+    list(slices(known, scores.filter((pl.col("estimator") != "baseline-max") | (pl.col("p") > 0.5)), "a", names))
+except ContractError as error:
+    said = str(error)
+print(json.dumps([first.rows["item_id"].to_list(), first.rows.null_count().row(0), said]))
+"""
+    ids, nulls, said = called(project, code)
+    # Every fifth item of 60 is a test item; those below 20 have no signal.
+    assert ids == [f"a-{number:05d}" for number in range(20, 60, 5)]
+    assert not any(nulls)
+    assert "baseline-max" in said
+    assert "have no score" in said
+
+
 VERBS = """
 import logging
 import entropy_sentinel as es
@@ -312,6 +343,22 @@ except ValueError as error:
         for path in room.glob("__pycache__/*"):
             path.unlink()
     assert said.endswith("signals/twice: signal 'short' is taken by the family 'short'")
+
+
+def test_a_signal_has_a_name_that_files_can_have(project: Project) -> None:
+    room = add_family(project.folder, "badly", short='pl.col("n_tokens")')
+    (room / "__init__.py").write_text((room / "__init__.py").read_text().replace('Signal("short"', 'Signal("a/b"'))
+    code = """
+try:
+    import entropy_sentinel.signals.catalogue
+except ValueError as error:
+    print(json.dumps(str(error)))
+"""
+    try:
+        said = called(project, code)
+    finally:
+        (room / "__init__.py").unlink()
+    assert said.endswith("signals/badly: a signal's name must be like `a_name`, was 'a/b'")
 
 
 def test_compute_must_give_a_row_for_each_response(project: Project) -> None:

@@ -158,7 +158,7 @@ def draw_sample(config: Config, judge: str, size: int, seed: int) -> Sample:
 
 
 def read_sample(study: str, judge: str) -> Sample:
-    """The sample of an audit; CutOffError where there is none that can be read."""
+    """The sample of an audit; IncompleteFileError where there is none that can be read."""
     path = sample_file(study, judge)
     # Drawn again it would be another sample, and the answers of people go with this one.
     with given(path):

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ContractError, CutOffError, DamagedFileError
+from entropy_sentinel.frames.errors import ContractError, DamagedFileError, IncompleteFileError
 from entropy_sentinel.frames.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
@@ -150,7 +150,7 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
 
 @contextmanager
 def given(path: str | Path) -> Iterator[None]:
-    """Reading of the file `path`, which a user has given and nobody makes again, fails with a CutOffError if it does.
+    """An IncompleteFileError where the file `path`, which a user has given and nobody makes again, cannot be read.
 
     A file of the pipeline may be such a file too: a copy, or one that lies in no study.
     """
@@ -158,7 +158,7 @@ def given(path: str | Path) -> Iterator[None]:
         with readable(path):
             yield
     except DamagedFileError as error:
-        raise CutOffError(f"{error.args[0]}: it cannot be read; get a whole copy of it") from None
+        raise IncompleteFileError(f"{error.args[0]}: it cannot be read; get a whole copy of it") from None
 
 
 def _damage(path: Path, error: BaseException) -> str:
@@ -168,7 +168,7 @@ def _damage(path: Path, error: BaseException) -> str:
         return "is a folder"
     if not path.stat().st_size:
         return "is empty"
-    return f"is cut off or damaged ({' '.join(str(error).split())[:200]})"
+    return f"is incomplete or damaged ({' '.join(str(error).split())[:200]})"
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ class InputError(EntropySentinelError):
     """A file from outside has a row or a field that nothing sensible can be done with."""
 
 
-class CutOffError(InputError):
+class IncompleteFileError(InputError):
     """A file from outside cannot be read to its end; what stands before was read."""
 
 
@@ -22,7 +22,7 @@ class ContractError(EntropySentinelError):
 
 
 class DamagedFileError(ContractError):
-    """A file of the pipeline is absent, cut off, or no Parquet file: what is wrong with it, and what to do."""
+    """A file of the pipeline is absent, incomplete, or no Parquet file: what is wrong with it, and what to do."""
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.args))

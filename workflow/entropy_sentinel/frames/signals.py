@@ -55,10 +55,10 @@ def contract_of(family: Family) -> Contract:
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 
 
-def without(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
-    """The rows of a frame with it said in the column `reason` which of the signals one has no finite number of.
+def with_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
+    """A frame that says in the column `reason`, where it says nothing yet, which of the signals a row lacks.
 
-    A row with a reason counts as one without features, wherever an estimator needs these signals.
+    What is no finite number is lacking. A row with a reason counts as one without features.
     """
     lacking = [
         pl.when(pl.col(name).is_finite().not_().fill_null(True)).then(pl.lit(f"no signal '{name}'")) for name in signals

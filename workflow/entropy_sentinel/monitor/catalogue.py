@@ -50,8 +50,6 @@ class Statistic(Column):
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
 
 
-CUT_OFF = "cut off"
-
 CATALOGUE: dict[str, Column] = {
     one.name: one
     for one in (
@@ -68,7 +66,7 @@ CATALOGUE: dict[str, Column] = {
             *("cut_off_share", "Share of the estimated responses that ended before their end.", "1", "cut_off_share"),
             each=pl.col("cut_off"),
             of="n_estimated",
-            flag=CUT_OFF,
+            flag="cut off",
             flagged="ended before their end",
         ),
         Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),

@@ -14,14 +14,9 @@ from entropy_sentinel.monitor.showing.behind import Behind
 class Monitored:
     """The rows, the alerts, and where they come from.
 
-    The columns of the rows: those of the slices (text, null where a response has no value), `window` (its begin, UTC;
-    null for responses without a time), `n_responses`, `n_estimated`, `n_excluded`, `cut_off_share`,
-    `estimated_accuracy` with `lower` and `upper` at `level` and their `basis`, beside them `conformal_lower` and
-    `conformal_upper` (null where the level needs more domains), `expected_errors` with its limits, `change` since the
-    reference with `change_p` and `change_q` (Benjamini-Hochberg over the slices), `rank`, `flags` and their `reasons`;
-    with labels also `n_labelled`, `labelled_accuracy`, what these alone say, by their weights, `improved_accuracy` from
-    labels and predictions together, with its limits, `labels_worth`, as many labels alone would be as exact, `read`,
-    which of the two to read ("with labels" or "estimated"), and `read_because`.
+    The columns of the rows are those of the slices (text, null where a response has no value), and those of the
+    catalogue (`monitor/catalogue.py`), which says what each means: with windows also `window` (its begin, UTC; null for
+    responses without a time), with labels also what these say.
 
     Attributes:
         by: The columns that make slices.

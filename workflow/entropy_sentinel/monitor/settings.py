@@ -11,7 +11,7 @@ from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.verbs.settings import ResponseOptions
 
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.
-BELOW, DROP, OUTSIDE, CUT_OFF, STALE = "below", "drop", "support", "cut-off", "stale"
+BELOW, DROP, OUTSIDE, STALE = "below", "drop", "support", "stale"
 Kind = Literal["drop", "support", "cut-off", "stale"]
 ALERTS = get_args(Kind)
 

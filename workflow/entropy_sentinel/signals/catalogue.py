@@ -5,6 +5,7 @@ it has rules of its own where that takes more than the traces of a model on a be
 what is heavy is imported where it is used.
 """
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -24,6 +25,9 @@ def _families() -> dict[str, Family]:
     for name in sorted(path.parent.name for path in _ROOM.glob("*/__init__.py")):
         found[name] = import_module(module_of(name)).FAMILY
         for signal in found[name].signals:
+            # It becomes a part of the names of estimators, and so of files.
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
+                raise ValueError(f"{_ROOM / name}: a signal's name must be like `a_name`, was {signal.name!r}")
             if signal.name in taken:
                 raise ValueError(
                     f"{_ROOM / name}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'"

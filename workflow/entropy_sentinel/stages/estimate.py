@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.observation import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.frames.signals import without
+from entropy_sentinel.frames.signals import with_reasons
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
@@ -67,7 +67,7 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
     for name in estimators:
         alike.setdefault(further_signals(name), []).append(name)
     for signals, names in alike.items():
-        yield without(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
+        yield with_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
 
 
 def _estimated(

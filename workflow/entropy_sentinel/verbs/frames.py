@@ -9,7 +9,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.signals import without
+from entropy_sentinel.frames.signals import with_reasons
 
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
@@ -63,7 +63,7 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
                 f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, is "
                 f"{row[feature]}; a response without features has a 'reason'"
             )
-    return without(frame, signals)
+    return with_reasons(frame, signals)
 
 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
+from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimator import SCORES
@@ -46,8 +47,9 @@ def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]
 def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: Sequence[str]) -> Iterator[Slice]:
     """The labelled responses of one model by role and domain, all domains first, with a column of scores per assessor.
 
-    A domain without any, such as one that nobody has labelled, is a slice without rows. Raises ContractError where an
-    assessor has no score for one of the responses.
+    A domain without any, such as one that nobody has labelled, is a slice without rows. All assessors are compared on
+    the same responses: one that lacks a signal which an assessor needs is left out. Raises ContractError where an
+    assessor has no score for another.
     """
     trains = pl.col("benchmark").is_in(group.split("+"))
     role = pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out"))
@@ -60,6 +62,8 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
         usable = usable.join(
             found.select(*RESPONSE, pl.col("p").alias(name)), on=RESPONSE, how="left", maintain_order="left"
         )
+        if name in ESTIMATORS and further_signals(name):
+            usable = usable.drop_nulls(name)
         if missing := usable[name].null_count():
             raise ContractError(
                 f"{name}, trained on {group}: {missing} of {len(usable)} labelled responses have no score; its scores "

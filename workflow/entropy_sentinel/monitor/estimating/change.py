@@ -64,7 +64,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         return float(2 * norm.sf(seen / size))
     if (share := np.mean(np.abs(found) >= seen)) > _PLAIN:
         return float(share)
-    # Where T stands still around 0, as of an estimate that is cut off at 1, all values together lead out of there.
+    # Where T stands still around 0, as of an estimate that is held at 1, all values together lead out of there.
     along = slope if size > _NOTHING else root.sum(axis=0)
     along = along / np.linalg.norm(along)
     across = z - np.outer(z @ along, along)

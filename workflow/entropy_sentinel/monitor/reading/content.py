@@ -23,7 +23,7 @@ class Content:
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
     """What a file holds; `sizes` are the numbers of bytes whose SHA-256 is wanted, where it has so many.
 
-    Of a packed file that is cut off or damaged it is what can be unpacked.
+    Of a packed file that is incomplete or damaged it is what can be unpacked.
     """
     with open(path, "rb") as raw:
         packed = raw.peek(2)[:2] == _PACKED

@@ -9,11 +9,11 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given, read_provenance
-from entropy_sentinel.frames.errors import CutOffError, InputError
+from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.signals import without
+from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.catalogue import made_of
 from entropy_sentinel.monitor.reading.clock import Clock
 from entropy_sentinel.monitor.reading.excluding import Excluding
@@ -59,12 +59,12 @@ class Inputs:
         clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems)
         try:
             for batch in self._features(source):
-                batch = without(batch, self._signals)
+                batch = with_reasons(batch, self._signals)
                 if self._others is not None:
                     batch = self._others.new(batch, self._time)
                 if len(batch):
                     yield self._prepared(batch, clock)
-        except CutOffError as error:
+        except IncompleteFileError as error:
             if self._problems.strict:
                 raise
             self._problems.add("files that cannot be read to their end", [str(error)])

@@ -1,12 +1,13 @@
 """The table of slices, as a terminal, a notebook and the page show it: its columns, and what a slice is called."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
 
@@ -40,13 +41,17 @@ def _columns(found: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         yield "q", lambda row: number(row["change_q"], ".2g")
     for one in STATISTICS.values():
         if one.heading:
-            yield one.heading, lambda row, one=one: number(row[one.name], one.form)
+            yield one.heading, partial(_statistic, one)
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
         yield "with labels", lambda row: number(row["improved_accuracy"])
         yield "interval", lambda row: _interval(row, "improved_", ".3f")
         yield "read", lambda row: row["read"]
     yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
+
+
+def _statistic(one: Statistic, row: Row) -> str:
+    return number(row[one.name], one.form)
 
 
 def _pooled(row: Row, window: str) -> str:

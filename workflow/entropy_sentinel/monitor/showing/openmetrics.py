@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.registry import Collector
 
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.estimating.flags import STALE
@@ -31,7 +32,7 @@ def openmetrics(found: Monitored) -> str:
     return generate_latest(registry).decode()
 
 
-class _Families:
+class _Families(Collector):
     """What a monitor has found, as the client wants to be asked for it."""
 
     def __init__(self, found: Monitored) -> None:

@@ -15,13 +15,14 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.content import content
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
+from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
+from entropy_sentinel.monitor.reading.identity import Others
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.fitting import check_use
-from entropy_sentinel.monitor.summing.folder import is_state
+from entropy_sentinel.monitor.summing.folder import NUMBERS, RESPONSES, SUMS, is_state
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
 from entropy_sentinel.monitor.summing.state import State, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
@@ -75,8 +76,9 @@ class Collector:
         found = Problems.total(one.problems for one in self.read)
         if self._took_over and (twice := self._state.overlap.n_twice()):
             found.add(_IN_TWO_PARTS, [], twice)
+        files = [one for one in self._state.files.values() if one.n_responses]
         for name in STATISTICS:
-            if lacking := [one.path for one in self._state.files.values() if name in one.unknown]:
+            if lacking := [one.path for one in files if name in one.unknown]:
                 found.note(_NOT_KNOWN.format(name), lacking)
         return found
 
@@ -121,9 +123,9 @@ class Collector:
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
         """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
         found = content(path, {one.n_bytes for one in self._state.files.values()})
-        replaces = []
+        replaces: list[str] = []
         if lacking := self._state.lacking(found.key):
-            log.warning("%s: is read again, for of what was read before %s is not known", name, ", ".join(lacking))
+            log.warning("%s: is read again, for %s is not known of what was read before", name, ", ".join(lacking))
             replaces = self._state.files[found.key].replaces
             self._state.forget(found.key)
         if known := self._state.holder(found.key):
@@ -144,24 +146,22 @@ class Collector:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
                 if others is not None:
-                    writers.numbers.write(frame.select(*NUMBERS))
+                    writers[NUMBERS].write(frame.select(*NUMBERS_OF))
                 if self._keep_responses:
-                    writers.responses.write(responses(frame, self._saved.estimator))
+                    writers[RESPONSES].write(responses(frame, self._saved.estimator))
                 if full := sums.add(score(frame, self._saved.estimator, self._support)):
-                    writers.sums.write(full.frame())
+                    writers[SUMS].write(full.frame())
             if rest := sums.rest():
-                writers.sums.write(rest.frame())
+                writers[SUMS].write(rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
-            about.seen, about.rejected, about.taken = (
-                sorted(inputs.seen),
-                dict(inputs.excluding.rejected),
-                dict(inputs.excluding.taken),
-            )
+            about.seen = sorted(inputs.seen)
+            about.rejected, about.taken = dict(inputs.excluding.rejected), dict(inputs.excluding.taken)
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:
-                    writers.discard()
+                    for writer in writers.values():
+                        writer.discard()
                     about.n_responses, about.rejected, about.taken = 0, {}, {}
             about.problems = problems.as_dict()
         self.read.append(about)

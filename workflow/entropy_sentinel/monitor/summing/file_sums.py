@@ -1,10 +1,9 @@
-"""What a state knows of one file beside its sums, and where these go while it is read."""
+"""What a state knows of one file beside its sums."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from entropy_sentinel.monitor.catalogue import VERSIONS
-from entropy_sentinel.monitor.summing.stored import Writer
 
 # The statistics of files whose state does not say which it has: those that there were when it did not.
 _FIRST = {"n_responses": 1, "n_estimated": 1, "cut_off_share": 1}
@@ -40,17 +39,3 @@ class FileSums:
     def unknown(self) -> list[str]:
         """The statistics that its sums do not have, or of another version."""
         return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
-
-
-@dataclass(frozen=True)
-class Writers:
-    """Of one file: where its sums, responses and numbers go."""
-
-    sums: Writer
-    responses: Writer
-    numbers: Writer
-
-    def discard(self) -> None:
-        """Forget what was written."""
-        for one in (self.sums, self.responses, self.numbers):
-            one.discard()

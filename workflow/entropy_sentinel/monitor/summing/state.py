@@ -17,7 +17,7 @@ what is known of it counts where it is not.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from entropy_sentinel.monitor.reading.content import Content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
 from entropy_sentinel.monitor.reading.identity import Others
 from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.summing.file_sums import FileSums, Writers
+from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.folder import FILES, NUMBERS, PARTS, RESPONSES, SUMS, open_folder
 from entropy_sentinel.monitor.summing.overlap import Overlap
 from entropy_sentinel.monitor.summing.stored import Writer, read_json, row_groups, write_json
@@ -84,17 +84,13 @@ class State:
         return sorted({*found, *(one for key in found for one in self.files[key].replaces)})
 
     @contextmanager
-    def writing(self, about: FileSums) -> Iterator[Writers]:
-        """Writers of the parts of a file, which count when the block has ended."""
-        first, second, third = (self.folder / part / f"{about.key}.parquet" for part in PARTS)
-        with whole_file(first) as sums, whole_file(second) as responses, whole_file(third) as numbers:
-            writers = Writers(Writer(sums), Writer(responses), Writer(numbers))
+    def writing(self, about: FileSums) -> Iterator[dict[str, Writer]]:
+        """Writers of the PARTS of a file, which count when the block has ended."""
+        with ExitStack() as stack:
+            paths = {part: self.folder / part / f"{about.key}.parquet" for part in PARTS}
+            writers = {part: Writer(stack.enter_context(whole_file(path))) for part, path in paths.items()}
             yield writers
-            about.checksums = {
-                SUMS: writers.sums.close(),
-                RESPONSES: writers.responses.close(),
-                NUMBERS: writers.numbers.close(),
-            }
+            about.checksums = {part: writer.close() for part, writer in writers.items()}
         write_json(self.folder / FILES / f"{about.key}.json", asdict(about))
         self.files[about.key] = about
         for replaced in about.replaces:
@@ -116,12 +112,13 @@ class State:
                 continue
             if others.any_same:
                 about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
+            about.statistics = {name: one for name, one in about.statistics.items() if name in STATISTICS}
             with self.writing(about) as writers:
                 for part in other.sums(key):
-                    writers.sums.write(part.frame())
+                    writers[SUMS].write(part.frame())
                 for frame in other.responses(key):
-                    writers.responses.write(frame)
-                writers.numbers.write(new)
+                    writers[RESPONSES].write(frame)
+                writers[NUMBERS].write(new)
             added.append(about)
         return added
 

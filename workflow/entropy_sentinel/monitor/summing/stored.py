@@ -1,4 +1,4 @@
-"""The files of a state: each with a checksum, so that one that was changed or cut off is named and never read."""
+"""The files of a state: each with a checksum, so that one that was changed or is incomplete is named and never read."""
 
 import hashlib
 import json

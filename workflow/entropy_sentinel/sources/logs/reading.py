@@ -12,7 +12,7 @@ import polars as pl
 
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.errors import CutOffError, InputError
+from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
@@ -120,7 +120,7 @@ class Logs:
 
     def _records(self, path: str) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""
-        build, waiting, tokens, cut_off = partial(self._gathered, _name(path)), list[Reply](), 0, None
+        build, waiting, tokens, ending = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
             for one in self._replies(path):
                 waiting.append(one)
@@ -128,12 +128,12 @@ class Logs:
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
                     yield from frames(waiting, build, self._bad_reply)
                     waiting, tokens = [], 0
-        except CutOffError as error:  # after what stands before
-            cut_off = error
+        except IncompleteFileError as error:  # after what stands before
+            ending = error
         if waiting:
             yield from frames(waiting, build, self._bad_reply)
-        if cut_off:
-            raise cut_off
+        if ending:
+            raise ending
 
     def _gathered(self, file: str, replies: list[Reply]) -> pl.DataFrame:
         frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given
-from entropy_sentinel.frames.errors import CutOffError
+from entropy_sentinel.frames.errors import IncompleteFileError
 from entropy_sentinel.sources.logs import csv_table
 from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.memory import Held
@@ -53,7 +53,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
     """The records of a file, `.gz` too; `-` is standard input. Those that are held in memory stand in a file's place.
 
     JSON Lines are read line by line, an array entry by entry. A record of more than `max_record_mb` is bad, and no more
-    of it than that is held. CutOffError where the file cannot be read or unpacked.
+    of it than that is held. IncompleteFileError where the file cannot be read or unpacked.
     """
     if isinstance(path, Held):
         yield from (_checked(content, where) for where, content in path.records())
@@ -70,7 +70,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
             reader = _csv if name.removesuffix(".gz").endswith(".csv") else _json
             yield from reader(stream, name, int(max_record_mb * _MB))
     except (OSError, EOFError, zlib.error) as error:
-        raise CutOffError(f"{name}: cannot be read to its end: {error}") from None
+        raise IncompleteFileError(f"{name}: cannot be read to its end: {error}") from None
 
 
 def _json(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -191,7 +191,7 @@ def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
     while line := text.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            raise CutOffError(f"{name}: line {number} {_too_long(longest)}, and what follows with it")
+            raise IncompleteFileError(f"{name}: line {number} {_too_long(longest)}, and what follows with it")
         yield line
 
 

@@ -1,0 +1,38 @@
+"""What rows say of a slice stands in the catalogue, and what adds up is made of each response as it says."""
+
+import polars as pl
+from production import fitted, traffic
+
+import entropy_sentinel as es
+from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
+from entropy_sentinel.monitor.summing.scoring import of_each
+
+
+def test_the_catalogue_has_every_column_and_no_other() -> None:
+    features = traffic(300)
+    labels = features.head(20).select("item_id", label=pl.lit(True), weight=pl.lit(15.0))
+    options = {"by": ["route"], "window": "day", "reference": "2026-11-02", "min_responses": 5}
+    found = es.monitor(fitted("atc-se_sum"), features, labels=labels, **options)
+    assert set(found.recent.columns) == {"route", *CATALOGUE}
+    assert set(found.slices.columns) | set(found.windows.columns) < {"route", *CATALOGUE}
+    # The numbers stand in its order; the rank and what it is of come last.
+    assert found.recent.columns[1:] == list(CATALOGUE)
+
+
+def test_what_counts_of_each_response() -> None:
+    """The second is not estimated, and so not among those of which some are cut off; the third does not say."""
+    why = pl.Series("excluded", [None, "of model 'x'", None, None], dtype=pl.String)
+    frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(why)
+    made = dict(zip(STATISTICS, of_each(frame), strict=True))
+    assert made["n_responses"].tolist() == [1, 1, 1, 1]
+    assert made["n_estimated"].tolist() == [1, 0, 1, 1]
+    assert made["cut_off_share"].tolist() == [1, 0, 0, 0]
+
+
+def test_names_say_what_they_are() -> None:
+    for name, one in STATISTICS.items():
+        assert not one.of or not STATISTICS[one.of].of, name  # a share is one of a count
+        # In a state a share is known by the count that it is made of.
+        assert one.kept_as.startswith("n_"), name
+    for one in CATALOGUE.values():
+        assert one.meaning.endswith("."), one.name
