@@ -74,7 +74,7 @@ rule labels:
 rule features:
     input:
         expand(FEATURES, model=MODELS, benchmark=BENCHMARKS),
-        expand(SIGNALS, family=FAMILIES, model=MODELS, benchmark=BENCHMARKS),
+        expand(SIGNALS, family=SIGNAL_FAMILIES, model=MODELS, benchmark=BENCHMARKS),
 
 
 rule estimates:

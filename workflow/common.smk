@@ -66,8 +66,8 @@ LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 # Families of signals beside the features, and where they are declared, which what they are used for depends on.
-FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
-FAMILY_CODE = [module_of(family) for family in FAMILIES]
+SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
+SIGNAL_CODE = [module_of(family) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 COSTS = LAYOUT.costs

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 from workflow_runs import ROOT, Project, job_counts
@@ -19,7 +20,8 @@ from entropy_sentinel.frames.signals import Family, Signal
 FAMILY = Family("made up", ({signals},){more})
 
 
-def compute(traces: pl.LazyFrame, times: float = 1) -> pl.DataFrame:
+def compute(traces: pl.LazyFrame, times: float = 1, benchmark: str = "") -> pl.DataFrame:
+    times *= pl.read_parquet(benchmark)["question"].n_unique() if benchmark else 1
     return traces.select({columns}, more=pl.lit("beside")).collect()
 """
 # The rule of a family that needs more than traces.
@@ -88,9 +90,39 @@ def test_a_study_makes_the_families_that_it_names(project: Project) -> None:
     assert done.returncode == 0, done.stdout
     counts = job_counts(done.stdout)
     assert counts["signals_area"] == counts["signals_short"] == counts["feature"]
+    code = """
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.planning.files import study_files
+
+files = study_files(load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])))
+observed = next(iter(files.stages["observations"].values()))
+print(json.dumps([len(files.stages["signals"]), sum("/signals/" in str(one) for one in observed)]))
+"""
+    assert called(project, code) == [2 * counts["feature"], 2 * counts["feature"]]
     without = planned(project, run=run | {"features": ["tokens"]}, keep=["own"])
     assert without.returncode == 0, without.stdout
     assert not [rule for rule in job_counts(without.stdout) if rule.startswith("signals")]
+
+
+def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> None:
+    traces = project.folder / "workflow" / "entropy_sentinel" / "example" / "traces" / "averages.parquet"
+    (project.folder / "traces").mkdir()
+    pl.read_parquet(traces).write_parquet(project.folder / "traces" / "averages.parquet")
+    run = {
+        "features": ["tokens", "area"],
+        "models": ["elsewhere"],
+        "benchmarks": ["averages"],
+        "groups": [],
+        "sizes": [],
+    }
+    models = {"elsewhere": {"source": "traces", "source_logprobs_mode": "raw_logprobs"}}
+    study = {"study": "mine", "run": run | {"analyses": ["responses"]}, "models": models}
+    (project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
+    made = "results/mine/signals/area/elsewhere/averages.parquet"
+    project.run(made)
+    n_questions = pl.read_parquet(project.folder / "results/mine/benchmarks/averages.parquet")["question"].n_unique()
+    found = pl.read_parquet(project.folder / made)
+    assert found["area"].to_list() == [3 * n_questions * n for n in pl.read_parquet(traces)["n_tokens"]]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +219,7 @@ labels = {{name: [None] * len(rows) for name in LABELS.schema}}
 labels |= {{"item_id": ids, "sample": [0] * len(rows), "label": [True] * len(rows)}}
 LABELS.write(LABELS.frame(labels), f"{{folder}}/labels.parquet", {{}})
 write_features(traces, {{"trace_after": None, "vocabulary": None}}, f"{{folder}}/features.parquet")
-write_signals("area", str(traces), f"{{folder}}/area.parquet", times=3)
+write_signals("area", str(traces), f"{{folder}}/area.parquet", {{"times": 3}}, benchmark=f"{{folder}}/items.parquet")
 write_signals("short", str(traces), f"{{folder}}/short.parquet")
 given = [[f"{{folder}}/{{name}}.parquet"] for name in ("items", "labels", "features")]
 split = {{"test_share": 0.2, "seed": 1}}
@@ -359,6 +391,19 @@ except ValueError as error:
     finally:
         (room / "__init__.py").unlink()
     assert said.endswith("signals/badly: a signal's name must be like `a_name`, was 'a/b'")
+
+
+def test_a_name_that_is_no_signal_is_refused(project: Project) -> None:
+    code = """
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import ConfigError
+
+try:
+    es.features(es.read_logs(es.example().traces), signals=["sort"])
+except ConfigError as error:
+    print(json.dumps(str(error)))
+"""
+    assert called(project, code).startswith("signals: unknown signal 'sort'; known: mean, std, ")
 
 
 def test_compute_must_give_a_row_for_each_response(project: Project) -> None:

@@ -7,7 +7,7 @@ rule observation:
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
         labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
         features=expand(FEATURES, benchmark=BENCHMARKS, allow_missing=True),
-        signals=expand(SIGNALS, family=FAMILIES, benchmark=BENCHMARKS, allow_missing=True),
+        signals=expand(SIGNALS, family=SIGNAL_FAMILIES, benchmark=BENCHMARKS, allow_missing=True),
     output:
         OBSERVATIONS,
     log:
@@ -19,7 +19,7 @@ rule observation:
         mem_mb=2000,
         runtime=30,
     params:
-        *fingerprint("observation.py", *FAMILY_CODE),
+        *fingerprint("observation.py", *SIGNAL_CODE),
         split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -2,7 +2,7 @@
 # Makes: results/<study>/signals/{family}/{model}/{benchmark}.parquet, the signals of a family of run.features beside
 #        `tokens`. One that needs more than the traces has rules of its own, signals/<family>/rules.smk in the package.
 
-for family in FAMILIES:
+for family in SIGNAL_FAMILIES:
     if rules_of(family):
 
         include: rules_of(family)

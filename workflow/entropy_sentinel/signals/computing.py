@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, module_of, rules_of
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, module_of, rules_of
 
 
 def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.DataFrame:
@@ -29,11 +29,15 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.Da
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Features with the signals `names` of responses of a log: its columns of these names, or else computed.
 
-    A signal is null that the log does not have, and that takes more than the traces of one response.
+    A signal is null that the log does not have, and that takes more than the traces of one response. Raises
+    ConfigError for a name that is no signal.
     """
+    for name in names:
+        if name not in SIGNALS:
+            raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
     there = [name for name in names if name in features.columns and features[name].null_count() < len(features)]
     absent = [name for name in names if name not in there]
-    families = dict.fromkeys(FAMILY_OF[name] for name in absent if name in FAMILY_OF)
+    families = dict.fromkeys(FAMILY_OF[name] for name in absent)
     computed = [compute_signals(one, traces.lazy()) for one in families if is_computed(one)]
     columns = {name: one[name] for one in computed for name in absent if name in one.columns}
     nulls = {name: pl.lit(None, pl.Float64) for name in absent if name not in columns}
@@ -42,4 +46,4 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
 
 def is_computed(family: str) -> bool:
     """Whether a family is made of the traces of one response alone."""
-    return rules_of(family) is None and not FAMILIES[family].per_item
+    return family != TOKENS and rules_of(family) is None and not FAMILIES[family].per_item

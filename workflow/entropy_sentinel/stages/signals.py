@@ -1,5 +1,6 @@
 """Stage `signals`: a family of signals of every response of a model to a benchmark, from its traces."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,10 +13,15 @@ from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.computing import compute_signals
 
 
-def write_signals(family: str, generations: str, output: str, **settings: Any) -> None:
-    """The signals of every response in the file `generations`, with its provenance; `settings` go to `compute`."""
-    traces, origin = scan_traces(generations), read_provenance(generations)
-    whose, found = traces.select(RESPONSE).collect(), compute_signals(family, traces, **settings)
+def write_signals(
+    family: str, generations: str, output: str, settings: Mapping[str, Any] | None = None, **inputs: str
+) -> None:
+    """The signals of every response in the file `generations`, with its provenance.
+
+    `settings` and further files, `inputs`, are what the family's `compute` takes beside the traces.
+    """
+    traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
+    whose, found = traces.select(RESPONSE).collect(), compute_signals(family, traces, **inputs, **settings)
     contract = contract_of(FAMILIES[family])
     further = [name for name in found.columns if name not in contract.schema]
     frame = pl.concat([whose, found], how="horizontal").select(*contract.schema, *further)

@@ -46,4 +46,4 @@ def accuracy_settings(*keys):
 
 def accuracy_code(script, *templates):
     """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates, *FAMILY_CODE)
+    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates, *SIGNAL_CODE)
