@@ -43,7 +43,7 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
     counts = [np.bincount(groups, minlength=n), np.bincount(of, minlength=n), total(cut_off)]
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
-        histogram = support.counts_by(usable, of, n).astype(np.uint32)
+        histogram = support.counts(usable, of, n).astype(np.uint32)
     sums = Sums(
         np.column_stack(counts).astype(np.int64),
         np.column_stack([total(column) for column in values.T]),
