@@ -12,7 +12,7 @@ from entropy_sentinel.judges.names import ELEMENT_OF, without_name, without_poin
 from entropy_sentinel.judges.notation import clean, key
 from entropy_sentinel.judges.numbers import close
 from entropy_sentinel.judges.quantities import SUFFIX, Quantity, compound, quantity
-from entropy_sentinel.judges.ranges import is_relation, real_set, same_set
+from entropy_sentinel.judges.ranges import is_relation, real_set, same_ranges
 from entropy_sentinel.judges.ratios import Ratio, ratio, same_ratio
 from entropy_sentinel.judges.references import json_list, readable, units_in_letters
 from entropy_sentinel.judges.spelled_numbers import NUMBER_WORDS
@@ -238,10 +238,10 @@ def _same_set(reference: str, answer: str) -> bool | None:
     """Whether two sets of numbers are the same; None where one cannot be read as such."""
     expected, found = real_set(reference), real_set(answer)
     if expected is not None and found is not None:
-        return same_set(expected, found)
+        return same_ranges(expected, found)
     structure = split(answer)
     if expected is not None and structure is not None and structure.held == "":
         together = real_set(" \\cup ".join(structure.parts))
-        if together is not None and same_set(expected, together):
+        if together is not None and same_ranges(expected, together):
             raise Unclear("several sets, or their union")
     return None

@@ -1,12 +1,10 @@
-r"""Sets of real numbers: `(0, 1]`, `x < -1 \text{ or } x > 1`, `[1, 2] \cup [3, 4]`, `x \neq 3`, as SymPy's sets."""
+r"""Sets of real numbers: `(0, 1]`, `x < -1 \text{ or } x > 1`, `[1, 2] \cup [3, 4]`, `x \neq 3`, as disjoint ranges."""
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-
-from sympy import Interval, Reals, Set, Union, oo
 
 from entropy_sentinel.judges.expressions import constant
 from entropy_sentinel.judges.structure import at_top_level, split
@@ -15,38 +13,38 @@ _RELATION = re.compile(r"\s*(\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A
 _SIGNS = {"\\lt": "<", "\\gt": ">", "\\leq": "<=", "\\geq": ">=", "\\neq": "!="}
 _OR = re.compile(r"\s*,?\s*(?:\\text\{\s*,?\s*or\s*\}|(?<![A-Za-z\\])or(?![A-Za-z])|\\cup(?![A-Za-z]))\s*")
 _AND = re.compile(r"\s*,?\s*(?:\\text\{\s*,?\s*and\s*\}|(?<![A-Za-z\\])and(?![A-Za-z])|\\cap(?![A-Za-z]))\s*")
-_TURNED = str.maketrans("<>", "><")
 _NAME = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?")
 _ELEMENT = re.compile(r"([A-Za-z])\s*\\in(?![A-Za-z])\s*")
 _INFINITE = re.compile(r"([-+]?)\s*\\infty\s*")
 
 
-# Where a variable lies that is on this side of an end.
-_SIDES: dict[str, Callable[[float], Set]] = {
-    "<": lambda end: Interval.open(-oo, end),
-    "<=": lambda end: Interval(-oo, end),
-    ">": lambda end: Interval.open(end, oo),
-    ">=": lambda end: Interval(end, oo),
-    "!=": lambda end: Union(Interval.open(-oo, end), Interval.open(end, oo)),
-}
+@dataclass(frozen=True)
+class Range:
+    """Numbers between `low` and `high`; `holds_low`, `holds_high`: with these."""
+
+    low: float
+    high: float
+    holds_low: bool
+    holds_high: bool
 
 
 @dataclass(frozen=True)
-class RealSet:
-    """A union of intervals with known ends, and the name of the variable where there is one."""
+class Ranges:
+    """Disjoint ranges in order, and the name of the variable where there is one."""
 
     name: str | None
-    numbers: Set
+    ranges: tuple[Range, ...]
 
 
-def same_set(reference: RealSet, answer: RealSet) -> bool:
+def same_ranges(reference: Ranges, answer: Ranges) -> bool:
     """Whether two sets are the same; two names must be the same, too."""
     if reference.name and answer.name and reference.name != answer.name:
         return False
-    one, other = _ends(reference.numbers), _ends(answer.numbers)
-    return len(one) == len(other) and all(
-        _near(low, other_low) and _near(high, other_high) and is_open == other_is_open
-        for (low, high, *is_open), (other_low, other_high, *other_is_open) in zip(one, other, strict=True)
+    return len(reference.ranges) == len(answer.ranges) and all(
+        _near(one.low, other.low)
+        and _near(one.high, other.high)
+        and (one.holds_low, one.holds_high) == (other.holds_low, other.holds_high)
+        for one, other in zip(reference.ranges, answer.ranges, strict=True)
     )
 
 
@@ -56,25 +54,27 @@ def is_relation(text: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def real_set(text: str) -> RealSet | None:
+def real_set(text: str) -> Ranges | None:
     """The set that cleaned `text` says; None if it says none, or one that is no union of ranges with known ends."""
     names: set[str] = set()
     if found := _ELEMENT.match(text):
         names, text = {found[1]}, text[found.end() :]
-    parts: list[Set] = []
+    ranges: list[Range] = []
     for part in at_top_level(text, _OR):
-        inner: Set = Reals
+        inner = [Range(-math.inf, math.inf, False, False)]
         for one in at_top_level(part, _AND):
             found = _simple(one)
             if found is None:
                 return None
             names |= {found.name} - {None}
-            inner &= found.numbers
-        parts.append(inner)
-    return RealSet(next(iter(names), None), Union(*parts)) if len(names) <= 1 else None
+            inner = [both for a in inner for b in found.ranges if (both := _common(a, b)) is not None]
+        ranges += inner
+    if len(names) > 1:
+        return None
+    return Ranges(next(iter(names), None), _merged(ranges))
 
 
-def _simple(text: str) -> RealSet | None:
+def _simple(text: str) -> Ranges | None:
     """An interval, or a chain of at most two signs of comparison with the variable in the middle or at an end."""
     parts, signs = _RELATION.split(text)[::2], [_SIGNS.get(one, one) for one in _RELATION.findall(text)]
     if not signs:
@@ -84,23 +84,37 @@ def _simple(text: str) -> RealSet | None:
     ]
     if len(variables) != 1 or len(signs) > 2 or (len(signs) == 2 and variables != [1]):
         return None
-    numbers: Set = Reals
+    ends = [None if place in variables else _end(part) for place, part in enumerate(parts)]
+    if any(end is None for place, end in enumerate(ends) if place not in variables):
+        return None
+    ranges = [Range(-math.inf, math.inf, False, False)]
     for place, sign in enumerate(signs):
         turned = place not in variables  # the variable is to the right of this sign
-        if (end := _end(parts[place if turned else place + 1])) is None:
-            return None
-        numbers &= _SIDES[sign.translate(_TURNED) if turned else sign](end)
-    return RealSet(parts[variables[0]], numbers)
+        halves = _half_lines(ends[place] if turned else ends[place + 1], _turned(sign) if turned else sign)
+        ranges = [both for a in ranges for b in halves if (both := _common(a, b)) is not None]
+    return Ranges(parts[variables[0]], tuple(ranges))
 
 
-def _interval(text: str) -> RealSet | None:
+def _half_lines(end: float, sign: str) -> list[Range]:
+    """Where a variable lies that is `sign` `end`."""
+    below = Range(-math.inf, end, False, sign == "<=")
+    above = Range(end, math.inf, sign == ">=", False)
+    return {"<": [below], "<=": [below], ">": [above], ">=": [above], "!=": [below, above]}[sign]
+
+
+def _turned(sign: str) -> str:
+    return sign.translate(str.maketrans("<>", "><"))
+
+
+def _interval(text: str) -> Ranges | None:
     structure = split(text)
     if structure is None or structure.held not in ("()", "(]", "[)", "[]") or len(structure.parts) != 2:
         return None
     low, high = (_end(part) for part in structure.parts)
     if low is None or high is None or not low < high:
         return None
-    return RealSet(None, Interval(low, high, structure.held[0] == "(", structure.held[1] == ")"))
+    opening, closing = structure.held
+    return Ranges(None, (Range(low, high, opening == "[" and low > -math.inf, closing == "]" and high < math.inf),))
 
 
 @lru_cache(maxsize=2048)
@@ -111,15 +125,27 @@ def _end(text: str) -> float | None:
     return None if number is None else float(number.value)
 
 
-def _ends(numbers: Set) -> list[tuple[float, float, bool, bool]]:
-    """Low, high and which of them are left out, of each part of a set in order; a lone number is from it to it."""
-    found: list[tuple[float, float, bool, bool]] = []
-    for part in Union.make_args(numbers):
-        if isinstance(part, Interval):
-            found.append((float(part.start), float(part.end), bool(part.left_open), bool(part.right_open)))
-        else:
-            found += [(float(number), float(number), False, False) for number in part]
-    return sorted(found)
+def _common(one: Range, other: Range) -> Range | None:
+    """The numbers in both; None if there are none."""
+    low, high = max(one.low, other.low), min(one.high, other.high)
+    holds_low = all(range_.holds_low for range_ in (one, other) if range_.low == low)
+    holds_high = all(range_.holds_high for range_ in (one, other) if range_.high == high)
+    if low > high or (low == high and not (holds_low and holds_high)):
+        return None
+    return Range(low, high, holds_low, holds_high)
+
+
+def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    merged: list[Range] = []
+    for one in sorted(ranges, key=lambda range_: (range_.low, not range_.holds_low)):
+        last = merged[-1] if merged else None
+        if last is None or one.low > last.high or (one.low == last.high and not (one.holds_low or last.holds_high)):
+            merged.append(one)
+            continue
+        high = max(last.high, one.high)
+        holds = any(range_.holds_high for range_ in (last, one) if range_.high == high)
+        merged[-1] = Range(last.low, high, last.holds_low, holds)
+    return tuple(merged)
 
 
 def _near(one: float, other: float) -> bool:
