@@ -15,7 +15,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.observation import OBSERVATIONS
-from entropy_sentinel.statistics.conformal import winkler
 from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
 
 DEMO = "results/demo/observations/*/*.parquet"
@@ -48,6 +47,16 @@ _FIT = {
 }
 
 Case = tuple[str, pl.DataFrame | tuple[int, float, int], tuple[str, ...] | int, str]
+
+
+def winkler(lower: Sequence[float], upper: Sequence[float], true: Sequence[float], level: float) -> np.ndarray:
+    """The interval score of each interval of `level`, (n,): lower is better (Winkler 1972; Gneiting and Raftery 2007).
+
+    The width, and for a true value outside 2 / (1 - level) times its distance from the interval.
+    """
+    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
+    outside = np.maximum(lower - true, 0) + np.maximum(true - upper, 0)
+    return upper - lower + 2 / (1 - level) * outside
 
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:

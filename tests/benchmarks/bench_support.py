@@ -77,8 +77,8 @@ def measure(job: tuple) -> list[dict]:
         return []
     support, measures, cases = Support.of(known, known["benchmark"]), Measures(training), []
     for temperature, domain, part in slices(rows, group, responses):
-        p, counts = estimator.accuracy(part), support.counts(part)
-        distance, risk = float(np.abs(support.compare(counts[None]).distance[0])), 4 * p * (1 - p)
+        p, state = estimator.accuracy(part), support.counts(part, np.zeros(len(part), dtype=int), 1)
+        distance, risk = float(np.abs(support.compare(state).distance[0])), 4 * p * (1 - p)
         found = measures(part) | {"distance from the nearest mix": distance}
         cases.append(
             {
@@ -88,7 +88,7 @@ def measure(job: tuple) -> list[dict]:
                 "held_out": domain not in (*group, MIX),
                 "mix": domain == MIX,
                 "error": abs(p - part["label"].mean()),
-                "flagged": support.flag(counts, p) is not None,
+                "flagged": support.flags(state, np.array([p]))[0] is not None,
                 "4p(1-p) alone": risk,
                 **found,
                 **{f"{key} x 4p(1-p)": value * risk for key, value in found.items()},

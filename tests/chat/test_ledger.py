@@ -253,21 +253,3 @@ def test_what_is_reserved_is_waited_for_as_long_as_its_process_lives(tmp_path: P
         Ledger(other, Terms(**PRICES, budget_usd=0.003)).reserve("m/a", 1000, 100)
     assert not list(tmp_path.glob("o.sqlite.*"))
     assert Ledger(other, Terms()).sums() == Sums(0, pytest.approx(0.002), 0)
-
-
-def test_a_ledger_of_an_earlier_version_is_read_on(tmp_path: Path) -> None:
-    """Its table of calls has no owner; what was never answered there is waited for by nobody."""
-    with sqlite3.connect(tmp_path / "l.sqlite") as file:
-        file.execute(
-            "CREATE TABLE calls (id INTEGER PRIMARY KEY, account TEXT NOT NULL, answered INTEGER NOT NULL, "
-            "prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, usd REAL NOT NULL)"
-        )
-        file.execute("INSERT INTO calls VALUES (1, 'm/a', 1, 10, 10, 0.5), (2, 'm/a', 0, 10, 10, 0.25)")
-    file.close()
-    ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.76))
-    assert ledger.sums() == Sums(0.5, 0.25, 0)
-    assert ledger.reserve("m/a", 1000, 100) == 3
-    assert ledger.reserve("m/a", 10_000, 100) is None
-    ledger.settle(3, 1000, 100)
-    with pytest.raises(OverBudget):
-        ledger.reserve("m/a", 10_000, 100)

@@ -22,6 +22,15 @@ def entropies(*values: float) -> pl.DataFrame:
     return pl.DataFrame({"max": np.array(values, dtype=float)})
 
 
+def counts(support: Support, features: pl.DataFrame) -> np.ndarray:
+    """The state of one slice."""
+    return support.counts(features, np.zeros(len(features), dtype=int), 1)[0]
+
+
+def flag(support: Support, features: pl.DataFrame, estimated: float) -> str | None:
+    return support.flags(counts(support, features)[None], np.array([estimated]))[0]
+
+
 def drawn(mean: float, n: int, seed: int) -> np.ndarray:
     """Entropies around a mean: some domain's."""
     return np.random.default_rng(seed).gamma(4, mean / 4, n)
@@ -37,32 +46,32 @@ def test_counts_by_hand() -> None:
     support = Support.of(entropies(*range(101)), ["one"] * 101)
     assert support.edges[:-1].tolist() == pytest.approx([0, 1, *range(10, 100, 10), 99])
     slice_ = entropies(-1, 0, 0.5, 1, 9.9, 10, 55, 98, 99, 100, 100.1, 500)
-    assert support.counts(slice_).tolist() == [1, 2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 2]
+    assert counts(support, slice_).tolist() == [1, 2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 1, 2, 2]
     assert support.domains.tolist() == [[0, 1, 9, *[10] * 8, 9, 2, 0]]
 
 
 def test_states_are_those_of_numpy_and_of_slices_one_by_one() -> None:
     values, slices = drawn(1.0, 500, 9), np.random.default_rng(1).integers(0, 4, 500)
-    states = SUPPORT.counts_by(entropies(*values), slices, 6)
+    states = SUPPORT.counts(entropies(*values), slices, 6)
     edges = [-np.inf, *SUPPORT.edges, np.inf]
     for one in range(6):
         assert states[one].tolist() == np.histogram(values[slices == one], edges)[0].tolist()
-        assert states[one].tolist() == SUPPORT.counts(entropies(*values[slices == one])).tolist()
+        assert states[one].tolist() == counts(SUPPORT, entropies(*values[slices == one])).tolist()
     assert states[4:].sum() == 0
 
 
 def test_parts_of_a_slice_add_up_to_it() -> None:
     values = drawn(1.5, 100, 3)
-    parts = sum(SUPPORT.counts(entropies(*part)) for part in np.split(values, [13, 14, 70]))
-    assert (parts == SUPPORT.counts(entropies(*values))).all()
-    assert SUPPORT.compare(parts[None]) == SUPPORT.compare(SUPPORT.counts(entropies(*values))[None])
+    parts = sum(counts(SUPPORT, entropies(*part)) for part in np.split(values, [13, 14, 70]))
+    assert (parts == counts(SUPPORT, entropies(*values))).all()
+    assert SUPPORT.compare(parts[None]) == SUPPORT.compare(counts(SUPPORT, entropies(*values))[None])
 
 
 def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> None:
     # All of scipy's steps are at edges: training rows have ten values, and edges are at each of them.
     known, slice_ = np.repeat(np.arange(10.0), 10), np.array([0, 0, 1, 2, 2, 2, 3, 5, 7, 9.0])
     support = Support.of(entropies(*known), ["one"] * 100)
-    found = support.compare(support.counts(entropies(*slice_))[None])
+    found = support.compare(counts(support, entropies(*slice_))[None])
     assert abs(found.distance[0]) == pytest.approx(ks_2samp(known, slice_).statistic)
     assert abs(found.distance[0]) == pytest.approx(0.3)  # by hand: below 3, 6 of 10 and 30 of 100
     assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 10 + 1 / 100))
@@ -70,7 +79,7 @@ def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> Non
 
 def test_the_sign_says_which_entropies_are_larger() -> None:
     slices = [entropies(*[50.0] * 40), entropies(*[0.0] * 40)]
-    found = SUPPORT.compare(np.stack([SUPPORT.counts(one) for one in slices]))
+    found = SUPPORT.compare(np.stack([counts(SUPPORT, one) for one in slices]))
     assert found.distance.tolist() == pytest.approx([1, -1])
 
 
@@ -87,16 +96,16 @@ def test_the_nearest_mix_is_that_of_a_general_optimiser() -> None:
     ).x
     # The order of the domains is that of their names.
     assert list(TRAINING) == ["easy", "medium", "hard"]
-    found = SUPPORT.compare(SUPPORT.counts(entropies(*slice_))[None])
+    found = SUPPORT.compare(counts(SUPPORT, entropies(*slice_))[None])
     assert abs(found.distance[0]) == pytest.approx(np.abs(best @ known - target).max(), abs=1e-4)
     assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 100 + (best**2).sum() / 300), abs=1e-4)
 
 
 def test_any_mix_of_the_training_domains_is_in_support() -> None:
     slices = [np.concatenate([TRAINING["easy"][:90], TRAINING["hard"][:10]]), TRAINING["medium"], TRAINING["easy"]]
-    found = SUPPORT.compare(np.stack([SUPPORT.counts(entropies(*one)) for one in slices]))
+    found = SUPPORT.compare(np.stack([counts(SUPPORT, entropies(*one)) for one in slices]))
     assert (np.abs(found.distance) < [0.1, 1e-6, 1e-6]).all()
-    assert SUPPORT.flags(np.stack([SUPPORT.counts(entropies(*one)) for one in slices]), np.full(3, 0.5)) == [None] * 3
+    assert SUPPORT.flags(np.stack([counts(SUPPORT, entropies(*one)) for one in slices]), np.full(3, 0.5)) == [None] * 3
 
 
 def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
@@ -104,7 +113,7 @@ def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
 
 
 def test_slices_drawn_from_a_domain_are_more_than_noise_away_less_than_once_in_a_hundred() -> None:
-    states = np.stack([SUPPORT.counts(entropies(*drawn(MEANS["medium"], 50, 100 + seed))) for seed in range(1000)])
+    states = np.stack([counts(SUPPORT, entropies(*drawn(MEANS["medium"], 50, 100 + seed))) for seed in range(1000)])
     found = SUPPORT.compare(states)
     assert 0 <= (np.abs(found.distance) > found.noise).mean() < 0.01
 
@@ -113,8 +122,8 @@ def test_a_scale_does_not_matter() -> None:
     # Ranks are the same in logarithms, up to the interpolation of quantiles between neighbours.
     values = drawn(5.0, 200, 7)
     logarithms = Support.of(entropies(*np.log(np.concatenate(list(TRAINING.values())))), np.repeat(list(TRAINING), 300))
-    plain = SUPPORT.compare(SUPPORT.counts(entropies(*values))[None]).distance
-    assert logarithms.compare(logarithms.counts(entropies(*np.log(values)))[None]).distance == pytest.approx(plain)
+    plain = SUPPORT.compare(counts(SUPPORT, entropies(*values))[None]).distance
+    assert logarithms.compare(counts(logarithms, entropies(*np.log(values)))[None]).distance == pytest.approx(plain)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +141,11 @@ def test_a_scale_does_not_matter() -> None:
     ],
 )
 def test_a_flag_needs_a_distance_and_an_estimate_that_can_be_far_off(values, estimated: float, flagged: bool) -> None:
-    assert (SUPPORT.flag(SUPPORT.counts(entropies(*values)), estimated) is not None) is flagged
+    assert (flag(SUPPORT, entropies(*values), estimated) is not None) is flagged
 
 
 def test_the_reason_says_which_way_and_how_far() -> None:
-    slices = np.stack([SUPPORT.counts(entropies(*[value] * 100)) for value in (50.0, 0.0)])
+    slices = np.stack([counts(SUPPORT, entropies(*[value] * 100)) for value in (50.0, 0.0)])
     harder, easier = SUPPORT.flags(slices, np.array([0.5, 0.5]))
     assert harder == (
         "its entropies are larger than in any mix of the training domains (distance 1.00 of 1): the estimate may be "
@@ -146,7 +155,7 @@ def test_the_reason_says_which_way_and_how_far() -> None:
 
 
 def test_a_slice_without_rows_or_estimate_is_not_flagged() -> None:
-    far = SUPPORT.counts(entropies(*[50.0] * 100))
+    far = counts(SUPPORT, entropies(*[50.0] * 100))
     states = np.stack([np.zeros_like(far), far])
     assert SUPPORT.flags(states, np.array([np.nan, np.nan])) == [None, None]
     assert np.isnan(SUPPORT.compare(states).distance).tolist() == [True, False]
@@ -155,8 +164,8 @@ def test_a_slice_without_rows_or_estimate_is_not_flagged() -> None:
 
 def test_one_response_for_all_and_one_domain() -> None:
     support = Support.of(entropies(0.7, 0.7, 0.7), [""] * 3)
-    assert support.counts(entropies(0.7, 0.6, 0.8)).tolist() == [1, *[0] * (len(QUANTILES) - 2), 1, 1]
-    assert support.compare(support.counts(entropies(0.7))[None]).distance.tolist() == [0]
+    assert counts(support, entropies(0.7, 0.6, 0.8)).tolist() == [1, *[0] * (len(QUANTILES) - 2), 1, 1]
+    assert support.compare(counts(support, entropies(0.7))[None]).distance.tolist() == [0]
 
 
 def test_a_file_keeps_it() -> None:
@@ -185,6 +194,6 @@ def test_a_hard_domain_that_is_estimated_far_too_high_is_flagged() -> None:
     hard, own = (unseen.filter(benchmark=name) for name in ("remainders", "averages"))
     assert estimator.accuracy(hard) > 0.7
     assert hard["label"].mean() < 0.2
-    assert "larger than in any mix" in support.flag(support.counts(hard), estimator.accuracy(hard))
+    assert "larger than in any mix" in flag(support, hard, estimator.accuracy(hard))
     assert abs(estimator.accuracy(own) - own["label"].mean()) < 0.1
-    assert support.flag(support.counts(own), estimator.accuracy(own)) is None
+    assert flag(support, own, estimator.accuracy(own)) is None

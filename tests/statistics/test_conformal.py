@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from entropy_sentinel.statistics.conformal import coverage, highest_level, quantile, reaches, winkler
+from entropy_sentinel.statistics.conformal import coverage, highest_level, quantile, reaches
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "conformal.json").read_text())
 
@@ -51,8 +51,3 @@ def test_coverage_counts_the_ends() -> None:
     assert found.estimate == pytest.approx(2 / 3)
     expected = binomtest(2, 3).proportion_ci(0.95, method="wilson")
     assert (found.lower, found.upper) == (pytest.approx(expected.low), pytest.approx(expected.high))
-
-
-def test_winkler_is_the_width_and_what_it_missed() -> None:
-    found = winkler([0.2, 0.2, 0.2], [0.6, 0.6, 0.6], [0.3, 0.1, 0.7], level=0.8)
-    np.testing.assert_allclose(found, [0.4, 0.4 + 10 * 0.1, 0.4 + 10 * 0.1])

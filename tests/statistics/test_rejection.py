@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from entropy_sentinel.statistics.rejection import (
-    auarc,
-    coverage_at,
     curve,
     interval,
     kept,
@@ -23,6 +21,14 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "rejection.json").re
 SCORES, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5], [True, True, False, True, False]
 # Accuracies of the first 1 to 5: 1, 1, 2/3, 3/4, 3/5.
 CURVE = [Fraction(1), Fraction(1), Fraction(2, 3), Fraction(3, 4), Fraction(3, 5)]
+
+
+def auarc(scores, correct) -> float:
+    return float(measures(scores, correct).auarc[0])
+
+
+def coverage_at(accuracy, scores, correct) -> float:
+    return float(measures(scores, correct, [accuracy]).coverage[0, 0])
 
 
 def by_brute_force(scores, correct) -> list[Fraction]:

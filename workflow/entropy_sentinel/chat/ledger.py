@@ -84,9 +84,6 @@ class Ledger:
             self._file.executescript(_TABLES)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
-        with self._turn() as file:
-            if "owner" not in [column for _, column, *_ in file.execute("PRAGMA table_info(calls)")]:
-                file.execute("ALTER TABLE calls ADD COLUMN owner TEXT")  # made by an earlier version
 
     def reserve(self, account: str, prompt_tokens: int, completion_tokens: int) -> int | None:
         """Write down a call at what it may take at most; its number, or None where it must wait for those under way.

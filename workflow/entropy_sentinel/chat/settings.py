@@ -1,7 +1,7 @@
 """What is said to chat models, and to which servers: parts of the sections of engines and judges, and `prompts`."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -91,7 +91,7 @@ class Prompt(Settings):
     @property
     def placeholders(self) -> list[str]:
         """The names in braces, each as often as it is there."""
-        return [name for message in self.chat for name in _names(message["content"])]
+        return [name for message in self.chat for name in _PLACEHOLDER.findall(message["content"]) if name]
 
     def render(self, **values: str) -> list[dict[str, str]]:
         """The messages with `values` in the places of their placeholders."""
@@ -100,10 +100,11 @@ class Prompt(Settings):
 
 def filled(chat: Iterable[dict[str, str]], **values: str) -> list[dict[str, str]]:
     """Messages with `values` in the places of their placeholders. Values are inserted as they are, braces included."""
-    return [
-        {"role": message["role"], "content": _PLACEHOLDER.sub(lambda found: _value(found, values), message["content"])}
-        for message in chat
-    ]
+
+    def value(found: re.Match[str]) -> str:
+        return values[found[1]] if found[1] else found[0]
+
+    return [{"role": one["role"], "content": _PLACEHOLDER.sub(value, one["content"])} for one in chat]
 
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:
@@ -114,11 +115,3 @@ def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed
             raise ValueError(f"{what} must have a place for {{{name}}}")
     for name in sorted(there - {*needed, *allowed}):
         raise ValueError(f"{what} has a place for {{{name}}}, and nothing to put there")
-
-
-def _names(text: str) -> Iterator[str]:
-    return (name for name in _PLACEHOLDER.findall(text) if name)
-
-
-def _value(found: re.Match[str], values: dict[str, str]) -> str:
-    return values[found[1]] if found[1] else found[0]

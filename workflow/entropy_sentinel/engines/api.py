@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
@@ -119,11 +118,6 @@ class LitellmEngine:
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            # Half a surrogate pair, which a server may give for a part of a character, cannot be stored.
-            tokens=np.array([_storable(token) for token in reply["tokens"]], dtype=object),
+            tokens=np.array(reply["tokens"], dtype=object),
             displaced_steps=int((sampled == top_logprobs[:, -1]).sum()),
         )
-
-
-def _storable(text: str) -> str:
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -75,11 +75,7 @@ class Support:
         names, whose = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
         return cls(edges, _counts(edges, features, whose, len(names)))
 
-    def counts(self, features: pl.DataFrame) -> np.ndarray:
-        """The state of one slice, (N_BINS,), from its rows; `features` has FEATURE, without nulls."""
-        return self.counts_by(features, np.zeros(len(features), dtype=int), 1)[0]
-
-    def counts_by(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
+    def counts(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
         """The states of slices, (n_slices, N_BINS); `slices`, (n_rows,) from 0, says whose each row is."""
         return _counts(self.edges, features, slices, n_slices)
 
@@ -103,10 +99,6 @@ class Support:
         apart = np.abs(found.distance)
         outside = (apart > found.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
         return [_reason(distance) if one else None for one, distance in zip(outside, found.distance, strict=True)]
-
-    def flag(self, counts: np.ndarray, estimated: float) -> str | None:
-        """`flags` of one slice, from its state (N_BINS,) and its estimated accuracy."""
-        return self.flags(counts[None], np.array([estimated]))[0]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""

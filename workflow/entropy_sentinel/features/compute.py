@@ -32,21 +32,10 @@ def is_traces(given: object) -> bool:
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
-    """Compute the features of every response: (n_responses,) rows of GENERATIONS with `model` and `benchmark`.
+    """The features of every response, as the verb `features` says, of (n_responses,) rows of GENERATIONS.
 
-    Returns FEATURE_FRAME, with the columns that `traces` has beside GENERATIONS: those of LOGPROBS and of a log. The
-    entropy is over as many tokens as a step of `traces` has; `vocabulary`, the number of all tokens of the model, gives
-    the bound on what it lacks. All features are null, and `reason` says why, where the column UNUSABLE does, where a
-    response is empty, or where its trace cannot be one of probabilities: a NaN, a positive log-probability, a step that
-    adds up to more than 1, a sampled token above the most likely one, a step without any likely token, steps of equal
-    entries alone, a mean likelihood that no sampler draws.
-
-    >>> import entropy_sentinel as es
-    >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
-    ('averages-00000', 0.756)
-
-    Raises InputError for a column that is missing or of another dtype, and where the two traces of a response do not
-    have `n_tokens` steps each.
+    They come with `model` and `benchmark`; what `traces` has beside GENERATIONS, columns of LOGPROBS and of a log, is
+    handed on. A response that UNUSABLE says something of has no features either. Raises InputError as the verb does.
     """
     if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
         raise InputError(f"traces: must be a frame as `read_logs` gives it, was {type(traces).__name__}")

@@ -29,7 +29,7 @@ def with_content(
     found = {file: Path(file).stat() for file in files if Path(file).is_file()}
     if not files or len(found) < len(files) or any(one.st_size > LARGEST_BYTES for one in found.values()):
         return settings
-    content = {file: _checksum(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in found.items()}
+    content = {file: checksum(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in found.items()}
     known = {file: (recorded_checksums or {}).get(file) for file in files}
     if repr(settings) in (recorded_params or []) and known == content:
         return settings
@@ -52,7 +52,7 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
 
 @cache
-def _checksum(file: str, *_: int) -> str:
+def checksum(file: str, *_: int) -> str:
     """As Snakemake writes it. Read once per size and dates of the file: a job's settings are asked for twice."""
     with open(file, "rb") as opened:
         return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"

@@ -7,6 +7,8 @@ the last sentence; `statements.expression` finds the formula or number with its 
 import re
 from typing import NamedTuple
 
+from entropy_sentinel.judges.notation import in_braces
+
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
 _BETWEEN_BOXES = re.compile(
@@ -54,7 +56,7 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
     """The contents of the last boxes that belong together, where the first begins and where the last ends."""
     found: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
-        inside = _braces(response, box.end())
+        inside = in_braces(response, box.end())
         found.append((box.start(), box.end() + len(inside or "") + 2, inside))
     if not found or found[-1][2] is None:
         return None
@@ -65,18 +67,6 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
         answers.insert(0, inside.strip())
         start = begin
     return answers, start, found[-1][1]
-
-
-def _braces(text: str, begin: int) -> str | None:
-    """What stands in the braces that open at `begin`; None if they never close."""
-    depth = 0
-    for position in range(begin, len(text)):
-        character = text[position]
-        if character in "{}" and text[position - 1] != "\\":
-            depth += 1 if character == "{" else -1
-            if depth == 0:
-                return text[begin + 1 : position]
-    return None
 
 
 def stated(response: str) -> Statement:

@@ -14,7 +14,7 @@ from math_verify.errors import TimeoutException as TimeoutException
 from math_verify.utils import timeout as timeout
 from sympy import Float, simplify, sqf_part, together
 
-from entropy_sentinel.judges.numbers import Number
+from entropy_sentinel.judges.numbers import Number, plain_number
 
 # math-verify logs every expression that it cannot read; the verdict's reason says so already. It also warns that it
 # has no time limit of its own: the judge sets one around the whole comparison.
@@ -64,6 +64,14 @@ def number(expression: Any) -> Number | None:
     if not getattr(value, "is_Float", False) and not getattr(value, "is_Integer", False):
         return None
     return Number(float(value), exact=not expression.atoms(Float))
+
+
+def constant(text: str) -> Number | None:
+    """The real number that cleaned `text` writes, in digits or as a formula; None if it is anything else."""
+    try:
+        return plain_number(text) or number(read(text.strip()))
+    except UnreadableError:
+        return None
 
 
 def same_equation(reference: tuple[Any, Any], answer: tuple[Any, Any]) -> bool:

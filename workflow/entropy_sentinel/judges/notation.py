@@ -130,16 +130,18 @@ def _lone_dollars(text: str) -> str:
 
 
 def _without_outer_braces(text: str) -> str:
-    while text.startswith("{") and text.endswith("}") and _closes_last(text):
-        text = text[1:-1].strip()
+    while text.startswith("{") and (inside := in_braces(text, 0)) == text[1:-1]:
+        text = inside.strip()
     return text
 
 
-def _closes_last(text: str) -> bool:
-    """Whether the first brace is closed by the last character."""
+def in_braces(text: str, begin: int) -> str | None:
+    """What stands in the braces that open at `begin`; None if they never close."""
     depth = 0
-    for position, character in enumerate(text):
-        depth += {"{": 1, "}": -1}.get(character, 0) * (position == 0 or text[position - 1] != "\\")
-        if depth == 0:
-            return position == len(text) - 1
-    return False
+    for position in range(begin, len(text)):
+        character = text[position]
+        if character in "{}" and text[position - 1] != "\\":
+            depth += 1 if character == "{" else -1
+            if depth == 0:
+                return text[begin + 1 : position]
+    return None

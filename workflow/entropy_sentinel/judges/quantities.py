@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from entropy_sentinel.judges import expressions
-from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.expressions import constant
 from entropy_sentinel.judges.numbers import MIXED, NUMBER, Number, plain_number
 from entropy_sentinel.judges.units import Unit, parse_unit
 
@@ -53,11 +52,11 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         number = plain_number(found["number"])
         return number and Quantity(number, parse_unit(found["unit"]))
     if _ANGLE.search(text) and "\\circ" in text:
-        return (number := _constant(text)) and Quantity(number)
+        return (number := constant(text)) and Quantity(number)
     if (start := _UNIT_START.search(text)) and start.start() and _is_unit(text[start.start() :], False):
-        number = _constant(text[: start.start()])
+        number = constant(text[: start.start()])
         return number and Quantity(number, parse_unit(text[start.start() :]))
-    number = _constant(text)
+    number = constant(text)
     return number and Quantity(number)
 
 
@@ -88,12 +87,3 @@ def _is_unit(text: str, letters: bool) -> bool:
     if unit is not None and unit.powers is not None:
         return letters or bool(re.match(r"[A-Za-z]{2}", text) and not re.search(r"\\", text))
     return bool(re.match(r"[A-Za-z]{3,}", text)) and not re.search(r"[\\^+*=]|(?<!\w)-|-(?!\w)", text)
-
-
-def _constant(text: str) -> Number | None:
-    if (plain := plain_number(text)) is not None:
-        return plain
-    try:
-        return expressions.number(expressions.read(text.strip()))
-    except UnreadableError:
-        return None

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from entropy_sentinel.judges import expressions
-from entropy_sentinel.judges.expressions import UnreadableError
-from entropy_sentinel.judges.numbers import plain_number
+from entropy_sentinel.judges.expressions import constant
 from entropy_sentinel.judges.structure import at_top_level, split
 
 _RELATION = re.compile(r"\s*(\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-z])|[<>])\s*")
@@ -123,10 +121,7 @@ def _interval(text: str) -> Ranges | None:
 def _end(text: str) -> float | None:
     if found := _INFINITE.fullmatch(text):
         return -math.inf if found[1] == "-" else math.inf
-    try:
-        number = plain_number(text) or expressions.number(expressions.read(text))
-    except UnreadableError:
-        return None
+    number = constant(text)
     return None if number is None else float(number.value)
 
 

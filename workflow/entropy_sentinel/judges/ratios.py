@@ -4,9 +4,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from entropy_sentinel.judges import expressions
-from entropy_sentinel.judges.expressions import UnreadableError
-from entropy_sentinel.judges.numbers import Number, close, plain_number
+from entropy_sentinel.judges.expressions import constant
+from entropy_sentinel.judges.numbers import Number, close
 from entropy_sentinel.judges.structure import at_top_level
 
 _HALF = re.compile(r"\s*(?:\\text\{\s*)?([AaPp])\.?\s?[Mm]\.?\s*\}?$")
@@ -31,7 +30,7 @@ def ratio(text: str) -> Ratio | None:
     found = _TIME.fullmatch(re.sub(r"\s", "", text))
     hour = found and int(found[1])
     is_time = bool(found) and (1 <= hour <= 12 if named else hour < 24)
-    parts = tuple(_number(part) for part in at_top_level(text, re.compile(r"\s*:\s*")))
+    parts = tuple(constant(part) for part in at_top_level(text, re.compile(r"\s*:\s*")))
     if (named and not is_time) or len(parts) < 2 or None in parts:
         return None
     seconds = (hour * 3600 + int(found[2]) * 60 + int(found[3] or 0)) if is_time else None
@@ -71,12 +70,3 @@ def _proportional(one: tuple[Number, ...], other: tuple[Number, ...]) -> bool:
         return False
     factors = [Fraction(b.value) / Fraction(a.value) for a, b in zip(one, other, strict=True)]
     return all(abs(float(factor / factors[0]) - 1) < 1e-9 for factor in factors)
-
-
-def _number(text: str) -> Number | None:
-    if (found := plain_number(text)) is not None:
-        return found
-    try:
-        return expressions.number(expressions.read(text))
-    except UnreadableError:
-        return None

@@ -84,7 +84,8 @@ def _is_heading(line: str, headings: frozenset[str]) -> bool:
     if any(heading in plain for heading in headings if heading.startswith("<")):
         return True
     head, *after_hash = plain.split("#")
-    names = {_name(plain), _name(_NAME_ENDS.split(_without_prefix(head))[0])}
+    without_prefix = re.sub(r"^[\W\d_]+", "", _COMMANDS.sub("", head))
+    names = {_name(plain), _name(_NAME_ENDS.split(without_prefix)[0])}
     return bool(names & headings) or any(
         name.startswith(heading) for name in map(_name, after_hash) for heading in headings
     )
@@ -102,10 +103,6 @@ def _plain(text: str) -> str:
         return text.casefold()
     text = unicodedata.normalize("NFKD", text).translate(_LATIN)
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn")).casefold()
-
-
-def _without_prefix(plain: str) -> str:
-    return re.sub(r"^[\W\d_]+", "", _COMMANDS.sub("", plain))
 
 
 def _name(plain: str) -> str:

@@ -42,8 +42,9 @@ def split(text: str) -> Structure | None:
         return Structure("", tuple(one for part in parts for one in both_signs(part)))
     if len(parts := at_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
         return Structure("cup", tuple(parts))
-    if (held := _brackets(text)) is not None:
-        parts = at_top_level(_inside(text), _SEPARATOR)
+    if (found := _brackets(text)) is not None:
+        held, inside = found
+        parts = at_top_level(inside, _SEPARATOR)
         if len(parts) == 1 and held == "()":
             return None  # a factor in parentheses
         if held == r"\{\}":
@@ -77,8 +78,8 @@ def both_signs(text: str) -> list[str]:
     return [re.sub(r"^\+\s*", "", _BOTH_SIGNS.sub(sign, text).strip()) for sign in "+-"]
 
 
-def _brackets(text: str) -> str | None:
-    """The first and the last bracket of `text` where they belong together, as one text such as `(]`."""
+def _brackets(text: str) -> tuple[str, str] | None:
+    """The first and the last bracket of `text`, as one text, and what is in them; None if they do not match."""
     first = next((one for one in _OPEN if text.startswith(one)), None)
     last = next((one for one in _OPEN.values() if text.endswith(one)), None)
     if first is None or last is None or len(text) < len(first) + len(last):
@@ -90,10 +91,4 @@ def _brackets(text: str) -> str | None:
         position += len(token)
         if depth == 0:
             break
-    return first + last if position >= len(text) else None
-
-
-def _inside(text: str) -> str:
-    first = next(one for one in _OPEN if text.startswith(one))
-    last = next(one for one in _OPEN.values() if text.endswith(one))
-    return text[len(first) : len(text) - len(last)].strip()
+    return (first + last, text[len(first) : len(text) - len(last)].strip()) if position >= len(text) else None

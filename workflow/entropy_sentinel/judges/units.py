@@ -1,7 +1,8 @@
 r"""A number and its unit: `50.7 \text{atm}`, `9.8 m/s^2`, `$18`, `90^\circ`. The known units are data, below.
 
 A unit has a size in base units and the powers of those; two that are known are compared by both. What a text calls a
-unit and is not known here can only be compared as text.
+unit and is not known here can only be compared as text. The list is closed on purpose: a general one, such as pint's,
+has a unit for many a word of a question, `petals` (petalitres), `exams` (exametres), `cats`, `units`, `quarters`.
 """
 
 import math
@@ -91,7 +92,7 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
         return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
-            return iter([1.0]) if _same_words(reference.text, answer.text) else None
+            return iter([1.0]) if reference.text.removesuffix("s") == answer.text.removesuffix("s") else None
         return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
     named = reference or answer
     if named is None:
@@ -105,10 +106,6 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
 def _is_scale(unit: Unit) -> bool:
     """Whether it is degrees on a scale of temperature, which no factor takes to kelvins."""
     return unit.powers in ((("degC", 1),), (("degF", 1),), (("K", 1),)) and unit.text != "K"
-
-
-def _same_words(one: str, other: str) -> bool:
-    return one.removesuffix("s") == other.removesuffix("s")
 
 
 @lru_cache(maxsize=4096)
@@ -151,14 +148,14 @@ def _plain(text: str) -> str:
     text = re.sub(r"\{\s*\}|\\hat|\\circ(?=\s*\\circ)", "", text)
     text = re.sub(r"\^?\s*\{?\s*\\circ\s*\}?", "° ", text)
     text = re.sub(r"\bper\s+cent\b", "%", text)
-    text = re.sub(r"°\s*(C|F)\b|\bdeg(?:rees?)?\.?\s+(C|F|[Cc]elsius|[Ff]ahrenheit)\b", _scale, text)
+    text = re.sub(
+        r"°\s*(C|F)\b|\bdeg(?:rees?)?\.?\s+(C|F|[Cc]elsius|[Ff]ahrenheit)\b",
+        lambda found: f" deg{(found[1] or found[2])[0].upper()} ",
+        text,
+    )
     text = text.replace("\\mu", "μ").replace("\\Omega", "Ω").replace("\\AA", "Å").replace("\\ ", " ")
     text = re.sub(r"μ\s+(?=[A-Za-z])", "μ", text.replace("\\$", "$").replace("\\%", "%"))
     return " ".join(re.sub(r"(?<=[A-Za-z])\s+(?=\^)", "", text).split()).strip(" ;,.")
-
-
-def _scale(found: re.Match[str]) -> str:
-    return " degC " if (found[1] or found[2])[0] in "cC" else " degF "
 
 
 def _factors(words: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], int]] | None:
@@ -179,28 +176,22 @@ def _factors(words: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], 
             inside = 0
             sign = 1
         elif found["name"]:
-            known = _look_up(found["name"])
-            if known is None:
+            if not (known := _look_up(found["name"])):
                 return None
             exponent = int(found["exponent"] or {"squared": 2, "cubed": 3}.get(found["words"], 1)) * sign * power
-            factors += [(name, size, powers, exponent if last else sign) for name, size, powers, last in known]
+            factors += [*((*first, sign) for first in known[:-1]), (*known[-1], exponent)]
             sign, power = inside or 1, 1
     return factors or None
 
 
-def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], bool]] | None:
-    """The unit of a name, or the units of two symbols written as one, `JK`; the last of them has the exponent."""
+def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...]]]:
+    """The unit of a name, or the units of two symbols written as one, `JK`; none where one is not known."""
     if (whole := _known(name)) is not None:
-        return [(*whole, True)]
-    for middle in range(1, len(name)):
-        if (
-            not name.islower()
-            and len(name) <= 6
-            and (first := _known(name[:middle]))
-            and (second := _known(name[middle:]))
-        ):
-            return [(*first, False), (*second, True)]
-    return None
+        return [whole]
+    if name.islower() or len(name) > 6:
+        return []
+    pairs = ((_known(name[:middle]), _known(name[middle:])) for middle in range(1, len(name)))
+    return list(next((pair for pair in pairs if all(pair)), ()))
 
 
 @lru_cache(maxsize=4096)

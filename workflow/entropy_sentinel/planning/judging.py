@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
@@ -43,42 +42,28 @@ def judging(
     rates: Mapping[str, tuple[Rates, str]],
 ) -> list[Judging]:
     """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
-    found = []
+    template, found = Layout(config.study).labels, []
     for judge, asking in paid_judges(config).items():
-        accounts = _accounts(config, judge)
+        accounts, asked = _accounts(config, judge), judge_settings(config, judge)["llm"]
         for model in config.run.models:
-            totals = {benchmark: one.total or 0 for (of, benchmark), one in counts.items() if of == model}
-            judged = {benchmark: n for benchmark, n in totals.items() if _is_asked(config, judge, asking, benchmark)}
-            of = partial(_left, config, files, accounts, judge, asking, model)
-            left = sum(of(benchmark, n) for benchmark, n in judged.items())
-            found.append(_costs(config, accounts, judge, model, sum(judged.values()), left, rates[model][0]))
+            total = left = 0
+            for benchmark in config.run.benchmarks:
+                if not _is_asked(config, judge, asking, benchmark):
+                    continue
+                responses = counts[model, benchmark].total or 0
+                total += responses
+                # All of them where the judge is one of several in turn: what others decide is not known yet.
+                labels = (template.format(judge=one, model=model, benchmark=benchmark) for one in asking)
+                if any(Path(path) in files.to_make for path in labels):
+                    paid = accounts.get(account(asked, model, benchmark), {}).get("calls", 0)
+                    left += max(0, responses - int(paid))
+            found.append(_costs(config, accounts, judge, model, total, left, rates[model][0]))
     return found
 
 
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
     """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
     return bool(config.benchmarks[benchmark].reference) and any(judge in config.asked(one, benchmark) for one in asking)
-
-
-def _left(
-    config: Config,
-    files: StudyFiles,
-    accounts: Mapping[str, Mapping[str, float]],
-    judge: str,
-    asking: list[str],
-    model: str,
-    benchmark: str,
-    responses: int,
-) -> int:
-    """Responses whose labels are still to be made, without those that a job that was cut off has paid for.
-
-    All of them where the judge is one of several that are `asking` in turn: what others decide is not known yet.
-    """
-    labels = (Layout(config.study).labels.format(judge=one, model=model, benchmark=benchmark) for one in asking)
-    if not any(Path(path) in files.to_make for path in labels):
-        return 0
-    own = accounts.get(account(judge_settings(config, judge)["llm"], model, benchmark), {})
-    return max(0, responses - int(own.get("calls", 0)))
 
 
 def _costs(

@@ -4,7 +4,6 @@ It looks at no date where the content is known to be the same: a file that is ne
 a copy without dates, is compared with the record.
 """
 
-import hashlib
 import json
 import os
 from base64 import urlsafe_b64encode
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from entropy_sentinel.jobs.content import LARGEST_BYTES
+from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
 
 FOLDER = Path(".snakemake") / "metadata"
 
@@ -27,7 +26,7 @@ def is_as_recorded(source: Path, made: Path) -> bool:
         return False
     try:
         found = source.stat()
-        return found.st_size <= LARGEST_BYTES and known == _checksum(source, found.st_size, found.st_mtime_ns)
+        return found.st_size <= LARGEST_BYTES and known == checksum(str(source), found.st_size, found.st_mtime_ns)
     except OSError:
         return False
 
@@ -52,10 +51,3 @@ def _place(name: str) -> Path:
 @cache
 def _longest_name() -> int:
     return (os.pathconf(FOLDER, "PC_NAME_MAX") if hasattr(os, "pathconf") and FOLDER.is_dir() else 0) or 255
-
-
-@cache
-def _checksum(source: Path, *_: int) -> str:
-    """As Snakemake writes it; read once per size and date of the file."""
-    with source.open("rb") as opened:
-        return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"

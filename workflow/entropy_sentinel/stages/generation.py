@@ -186,34 +186,19 @@ def identity(settings: Mapping[str, Any], items: pl.DataFrame) -> str:
 def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
     """Responses as a frame of contract GENERATIONS, without a Python object per token."""
 
-    def lists(name: str, dtype: Any) -> pl.Series:
-        return list_column([getattr(response, name) for response in responses], dtype)
-
-    return GENERATIONS.frame(
-        {
-            "item_id": [item_id for item_id, _ in keys],
-            "sample": [sample for _, sample in keys],
-            "seed": list(seeds),
-            "run": [run] * len(keys),
-            **{
-                name: [getattr(response, name) for response in responses]
-                for name in (
-                    "prompt_hash",
-                    "prompt_tokens",
-                    "finish_reason",
-                    "text",
-                    "displaced_steps",
-                )
-            },
-            "n_tokens": [len(response.token_logprobs) for response in responses],
-            "trace_start": [0] * len(keys),
-            "tokens": lists("tokens", pl.String),
-            "token_ids": lists("token_ids", pl.UInt32),
-            "token_logprobs": lists("token_logprobs", pl.Float32),
-            "top_logprobs": lists("top_logprobs", pl.Array(pl.Float32, TOP_K)),
-            "top_token_ids": lists("top_token_ids", pl.Array(pl.UInt32, TOP_K)),
-        }
-    )
+    columns: dict[str, Any] = {
+        "item_id": [item_id for item_id, _ in keys],
+        "sample": [sample for _, sample in keys],
+        "seed": list(seeds),
+        "run": [run] * len(keys),
+        "n_tokens": [len(response.token_logprobs) for response in responses],
+        "trace_start": [0] * len(keys),
+    }
+    for name, dtype in GENERATIONS.schema.items():
+        if name not in columns:
+            values = [getattr(response, name) for response in responses]
+            columns[name] = list_column(values, dtype.inner) if isinstance(dtype, pl.List) else values
+    return GENERATIONS.frame(columns)
 
 
 def provenance(settings: Mapping[str, Any], parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:

@@ -45,13 +45,3 @@ def coverage(lower: Sequence[float], upper: Sequence[float], true: Sequence[floa
     """The share of the true values, (n,), inside their intervals, ends included, with Wilson's interval of `level`."""
     inside = (np.asarray(lower) <= true) & (np.asarray(true) <= upper)
     return wilson(int(inside.sum()), len(inside), level)
-
-
-def winkler(lower: Sequence[float], upper: Sequence[float], true: Sequence[float], level: float) -> np.ndarray:
-    """The interval score of each interval of `level`, (n,): lower is better (Winkler 1972; Gneiting and Raftery 2007).
-
-    The width, and for a true value outside 2 / (1 - level) times its distance from the interval.
-    """
-    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
-    outside = np.maximum(lower - true, 0) + np.maximum(true - upper, 0)
-    return upper - lower + 2 / (1 - level) * outside

@@ -42,16 +42,6 @@ def curve(scores: Sequence[float], correct: Sequence[bool]) -> np.ndarray:
     return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
 
 
-def auarc(scores: Sequence[float], correct: Sequence[bool]) -> float:
-    """The area under the accuracy-rejection curve of at least one response."""
-    return float(measures(scores, correct).auarc[0])
-
-
-def coverage_at(accuracy: float, scores: Sequence[float], correct: Sequence[bool]) -> float:
-    """The largest share of at least one response that can be kept with at least this accuracy; 0 where none can."""
-    return float(measures(scores, correct, [accuracy]).coverage[0, 0])
-
-
 def measures(
     scores: Sequence[float],
     correct: Sequence[bool],

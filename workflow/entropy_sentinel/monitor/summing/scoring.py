@@ -42,7 +42,7 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
 
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
-        histogram = support.counts_by(usable, of, n).astype(np.uint32)
+        histogram = support.counts(usable, of, n).astype(np.uint32)
     sums = Sums(
         np.column_stack([np.bincount(groups, column, n) for column in of_each(frame)]),
         np.column_stack([total(column) for column in values.T]),
