@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.numbers import Numbers
+
 LEVEL = 0.95
 
 
@@ -29,7 +31,7 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def effective_size(weights: Sequence[float]) -> float:
+def effective_size(weights: Numbers) -> float:
     """The number of equal weights that are worth as much as these: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
@@ -72,6 +74,7 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
         return Interval(0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
     if not differs:
         lowest = wilson(n, n, level).lower
+        assert lowest is not None  # for n is above 0
         return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)
     half = _z(level) * _kappa_error(share, value, by_chance) / float(np.sqrt(n))
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
