@@ -143,8 +143,8 @@ def _said(reply: Mapping[str, Any]) -> str:
     try:
         content = json.loads(reply["raw"])["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError):
-        return reply["text"]
-    return content if isinstance(content, str) else reply["text"]
+        content = None
+    return content if isinstance(content, str) else str(reply["text"])
 
 
 def _unreadable(reply: Mapping[str, Any], said: str) -> str:

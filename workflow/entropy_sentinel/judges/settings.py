@@ -1,10 +1,10 @@
-"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `KINDS`."""
+"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `Judge`."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -154,15 +154,17 @@ class Majority(Settings):
     judges: Members = Field(description="names of other judges")
 
 
-KINDS: dict[str, type[Settings]] = {
-    "math-verify": MathVerify,
-    "llm": Llm,
-    "exact": Exact,
-    "choice": Choice,
-    "file": LabelsFile,
-    "first_of": FirstOf,
-    "majority": Majority,
-}
+# Pydantic's tag of a kind is in brackets, since it is no key of the config and errors leave it out.
+Judge = (
+    Annotated[MathVerify, Tag("[math-verify]")]
+    | Annotated[Llm, Tag("[llm]")]
+    | Annotated[Exact, Tag("[exact]")]
+    | Annotated[Choice, Tag("[choice]")]
+    | Annotated[LabelsFile, Tag("[file]")]
+    | Annotated[FirstOf, Tag("[first_of]")]
+    | Annotated[Majority, Tag("[majority]")]
+)
+KINDS: dict[str, type[Settings]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(Judge))}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
@@ -177,13 +179,12 @@ def _given(judge: Any) -> Any:
 
 
 def _kind(judge: Any) -> str | None:
-    """Pydantic's tag; in brackets, since it is no key of the config and errors leave it out."""
     kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
     return f"[{kind}]"
 
 
 AnyJudge = Annotated[
-    Union[tuple(Annotated[settings, Tag(f"[{kind}]")] for kind, settings in KINDS.items())],  # noqa: UP007
+    Judge,
     Discriminator(
         _kind,
         custom_error_type="kind",
