@@ -33,7 +33,7 @@ def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
     }
 
 
-def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
+def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
     quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
     return {

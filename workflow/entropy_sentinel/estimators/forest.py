@@ -42,7 +42,8 @@ class Forest:
             raise ValueError("forest: a node leads to one that is not there, or asks for a feature that is not there")
         if self.depth >= n_nodes:
             raise ValueError(f"forest: its {n_nodes} nodes cannot be {self.depth} deep")
-        return mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+        means: np.ndarray = mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+        return means
 
 
 @dataclass(frozen=True)

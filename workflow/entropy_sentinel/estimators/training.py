@@ -1,6 +1,6 @@
 """The rows of a training group, and what all estimators fitted on them share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from entropy_sentinel.estimators.catalogue import family_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.statistics.numbers import Names, Numbers
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Scaling:
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
         """The scaled features of a frame's rows, (n_rows, n_features)."""
-        return (frame.select(self.features).to_numpy() - self.mean) / self.scale
+        scores: np.ndarray = (frame.select(self.features).to_numpy() - self.mean) / self.scale
+        return scores
 
 
 class TrainingRows:
@@ -40,8 +42,8 @@ class TrainingRows:
         features: pl.DataFrame,
         labels: np.ndarray,
         settings: Mapping[str, Any],
-        domains: Sequence[str] | None = None,
-        items: Sequence[int] | None = None,
+        domains: Names | None = None,
+        items: Numbers | None = None,
     ) -> None:
         """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
 
@@ -79,7 +81,8 @@ class TrainingRows:
 
     @cached_property
     def _scaled(self) -> np.ndarray:
-        return self.scaler.transform(self.features.to_numpy())
+        scores: np.ndarray = self.scaler.transform(self.features.to_numpy())
+        return scores
 
     def scaled(self, features: tuple[str, ...]) -> np.ndarray:
         """The z-scores of some features, (n_rows, n_features)."""
@@ -127,6 +130,13 @@ class TrainingRows:
         self.require_rows()
         if self.y.all() or not self.y.any():
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
+
+    def require(self, name: str) -> Estimator:
+        """The estimator of this name; raises CannotFit with the reason where it cannot be fitted."""
+        fitted = self.fit(name)
+        if isinstance(fitted, Unfitted):
+            raise CannotFit(fitted.reason)
+        return fitted
 
     def fit(self, name: str) -> Estimator | Unfitted:
         """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""
