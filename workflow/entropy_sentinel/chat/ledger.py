@@ -43,7 +43,7 @@ class Terms:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
 
-    def usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def usd(self, prompt_tokens: float, completion_tokens: float) -> float:
         """What so many tokens cost; 0 where no price is known."""
         prices = self.usd_per_million_input_tokens or 0, self.usd_per_million_output_tokens or 0
         return (prompt_tokens * prices[0] + completion_tokens * prices[1]) / 1e6
