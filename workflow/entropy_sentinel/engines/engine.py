@@ -56,7 +56,8 @@ class Engine(Protocol):
     `provenance` says which engine it is and what kind of log-probabilities it gives.
     """
 
-    provenance: dict[str, Any]
+    @property
+    def provenance(self) -> dict[str, Any]: ...
 
     def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.

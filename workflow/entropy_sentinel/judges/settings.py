@@ -12,14 +12,20 @@ from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
 
-class MathVerify(Settings):
+class Kind(Settings):
+    """What the kinds of judges say of themselves, beside their settings."""
+
+    # Where the judge is made: a function `make(settings)`; none for what is made of other judges.
+    MODULE: ClassVar[str] = ""
+
+
+class MathVerify(Kind):
     """The last boxed (or else the last stated) answer against the reference, by algebra, units and tolerance.
 
     It needs no network. It says null, with the reason, where it cannot tell; a reference of several words is null
     whatever the answer.
     """
 
-    # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
     VERSION: ClassVar[int] = 3
@@ -30,7 +36,7 @@ class MathVerify(Settings):
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
 
 
-class Exact(Settings):
+class Exact(Kind):
     """The final answer and the reference as text, without differences of case and space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
@@ -38,7 +44,7 @@ class Exact(Settings):
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
 
 
-class Choice(Settings):
+class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
@@ -48,7 +54,7 @@ class Choice(Settings):
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 
 
-class LabelsFile(Settings):
+class LabelsFile(Kind):
     """Labels made elsewhere, by people or another judge."""
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
@@ -62,7 +68,7 @@ class LabelsFile(Settings):
         return str(Path(self.path) / model / f"{benchmark}.parquet")
 
 
-class Llm(Server):
+class Llm(Kind, Server):
     """A chat model that is shown question, response and reference, called through LiteLLM; its reply is read strictly.
 
     What is no {"success": true or false} is null, with the exchange in {benchmark}.unreadable.jsonl beside the labels.
@@ -140,14 +146,14 @@ class Llm(Server):
 Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
 
 
-class FirstOf(Settings):
+class FirstOf(Kind):
     """Each judge is asked only about what those before it left null: the exact one first, an LLM for the rest."""
 
     kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
     judges: Members = Field(description="names of other judges, in the order in which they are asked")
 
 
-class Majority(Settings):
+class Majority(Kind):
     """The verdict that more than half of the judges give; each label says who decided it."""
 
     kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
@@ -164,7 +170,7 @@ Judge = (
     | Annotated[FirstOf, Tag("[first_of]")]
     | Annotated[Majority, Tag("[majority]")]
 )
-KINDS: dict[str, type[Settings]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(Judge))}
+KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(Judge))}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
