@@ -1,4 +1,4 @@
-"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `Judge`."""
+"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `JudgeKind`."""
 
 import hashlib
 import json
@@ -160,8 +160,7 @@ class Majority(Kind):
     judges: Members = Field(description="names of other judges")
 
 
-# Pydantic's tag of a kind is in brackets, since it is no key of the config and errors leave it out.
-Judge = (
+JudgeKind = (
     Annotated[MathVerify, Tag("[math-verify]")]
     | Annotated[Llm, Tag("[llm]")]
     | Annotated[Exact, Tag("[exact]")]
@@ -170,7 +169,8 @@ Judge = (
     | Annotated[FirstOf, Tag("[first_of]")]
     | Annotated[Majority, Tag("[majority]")]
 )
-KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(Judge))}
+# Tags are in brackets, since they are no keys of the config and errors leave them out.
+KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(JudgeKind))}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
@@ -190,7 +190,7 @@ def _kind(judge: Any) -> str | None:
 
 
 AnyJudge = Annotated[
-    Judge,
+    JudgeKind,
     Discriminator(
         _kind,
         custom_error_type="kind",
