@@ -86,10 +86,9 @@ SAVED = (*CONFIGURATION, Forest)
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family."""
-    settings = rows.settings
-    limits = product(settings["max_depth"], settings["min_samples_split"], [settings["trees"]])
+    limits = product(rows.settings.max_depth, rows.settings.min_samples_split, [rows.settings.trees])
     grid = [{"max_depth": depth, "min_samples_split": split, "n_estimators": trees} for depth, split, trees in limits]
-    return fit_configuration(name, rows, grid, partial(fit_grid, seed=settings["seed"]))
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> Nested:

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.catalogue import family_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
@@ -41,7 +42,7 @@ class TrainingRows:
         self,
         features: pl.DataFrame,
         labels: np.ndarray,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, Any] | Fitting,
         domains: Names | None = None,
         items: Numbers | None = None,
     ) -> None:
@@ -51,12 +52,16 @@ class TrainingRows:
         they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
         one question are in one fold; without it, all questions differ.
         """
-        self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
+        self.features, self.y, self.settings = (
+            features.select(FEATURES),
+            np.asarray(labels, dtype=bool),
+            Fitting.of(settings),
+        )
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self._several = len(np.unique(self.items)) < len(self.y)
         folds = StratifiedGroupKFold if self._several else StratifiedKFold
-        self.folds = folds(settings["folds"], shuffle=True, random_state=settings["seed"])
+        self.folds = folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 

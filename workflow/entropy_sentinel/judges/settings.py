@@ -1,4 +1,4 @@
-"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `JudgeKind`."""
+"""Who labels: the config's section `judges`. A judge of another kind is its module, and a class in `JudgeKind`."""
 
 import hashlib
 import json
@@ -79,9 +79,9 @@ class Llm(Kind, Server):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
     # What labels depend on; the other keys say where and how fast they are made.
-    ASKED: ClassVar[frozenset[str]] = frozenset(
-        ("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
-    )
+    ASKED: ClassVar[set[str]] = {
+        *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
+    }
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
     model: Text = Field(

@@ -69,7 +69,7 @@ class Benchmark(Settings):
     """
 
     # What the items do not depend on.
-    BESIDE: ClassVar[frozenset[str]] = frozenset(("expected_items", "limit", "tolerance", "judge"))
+    BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
     # Keys that came later: one that is not set is none of a job's settings, for files made before stay as they are.
     LATER: ClassVar[frozenset[str]] = frozenset(("options", "reference_is", "shuffle_options"))
 
