@@ -71,7 +71,8 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
 
 def _token(text: str, position: int) -> str:
     found = _TOKEN.match(text, position)
-    return found[0] if found else ""
+    assert found is not None  # any character is a token
+    return found[0]
 
 
 def both_signs(text: str) -> list[str]:
