@@ -95,6 +95,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in packed if ".dist-info/" not in name} == tree
     assert any(name.endswith(".j2") for name in tree)
+    assert f"{PACKAGE.name}/py.typed" in packed
     assert any(name.endswith("LICENSE") for name in packed)
 
 

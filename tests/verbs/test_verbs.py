@@ -41,6 +41,11 @@ def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     return found, found.select("item_id", label=pl.Series(label))
 
 
+def test_a_seed_of_zero_is_a_seed() -> None:
+    assert es.fit(*frame(), "doc-mtp", {"seed": 0}).about["settings"]["seed"] == 0
+    assert es.fit(*frame(), "doc-mtp").about["settings"]["seed"] == 42
+
+
 def test_fit_and_estimate_are_those_of_the_study() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels, "forest-3d-balanced-isotonic", {"trees": 10, "seed": 7})

@@ -4,7 +4,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -19,7 +19,22 @@ log = logging.getLogger(__name__)
 # Row numbers that the log names of what is left out or odd; the provenance has the counts.
 SHOWN_ROWS = 5
 
-Item = dict[str, str | None]
+
+class Origin(TypedDict):
+    """What identifies a source."""
+
+    source: str
+    revision: str | None
+    commit: str | None
+
+
+class Item(TypedDict):
+    """A row of contract BENCHMARKS."""
+
+    item_id: str
+    question: str
+    reference: str | None
+    duplicate_of: str
 
 
 def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
@@ -60,7 +75,7 @@ def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
     BENCHMARKS.write(frame, output, provenance)
 
 
-def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[Row], dict[str, str | None]]:
+def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[Row], Origin]:
     """The rows of a benchmark's source, and what identifies it: file hash, or revision and commit on the hub."""
     if path := settings["path"]:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]

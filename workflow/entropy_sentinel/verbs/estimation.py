@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import fit as fit_estimators
 from entropy_sentinel.estimators.fit import score
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
-from entropy_sentinel.estimators.settings import Estimation, group_id
+from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
@@ -75,9 +75,9 @@ def fit(
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, logprobs = _one(rows, "model"), _logprobs(rows)
     domains = rows[domain].cast(pl.String).fill_null("-")
-    settings = _training_settings(settings or {})
+    how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
-    training = TrainingRows(needed, rows["label"].to_numpy(), settings, domains, item_numbers(rows))
+    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows))
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
@@ -229,14 +229,13 @@ def _scores(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _training_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _training_settings(given: Mapping[str, Any]) -> Fitting:
     """What a fit depends on, checked as the config's section is."""
     try:
-        settings = Estimation.model_validate(given).model_dump()
+        asked = Estimation.model_validate(given)
     except ValidationError as error:
         raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
-    names = ("folds", "trees", "max_depth", "min_samples_split", "hidden_layers")
-    return {name: settings[name] for name in names} | {"seed": settings.get("seed") or _SEED}
+    return Fitting.of(asked.model_dump() | {"seed": _SEED if asked.seed is None else asked.seed})
 
 
 def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:

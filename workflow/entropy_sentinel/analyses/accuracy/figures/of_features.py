@@ -70,7 +70,7 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
 
 def _say(axes: Axes, row: int, text: str, width: int) -> None:
     """Grey out a row, with a text over it."""
-    grey = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
+    grey: dict[str, Any] = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
     axes.add_patch(Rectangle((-0.5, row - 0.5), width, 1, **grey))
     axes.text((width - 1) / 2, row, text, ha="center", va="center", fontsize=8, color="0.25")
 
@@ -80,4 +80,4 @@ def one_class(domain: Mapping[str, Any]) -> str:
     right, wrong = domain["n_correct"], domain["n_incorrect"]
     if right or wrong:
         return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"
-    return domain["reason"]
+    return str(domain["reason"])
