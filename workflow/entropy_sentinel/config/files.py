@@ -1,11 +1,13 @@
-"""The local files that a study names: that they are there."""
+"""The local files that a study names: that they are there, and that rows have the columns that are asked for."""
 
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import source_file
+from entropy_sentinel.config.study import benchmark_settings, source_file
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.items import check_first_rows
 
 
 def missing_file(config: Config) -> str | None:
@@ -14,6 +16,19 @@ def missing_file(config: Config) -> str | None:
     Only of what is run: settings of other models and benchmarks may wait for their files.
     """
     return next((problem for path, problem in _needed(config) if not path.is_file()), None)
+
+
+def unfit_rows(config: Config) -> Iterator[str]:
+    """What is wrong with local files of rows, as their first rows show: `benchmarks.x: a.csv has no column 'q'; ...`.
+
+    Only of what is run.
+    """
+    for name in config.run.benchmarks:
+        if config.benchmarks[name].path is not None:
+            try:
+                check_first_rows(benchmark_settings(config, name))
+            except InputError as error:
+                yield f"benchmarks.{name}: {error}"
 
 
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
