@@ -16,6 +16,7 @@ from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.folders import check_folders
 from entropy_sentinel.jobs.ownership import clear
+from entropy_sentinel.jobs.same_items import as_made
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.terminal import show_jobs
@@ -78,6 +79,20 @@ def of_content(settings, files, output):
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
     return with_content(settings, files, record and record.params, record and record.input_checksums)
+
+
+def items_settings(benchmark):
+    """The settings of a benchmark's job, and whether they are those of items that its changed file gives, too."""
+    output = ITEMS.format(benchmark=benchmark)
+    found = of_content(study.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
+    record = workflow.persistence.metadata(IOFile(output))
+    made = as_made(found, record and record.params, output)
+    return made, made != found
+
+
+def rows_file(benchmark):
+    path = CONFIG.benchmarks[benchmark].path or []
+    return ancient(path) if path and items_settings(benchmark)[1] else path
 
 
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.
