@@ -36,6 +36,7 @@ for name in CONFIG.run.analyses:
 
 onstart:
     check_places()
+    keep_answers()
 
 
 onsuccess:

@@ -13,6 +13,7 @@ from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
+from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.folders import check_folders
 from entropy_sentinel.jobs.ownership import clear
@@ -101,6 +102,14 @@ def check_places():
         check_folders(name for job in workflow.dag.needrun_jobs() for name in [*job.output, *job.log])
     except InputError as error:
         raise WorkflowError(str(error)) from None
+
+
+# A benchmark that is made again brings its generations with it, whose outputs Snakemake deletes. Those of the same
+# questions and settings find them here (stages/generation.py), and load no model.
+def keep_answers():
+    for job in workflow.dag.needrun_jobs():
+        if job.rule.name == "generation" and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
+            keep(job.output[0], parts_folder(job.output[0]))
 
 
 # Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.

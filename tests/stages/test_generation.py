@@ -1,5 +1,6 @@
 """Stage `generations`, with an engine that needs no model; the real engine runs in test_workflow.py."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
 
@@ -177,6 +179,22 @@ def test_job_killed_just_before_the_end_needs_no_engine(
             generation.write_generations(path, SETTINGS, 1, str(output))
     generation.write_generations(path, SETTINGS, 1, str(output))
     assert read_provenance(output)["engine"] == "counting"
+
+
+def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: Path, engines: list) -> None:
+    """Snakemake deletes the output before its job runs. A reference that changed is no part of a question."""
+    path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
+    engines += [CountingEngine(), CountingEngine()]
+    generation.write_generations(path, SETTINGS, 1, output)
+    before, questions = GENERATIONS.read(output), items(2)
+    for column, left in (("reference", 1), ("question", 0)):
+        shutil.rmtree(f"{output}.parts")
+        assert keep(output, f"{output}.parts")
+        Path(output).unlink()
+        BENCHMARKS.write(questions.with_columns(pl.lit("other").alias(column)), path, {"revision": "2"})
+        generation.write_generations(path, SETTINGS, 1, output)
+        assert GENERATIONS.read(output).equals(before), "the engine of these tests answers by the seed"
+        assert len(engines) == left, column
 
 
 def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch) -> None:
