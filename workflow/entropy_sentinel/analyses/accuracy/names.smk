@@ -30,8 +30,7 @@ ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"
 ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.beside]))
 
 PUBLISHED_FILES = [
-    f"analyses/accuracy/published/{file.name}"
-    for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
+    f"analyses/accuracy/published/{file.name}" for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
 ]
 
 

@@ -174,9 +174,7 @@ rule accuracy_report:
         mem_mb=4000,
         runtime=30,
     params:
-        *accuracy_code(
-            "report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/showing/report.html.j2"
-        ),
+        *accuracy_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/showing/report.html.j2"),
         settings=lambda wildcards: accuracy_settings()
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}
