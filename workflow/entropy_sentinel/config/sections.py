@@ -145,13 +145,21 @@ class Config(Settings):
             name, variables = self.prompt_of(model), settings.prompt_variables
             check_names(f"prompt in {key}:", [name], self.generation_prompts)
             if settings.kind != "source":
-                check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question", *variables])
+                prompt = self.generation_prompts[name]
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *variables])
+                if prompt.text is not None and settings.chat_template_kwargs:
+                    raise ValueError(
+                        f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text, which no chat template "
+                        "is put around; set it to null, or give the prompt a 'user' message"
+                    )
         for judge, settings in self.judges.items():
             if settings.kind == "llm":
                 self._can_be_served(f"judges.{judge}.served", settings.served)
                 key, name = f"judges.{judge}.prompt", settings.prompt
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
+                if prompt.text is not None:
+                    raise ValueError(f"{key}: prompt '{name}' is plain text; a judge needs one with a 'user' message")
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
 

@@ -160,7 +160,7 @@ def _prompt(config: Config, model: str) -> dict[str, Any]:
     settings = {"prompt": name, "prompt_version": prompt.version}
     if variables:
         settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
-    return settings if name in PROMPTS else settings | {"messages": prompt.chat}
+    return settings if name in PROMPTS else settings | prompt.said
 
 
 def _loading(model: AnyModel) -> dict[str, Any]:

@@ -85,7 +85,10 @@ class Sampling(Settings):
     repetition_penalty: Number | None = Field(
         None, gt=0, le=2, description="above 1: tokens that were there before are less likely"
     )
-    stop: list[Text] | None = Field(None, min_length=1, max_length=16, description="texts that end a response")
+    # A line's end alone ends answers of base models.
+    stop: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None, min_length=1, max_length=16, description="texts that end a response"
+    )
 
     @field_validator("temperature")
     @classmethod
