@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.analyses.settings import Analysis, sections
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
+from entropy_sentinel.config.analyses import Analysis, sections
 from entropy_sentinel.config.layout import STAGE_FOLDERS
-from entropy_sentinel.config.settings import Rates, Run
+from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
+from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.engines.settings import AnyModel, Generation, extended
 from entropy_sentinel.estimators.settings import Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names

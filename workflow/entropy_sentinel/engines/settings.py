@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Server
-from entropy_sentinel.config.settings import Rates
+from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Name, Number, Revision, Settings, Text, Whole, check_names, merged
 

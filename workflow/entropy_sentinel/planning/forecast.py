@@ -6,8 +6,8 @@ from pathlib import Path
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import gpus, group_files, training_groups
+from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown

@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.statistics.splits import train_or_test
 
 # What must be the same in all traces that an estimator learns from or is applied to.

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
 from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recognise

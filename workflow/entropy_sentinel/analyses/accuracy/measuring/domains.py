@@ -10,8 +10,8 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.inputs import read_apart
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.generation import CUT_OFF
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.delong import auroc_interval
 

@@ -7,7 +7,7 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.partitions import Partitions
+from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.running import collect, monitor
 from entropy_sentinel.monitor.settings import ASKING_OPTIONS, READING_OPTIONS, Reading
 
