@@ -26,7 +26,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
 from entropy_sentinel.frames.lists import list_column
-from entropy_sentinel.sources.importing import import_generations
+from entropy_sentinel.sources.given_traces import import_generations
 from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.statistics.splits import train_or_test
 
 # What must be the same in all traces that an estimator learns from or is applied to.
@@ -54,7 +55,7 @@ def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) 
         features.rename({"reason": "feature_reason"})
         .join(
             labels.rename({"reason": "label_reason"}),
-            on=["item_id", "sample"],
+            on=SAMPLE,
             how="left",
             maintain_order="left",
             validate="1:1",
