@@ -53,10 +53,10 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
 
 
 def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    both = raw.get("benchmarks"), own.get("benchmarks")
-    if not all(isinstance(benchmarks, Mapping) for benchmarks in both):
+    benchmarks, named = raw.get("benchmarks"), own.get("benchmarks")
+    if not isinstance(benchmarks, Mapping) or not isinstance(named, Mapping):
         return dict(raw)
-    return {**raw, "benchmarks": with_own_sources(*both)}
+    return {**raw, "benchmarks": with_own_sources(benchmarks, named)}
 
 
 def _is_set(key: str, files: Any) -> bool:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from entropy_sentinel.frames.sections import Names, Positive, Settings
 
-ALL_BUT_ONE = "all-but-one"
+ALL_BUT_ONE: Literal["all-but-one"] = "all-but-one"
 
 
 class SweepSize(Settings):
@@ -19,6 +19,10 @@ class SweepSize(Settings):
     configurations: Literal["all", "default"] = Field(
         "default", description="`all` 48 configurations, or the `default` alone"
     )
+
+    def number(self, n_labelled: int) -> int:
+        """The size as a number, where so many benchmarks have references."""
+        return n_labelled - 1 if self.size == ALL_BUT_ONE else self.size
 
 
 def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:

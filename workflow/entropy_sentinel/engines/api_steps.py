@@ -30,7 +30,7 @@ def of_chat(choice: Any) -> Steps:
 
 def of_text(choice: Any) -> Steps:
     """The steps of what continues a plain text."""
-    found = getattr(choice, "logprobs", None)
+    found: Any = getattr(choice, "logprobs", None)
     tokens = getattr(found, "tokens", None) or []
     top = getattr(found, "top_logprobs", None) or [{}] * len(tokens)
     sampled = list(found.token_logprobs) if tokens else []

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -182,15 +182,19 @@ def _kind(judge: Any) -> str | None:
     return f"[{kind}]"
 
 
-AnyJudge = Annotated[
-    Union[tuple(Annotated[settings, Tag(f"[{kind}]")] for kind, settings in KINDS.items())],  # noqa: UP007
-    Discriminator(
-        _kind,
-        custom_error_type="kind",
-        custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
-    ),
-    BeforeValidator(_given),
-]
+if TYPE_CHECKING:
+    # Of one kind wherever settings of its own are read: `isinstance(judge, Llm)`.
+    AnyJudge = Settings
+else:
+    AnyJudge = Annotated[
+        Union[tuple(Annotated[settings, Tag(f"[{kind}]")] for kind, settings in KINDS.items())],  # noqa: UP007
+        Discriminator(
+            _kind,
+            custom_error_type="kind",
+            custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
+        ),
+        BeforeValidator(_given),
+    ]
 
 
 def members(judge: Settings) -> list[str]:

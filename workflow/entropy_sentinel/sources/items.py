@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -13,7 +13,15 @@ from entropy_sentinel.sources.options import LETTERS, drawn_order, lettered, rea
 from entropy_sentinel.sources.rows import kind_of, local_rows
 from entropy_sentinel.sources.settings import named_columns
 
-Item = dict[str, str | None]
+
+class Item(TypedDict):
+    """A row as contract BENCHMARKS has it."""
+
+    item_id: str
+    question: str
+    reference: str | None
+    duplicate_of: str
+
 
 # Rows of a local file that are looked at when a study is planned.
 FIRST_ROWS = 100

@@ -38,7 +38,7 @@ FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 def named_columns(benchmark: Mapping[str, Any]) -> list[str]:
     """The columns that the settings of a benchmark name: in format strings, as options, and as pictures."""
     parsed = (part for key in ("question", "reference") for text in benchmark[key] for part in _FORMATTER.parse(text))
-    fields = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
+    fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
     found = [match[1] for match in map(FIELD.fullmatch, fields) if match]
     return list(dict.fromkeys([*found, *benchmark["only_if_empty"]]))
 
