@@ -72,7 +72,7 @@ def observations(case: Case) -> pl.DataFrame:
 def test_estimates(case: Case, tmp_path: Path) -> None:
     config = load_config(read_config([ROOT / "config.yaml"]) | {"estimation": SMALL})
     path, output = tmp_path / "m.parquet", tmp_path / "a.parquet"
-    OBSERVATIONS.write(observations(case), path, {"signal": {"logprobs_mode": case.get("mode", "raw_logprobs")}})
+    OBSERVATIONS.write(observations(case), path, {"logprobs": {"logprobs_mode": case.get("mode", "raw_logprobs")}})
 
     def estimates() -> pl.DataFrame:
         write_estimates(str(path), "a", estimation_settings(config, ESTIMATORS), str(output))

@@ -28,7 +28,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.reading import example
 
-SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 PATH = f"{OWN}.machine_code.Path"
 
 
@@ -105,7 +105,7 @@ ATTACKS = [command, imported, deleted, written, folder, partly, by_key, by_list,
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     path = tmp_path / "good.estimator"
-    save_estimator(TrainingRows(*rows(), SETTINGS).fit("atc-max"), path, {"signal": SIGNAL, "model": "tiny"})
+    save_estimator(TrainingRows(*rows(), SETTINGS).fit("atc-max"), path, {"logprobs": LOGPROBS, "model": "tiny"})
     return path
 
 

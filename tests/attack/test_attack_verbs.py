@@ -134,7 +134,7 @@ ODD_FEATURES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "a negative sample": changed(sample=pl.lit(-1)),
     "an item_id of numbers": changed(item_id=pl.int_range(pl.len())),
     "an item_id of lists": changed(item_id=pl.concat_list("item_id")),
-    "a signal of its own": changed(top_k_returned=pl.int_range(pl.len())),
+    "log-probabilities of its own": changed(top_k_returned=pl.int_range(pl.len())),
     "a column called slice": changed(slice=pl.lit("a")),
     "columns of the verbs' own": changed(**OWN),
 }

@@ -167,7 +167,7 @@ def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
     assert (status, "model must be 'tiny-1m'" in err, "it is 'other'" in err) == (1, True, True)
     status, _, err = run(capsys, "estimate", kept, log, "--any-model")
     assert (status, "top_k_returned must be 20" in err) == (1, True)
-    status, _, err = run(capsys, "estimate", kept, log, "--any-model", "--any-signal", "-o", table)
+    status, _, err = run(capsys, "estimate", kept, log, "--any-model", "--any-logprobs", "-o", table)
     assert (status, err.count("must be")) == (0, 2)
     said = pl.read_csv(table)["overridden"].unique().to_list()
     assert ["model must be 'tiny-1m'" in one and "top_k_returned" in one for one in said] == [True]

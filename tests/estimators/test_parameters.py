@@ -24,7 +24,7 @@ from entropy_sentinel.estimators.training import Scaling, TrainingRows
 from entropy_sentinel.frames.errors import ContractError, InputError
 
 TRAINING = TrainingRows(*rows(), SETTINGS)
-ABOUT = {"signal": {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}, "model": "tiny"}
+ABOUT = {"logprobs": {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}, "model": "tiny"}
 
 
 @pytest.fixture

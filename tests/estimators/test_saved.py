@@ -14,13 +14,13 @@ from entropy_sentinel.frames.errors import InputError, ProvenanceError
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)
-SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     path = tmp_path / "atc.estimator"
-    save_estimator(TRAINING.fit("atc-max"), path, {"signal": SIGNAL, "model": "tiny"})
+    save_estimator(TRAINING.fit("atc-max"), path, {"logprobs": LOGPROBS, "model": "tiny"})
     return path
 
 
@@ -46,7 +46,7 @@ def kept(tmp_path: Path) -> Path:
 )
 def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) -> None:
     fitted, (others, _) = TRAINING.fit(name), rows(70, seed=9)
-    save_estimator(fitted, tmp_path / "one", {"signal": SIGNAL})
+    save_estimator(fitted, tmp_path / "one", {"logprobs": LOGPROBS})
     loaded = load_estimator(tmp_path / "one").estimator
     assert type(loaded) is type(fitted)
     assert loaded.name == name
@@ -57,8 +57,16 @@ def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) ->
 
 def test_the_file_says_what_it_is(kept: Path) -> None:
     about = load_estimator(kept).about
-    assert (about["name"], about["model"], about["signal"]) == ("atc-max", "tiny", SIGNAL)
+    assert (about["name"], about["model"], about["logprobs"]) == ("atc-max", "tiny", LOGPROBS)
     assert set(about["versions"]) == {"scikit-learn"}
+
+
+def test_a_file_written_before_is_read(tmp_path: Path) -> None:
+    """Then the facts of the log-probabilities were called the signal."""
+    save_estimator(TRAINING.fit("atc-max"), tmp_path / "old", {"signal": LOGPROBS, "model": "tiny"})
+    loaded = load_estimator(tmp_path / "old")
+    loaded.check_logprobs(LOGPROBS, "log.parquet")
+    assert "signal" not in loaded.about
 
 
 def test_any_changed_byte_is_refused(kept: Path) -> None:
@@ -76,7 +84,7 @@ def test_any_changed_byte_is_refused(kept: Path) -> None:
 
 def test_one_that_could_not_be_fitted_says_why(tmp_path: Path) -> None:
     one_class = TrainingRows(FEATURES, np.ones(len(LABELS), dtype=bool), SETTINGS)
-    save_estimator(one_class.fit("baseline-max"), tmp_path / "one", {"signal": SIGNAL})
+    save_estimator(one_class.fit("baseline-max"), tmp_path / "one", {"logprobs": LOGPROBS})
     with pytest.raises(InputError, match="'baseline-max' could not be fitted: all training rows are correct"):
         load_estimator(tmp_path / "one")
 
@@ -97,18 +105,18 @@ def test_another_scikit_learn_is_refused(kept: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("signal", "said"),
+    ("logprobs", "said"),
     [
         ({"logprobs_mode": "processed_logprobs", "top_k_returned": 20}, "logprobs_mode must be 'raw_logprobs'"),
         ({"logprobs_mode": "raw_logprobs", "top_k_returned": 5}, "top_k_returned must be 20.*it is 5"),
         ({}, "it is None"),
     ],
 )
-def test_another_signal_is_refused(kept: Path, signal: dict, said: str) -> None:
+def test_other_logprobs_are_refused(kept: Path, logprobs: dict, said: str) -> None:
     loaded = load_estimator(kept)
-    loaded.check_signal(SIGNAL | {"sampling": {"temperature": 0.9}}, "log.parquet")
+    loaded.check_logprobs(LOGPROBS | {"sampling": {"temperature": 0.9}}, "log.parquet")
     with pytest.raises(ProvenanceError, match=f"log.parquet: .*{said}"):
-        loaded.check_signal(signal, "log.parquet")
+        loaded.check_logprobs(logprobs, "log.parquet")
 
 
 def test_feature_statistics_are_those_of_numpy() -> None:

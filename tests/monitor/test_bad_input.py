@@ -91,7 +91,7 @@ def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
 ) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), line(1, model="other"), line(2, k=5), line(3, k=25)])
     assert es.monitor(estimator, path).slices["n_estimated"].to_list() == [1]
-    found = es.monitor(estimator, path, any_model=True, any_signal=True)
+    found = es.monitor(estimator, path, any_model=True, any_logprobs=True)
     assert found.slices["n_estimated"].to_list() == [4]
     assert found.provenance["overridden"] == {
         "of model 'other'": 1,

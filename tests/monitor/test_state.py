@@ -21,6 +21,7 @@ from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
+from entropy_sentinel.monitor.summing.stored import read_json, write_json
 
 ATC = "atc-se_sum"
 
@@ -50,6 +51,18 @@ def lines(first: int, last: int) -> list[dict[str, Any]]:
 
 def run(estimator: Path, logs: Any, state: Path | None, **options: Any) -> Monitored:
     return es.monitor(estimator, logs, by=["route"], window="day", state=state, **options)
+
+
+def test_a_state_written_before_is_read(estimator: Path, tmp_path: Path, opened: list[str]) -> None:
+    """Then `any_logprobs` was called `any_signal`."""
+    log, state = log_file(tmp_path / "log.jsonl", lines(0, 20)), tmp_path / "state"
+    first = run(estimator, log, state)
+    content = read_json(state / "state.json", state)
+    content["reading"]["any_signal"] = content["reading"].pop("any_logprobs")
+    write_json(state / "state.json", content)
+    second = run(estimator, log, state)
+    assert opened == ["log.jsonl"]
+    assert second.slices.equals(first.slices)
 
 
 def days(found: Monitored) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
 
-SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)  # a Monday
 
 
@@ -38,13 +38,13 @@ def traffic(n: int = 600, seed: int = 0, days: float = 4) -> pl.DataFrame:
         "cut_off": pl.Series(rng.random(n) < 0.05),
         **{name: pl.lit(None, pl.Float64) for name in EXTRAS},
         "reason": pl.lit(None, pl.String),
-        **SIGNAL,
+        **LOGPROBS,
         "route": pl.Series(routes),
         "user": pl.Series(rng.choice(["ann", "bob"], n)),
         "time": pl.Series(times, dtype=pl.Datetime("us", "UTC")),
     }
     columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in columns.items()}
-    return values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *SIGNAL, "route", "user", "time")
+    return values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *LOGPROBS, "route", "user", "time")
 
 
 def fitted(name: str = "median-of-seven", domains: int = 4) -> SavedEstimator:

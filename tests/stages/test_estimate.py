@@ -99,13 +99,13 @@ def test_domain_of_one_class_is_estimated() -> None:
     assert found["estimated_accuracy"].null_count() == 0
 
 
-def signal(mode: str = "raw_logprobs", temperature: float = 0.5) -> dict:
+def traced(mode: str = "raw_logprobs", temperature: float = 0.5) -> dict:
     return {"logprobs_mode": mode, "top_k_returned": 20, "sampling": {"temperature": temperature}}
 
 
 def test_processed_logprobs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tiny.parquet"
-    OBSERVATIONS.write(observations("a"), path, {"signal": signal("processed_logprobs")})
+    OBSERVATIONS.write(observations("a"), path, {"logprobs": traced("processed_logprobs")})
     with pytest.raises(ProvenanceError, match="must be 'raw_logprobs' .* were 'processed_logprobs'"):
         write_estimates(str(path), "a", SETTINGS, str(tmp_path / "out.parquet"))
 

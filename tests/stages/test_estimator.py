@@ -17,13 +17,13 @@ from entropy_sentinel.stages.estimate import estimate
 from entropy_sentinel.stages.estimator import write_estimators
 
 NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
-SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}
+LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}
 
 
 def write(folder: Path, frame: pl.DataFrame) -> tuple[list[Path], Path]:
     """Run the stage on a frame of observations, with group a+b."""
     source, files, scores = folder / "m.parquet", [folder / name for name in NAMES], folder / "scores.parquet"
-    OBSERVATIONS.write(frame, source, {"signal": SIGNAL})
+    OBSERVATIONS.write(frame, source, {"logprobs": LOGPROBS})
     settings = SETTINGS | {"estimators": NAMES}
     write_estimators(str(source), "a+b", settings, [str(path) for path in files], str(scores))
     return files, scores
@@ -37,7 +37,7 @@ def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
     for path, expected in zip(files, study["estimated_accuracy"], strict=True):
         loaded = load_estimator(path)
         assert loaded.estimator.accuracy(unseen) == pytest.approx(expected, abs=1e-12)
-        assert (loaded.about["model"], loaded.about["group"], loaded.about["signal"]) == ("m", "a+b", SIGNAL)
+        assert (loaded.about["model"], loaded.about["group"], loaded.about["logprobs"]) == ("m", "a+b", LOGPROBS)
         assert loaded.about["n_training_rows"] == 96
         assert set(loaded.about["feature_statistics"]) == set(FEATURES)
     found = SCORES.check(SCORES.read(scores))

@@ -46,14 +46,14 @@ def test_observe_joins_on_item_and_sample() -> None:
     assert found["benchmark"].to_list() == ["c", "c", "c", "d"]
 
 
-def signal(temperature: float = 0.5) -> dict:
+def traced(temperature: float = 0.5) -> dict:
     return {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {"temperature": temperature}}
 
 
 def test_traces_of_another_kind_are_refused(tmp_path: Path) -> None:
     empty = FEATURE_FRAME.frame({name: [] for name in FEATURE_FRAME.schema})
-    FEATURE_FRAME.write(empty, tmp_path / "a.parquet", signal())
-    FEATURE_FRAME.write(empty, tmp_path / "b.parquet", signal(temperature=1.0))
+    FEATURE_FRAME.write(empty, tmp_path / "a.parquet", traced())
+    FEATURE_FRAME.write(empty, tmp_path / "b.parquet", traced(temperature=1.0))
     paths = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
     with pytest.raises(ProvenanceError, match="b.parquet: its traces are of another kind"):
         write_observations(["x", "y"], ["x", "y"], paths, {}, str(tmp_path / "out.parquet"))

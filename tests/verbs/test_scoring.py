@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from production import SIGNAL, fitted, traffic
+from production import LOGPROBS, fitted, traffic
 from sklearn.linear_model import LogisticRegression
 
 import entropy_sentinel as es
@@ -69,12 +69,12 @@ def test_an_estimator_of_a_threshold_gives_none(features: pl.DataFrame, labels: 
             score(es.fit(features, labels, "atc-max"), rows)
 
 
-def test_another_model_and_signal_are_refused() -> None:
+def test_another_model_and_log_probabilities_are_refused() -> None:
     estimator, rows = fitted("log-3d"), traffic(10)
     with pytest.raises(ProvenanceError, match="--any-model"):
         score(estimator, rows.with_columns(model=pl.lit("other")))
     with pytest.raises(ProvenanceError, match="top_k_returned"):
-        score(estimator, rows.with_columns(top_k_returned=SIGNAL["top_k_returned"] - 1))
+        score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
     found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
     assert found["overridden"][0].startswith("features: model must be 'm'")
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])

@@ -15,7 +15,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.verbs.reading import write_features
 
-SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
 
 def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -34,10 +34,10 @@ def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
         "cut_off": pl.lit(False),
         **{name: pl.lit(None, pl.Float64) for name in EXTRAS},
         "reason": pl.lit(None, pl.String),
-        **SIGNAL,
+        **LOGPROBS,
     }
     columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in identity.items()}
-    found = values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *SIGNAL)
+    found = values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *LOGPROBS)
     return found, found.select("item_id", label=pl.Series(label))
 
 
@@ -98,7 +98,7 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
     with pytest.raises(ProvenanceError, match=r"it is 5: .*; read the responses .* with top_k=5 \(--top-k 5\)"):
         es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
     fitted = es.fit(es.read_features(example.traces, top_k=5), labels, "atc-se_sum")
-    assert fitted.about["signal"]["top_k_returned"] == 5
+    assert fitted.about["logprobs"]["top_k_returned"] == 5
     found = es.estimate(fitted, es.read_features(example.log), by=["metadata.route"])
     assert found["n_rows"].to_list() == [3, 3, 3, 3]
     with pytest.raises(ProvenanceError, match=r"it is 20: .*; read these responses with top_k=5"):
@@ -136,7 +136,7 @@ def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
         es.read_features(example.traces, top_k=30)
 
 
-def test_rows_without_features_belong_to_any_signal(tmp_path: Path) -> None:
+def test_rows_without_features_belong_to_any_logprobs(tmp_path: Path) -> None:
     features, labels = frame()
     fitted = es.fit(features, labels)
     gap = pl.col("item_id") == "item-0"
@@ -170,7 +170,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert loaded.about["group"] == "a+b"
 
 
-def test_features_of_another_signal_are_refused() -> None:
+def test_features_of_other_log_probabilities_are_refused() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels)
     with pytest.raises(ProvenanceError, match="features: top_k_returned must be 20, .* it is 5"):

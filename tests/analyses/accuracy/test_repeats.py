@@ -14,7 +14,7 @@ from entropy_sentinel.stages.estimate import estimate
 
 def test_errors_under_every_seed_are_those_of_the_estimates_under_it(tmp_path: Path) -> None:
     frame = pl.concat([observations(name) for name in "abcd"])
-    OBSERVATIONS.write(frame, tmp_path / "m.parquet", {"signal": {}})
+    OBSERVATIONS.write(frame, tmp_path / "m.parquet", {"logprobs": {}})
     groups = {"a+b": ["forest-10d-balanced-isotonic"], "c": ["atc-max"]}
     write_repeats(str(tmp_path / "m.parquet"), groups, SETTINGS, [42, 43], str(tmp_path / "repeats.parquet"))
     found = REPEATS.check(REPEATS.read(tmp_path / "repeats.parquet"))

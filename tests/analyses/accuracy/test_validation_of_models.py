@@ -107,11 +107,11 @@ def test_a_domain_without_features_has_no_estimate() -> None:
 def test_what_is_written_is_read_again(found: Trust, tmp_path: Path) -> None:
     path = tmp_path / "m.parquet"
     rows = study(observations("z", **UNLABELLED))
-    OBSERVATIONS.write(rows, path, {"signal": {"logprobs_mode": "raw_logprobs"}})
+    OBSERVATIONS.write(rows, path, {"logprobs": {"logprobs_mode": "raw_logprobs"}})
     write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
     (read,) = read_trust([tmp_path / "m.json"])
     assert read == found
-    OBSERVATIONS.write(rows, path, {"signal": {"logprobs_mode": "processed_logprobs"}})
+    OBSERVATIONS.write(rows, path, {"logprobs": {"logprobs_mode": "processed_logprobs"}})
     with pytest.raises(ProvenanceError, match="before temperature"):
         write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
 

@@ -25,8 +25,8 @@ Output = Annotated[
 AnyModel = Annotated[
     bool, typer.Option("--any-model", help="Take responses of another model than the estimator was fitted on.")
 ]
-AnySignal = Annotated[
-    bool, typer.Option("--any-signal", help="Take other log-probabilities than those that it was fitted on.")
+AnyLogprobs = Annotated[
+    bool, typer.Option("--any-logprobs", help="Take other log-probabilities than those that it was fitted on.")
 ]
 _SUFFIXES = (".csv", ".parquet", ".json")
 
@@ -39,7 +39,7 @@ def command(
     output: Output = None,
     top_k: TopK = None,
     any_model: AnyModel = False,
-    any_signal: AnySignal = False,
+    any_logprobs: AnyLogprobs = False,
     strict: Strict = False,
 ) -> None:
     """Estimate how accurate the model is on each slice.
@@ -58,7 +58,7 @@ def command(
     check_outputs({"--output": output}, [estimator, *log_files(files), *found_files(labels)])
     loaded = load(estimator)
     features = read_features(files, top_k=top_k, strict=strict)
-    found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_signal)
+    found = estimate(loaded, features, by, read_labels(labels) if labels else None, any_model, any_logprobs)
     if output is not None:
         write_table(found, output)
     show([_table(found.drop("overridden", strict=False), list(by))])

@@ -181,10 +181,10 @@ AnyModel = Annotated[
         help="Take responses of another model too. Without it they are counted and left out.",
     ),
 ]
-AnySignal = Annotated[
+AnyLogprobs = Annotated[
     bool,
     typer.Option(
-        "--any-signal",
+        "--any-logprobs",
         rich_help_panel=_READING,
         help="Take responses with another number or kind of log-probabilities too.",
     ),
@@ -221,7 +221,7 @@ def command(
     trace_after: After = None,
     model: Model = None,
     any_model: AnyModel = False,
-    any_signal: AnySignal = False,
+    any_logprobs: AnyLogprobs = False,
     strict: Strict = False,
 ) -> None:
     """Watch the accuracy of slices of production logs, without labels.
@@ -271,7 +271,7 @@ def command(
         trace_after=trace_after,
         model=model,
         any_model=any_model,
-        any_signal=any_signal,
+        any_logprobs=any_logprobs,
         strict=strict,
     )
     for path, write in ((output, write_rows), (metrics, write_metrics), (alerts, write_alerts), (page, write_page)):

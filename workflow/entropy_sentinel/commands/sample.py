@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
+from entropy_sentinel.commands.estimate import AnyLogprobs, AnyModel, Estimator
 from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, say
 from entropy_sentinel.frames.errors import InputError
 
@@ -51,7 +51,7 @@ def command(
     level: Level = 0.9,
     top_k: TopK = None,
     any_model: AnyModel = False,
-    any_signal: AnySignal = False,
+    any_logprobs: AnyLogprobs = False,
     strict: Strict = False,
 ) -> None:
     """Choose the responses to label next.
@@ -74,7 +74,7 @@ def command(
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
     check_outputs({"--output": output, "--html": html}, [estimator, *log_files(files)])
-    options = {"any_model": any_model, "any_signal": any_signal, "top_k": top_k, "strict": strict}
+    options = {"any_model": any_model, "any_logprobs": any_logprobs, "top_k": top_k, "strict": strict}
     found = sample(estimator, files, by, budget, per_slice=per_slice, seed=seed, level=level, **options)
     if html is not None:
         write_page(found, html)

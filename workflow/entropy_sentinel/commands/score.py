@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.commands.estimate import AnyModel, AnySignal, Estimator
+from entropy_sentinel.commands.estimate import AnyLogprobs, AnyModel, Estimator
 from entropy_sentinel.commands.options import ResponseFiles, Strict, TopK, check_table_path, say, write_table
 
 Output = Annotated[
@@ -20,7 +20,7 @@ def command(
     output: Output,
     top_k: TopK = None,
     any_model: AnyModel = False,
-    any_signal: AnySignal = False,
+    any_logprobs: AnyLogprobs = False,
     strict: Strict = False,
 ) -> None:
     """Say of every response how probably it is correct.
@@ -35,7 +35,7 @@ def command(
 
     check_table_path(output, _SUFFIXES)
     check_outputs({"--output": output}, [estimator, *log_files(files)])
-    found = score(load(estimator), read_features(files, top_k=top_k, strict=strict), any_model, any_signal)
+    found = score(load(estimator), read_features(files, top_k=top_k, strict=strict), any_model, any_logprobs)
     write_table(found, output)
     without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
     say(

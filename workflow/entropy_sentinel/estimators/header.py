@@ -20,7 +20,7 @@ _MOST = 10**12
 def read_header(text: bytes) -> dict[str, Any]:
     """The header as a dict; InputError for one that an estimator's file cannot have, with the field that is wrong.
 
-    All but name and versions, and of an estimator the signal, may be missing, as in files of other programs.
+    All but name and versions, and of an estimator the logprobs, may be missing, as in files of other programs.
     """
     try:
         found = json.loads(text)
@@ -28,7 +28,9 @@ def read_header(text: bytes) -> dict[str, Any]:
         raise InputError(f"the header must be a JSON object: {error}") from None
     if not isinstance(found, dict):
         raise InputError(f"the header must be a JSON object, is {type(found).__name__}")
-    needed = ("name", "versions") if found.get("reason") else ("name", "versions", "signal")
+    if "signal" in found:  # its name in files written before
+        found["logprobs"] = found.pop("signal")
+    needed = ("name", "versions") if found.get("reason") else ("name", "versions", "logprobs")
     for field in (*needed, *_CHECKS):
         if field in needed or found.get(field) is not None:
             try:
@@ -63,7 +65,7 @@ def _texts(value: Any) -> None:
         raise _Wrong("must be texts by name")
 
 
-def _signal(value: Any) -> None:
+def _logprobs(value: Any) -> None:
     # A study's has its sampling as well, a dict.
     if not isinstance(value, dict) or not all(
         one is None or isinstance(one, str | int | dict) for one in value.values()
@@ -108,7 +110,7 @@ _TEXT, _NUMBER = _of(str, "text"), _of((int, float), "a finite number")
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "name": _TEXT,
     "versions": _texts,
-    "signal": _signal,
+    "logprobs": _logprobs,
     "reason": _TEXT,
     "model": _TEXT,
     "group": _TEXT,

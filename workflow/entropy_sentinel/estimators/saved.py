@@ -4,7 +4,7 @@ Three lines of text, which `head -3` shows, and then the parameters (`parameters
 
     entropy-sentinel estimator 2
     <SHA-256 of all that follows, hex>
-    <JSON: name, signal, provenance, feature statistics, package versions>
+    <JSON: name, logprobs, provenance, feature statistics, package versions>
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.generation import SIGNAL
+from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import one_line
 
 MAGIC = b"entropy-sentinel estimator 2"
@@ -40,7 +40,7 @@ class SavedEstimator:
 
     Attributes:
         estimator: The fitted estimator.
-        about: What it was fitted on: model, domains, signal, statistics of the features, its validation card.
+        about: What it was fitted on: model, domains, logprobs, statistics of the features, its validation card.
     """
 
     estimator: Estimator
@@ -57,10 +57,10 @@ class SavedEstimator:
     def _repr_html_(self) -> str:
         return shown.estimator_as_html(self.estimator.name, self.about)
 
-    def check_signal(self, signal: Mapping[str, Any], where: str) -> None:
+    def check_logprobs(self, logprobs: Mapping[str, Any], where: str) -> None:
         """Raise ProvenanceError where traces (named `where`) are of another kind than those it was fitted on."""
-        for key in SIGNAL:
-            fitted, found = self.about["signal"].get(key), signal.get(key)
+        for key in LOGPROBS:
+            fitted, found = self.about["logprobs"].get(key), logprobs.get(key)
             if fitted != found:
                 raise ProvenanceError(
                     f"{where}: {key} must be {fitted!r}, as of the traces that the estimator "
@@ -80,7 +80,7 @@ class SavedEstimator:
 
 
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
-    """Write an estimator in one step. `about` is JSON-serialisable and holds `signal`, the facts named in SIGNAL.
+    """Write an estimator in one step. `about` is JSON-serialisable and holds `logprobs`, the facts named in LOGPROBS.
 
     The same estimator with the same `about` is the same bytes, whoever fits it again and whenever.
     Of one that could not be fitted the file says why. Raises ContractError for one that `load_estimator` would refuse.

@@ -16,12 +16,12 @@ def lines(name: str, about: Mapping[str, Any]) -> list[str]:
     domains = str(about.get("group") or "?").split("+")
     named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
     chosen = (about.get("chosen") or {}).get("method")
-    signal = ", ".join(f"{key} {value}" for key, value in about["signal"].items() if value is not None)
+    logprobs = ", ".join(f"{key} {value}" for key, value in about["logprobs"].items() if value is not None)
     rows = about.get("n_training_rows")
     found = [
         f"{name}{f' ({chosen})' if chosen else ''} of model {about.get('model')}",
         f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
-        f"log-probabilities: {signal or 'not known'}",
+        f"log-probabilities: {logprobs or 'not known'}",
     ]
     if about.get("validation"):
         card = Validation.from_dict(about["validation"])

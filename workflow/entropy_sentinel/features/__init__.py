@@ -21,7 +21,7 @@ def features(traces: Any, vocabulary: int | None = None) -> Any:
 
     Returns:
         A frame with one row per response: the columns of FEATURE_FRAME, and those that `traces` has beside GENERATIONS,
-        of the signal and of a log.
+        of the log-probabilities and of a log.
 
     Raises:
         InputError: For a column that is missing or of another type, and where the two traces of a response do not have

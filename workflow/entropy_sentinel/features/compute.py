@@ -34,7 +34,7 @@ def is_traces(given: object) -> bool:
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
     """Compute the features of every response: (n_responses,) rows of GENERATIONS with `model` and `benchmark`.
 
-    Returns FEATURE_FRAME, with the columns that `traces` has beside GENERATIONS: those of SIGNAL and of a log. The
+    Returns FEATURE_FRAME, with the columns that `traces` has beside GENERATIONS: those of LOGPROBS and of a log. The
     entropy is over as many tokens as a step of `traces` has; `vocabulary`, the number of all tokens of the model, gives
     the bound on what it lacks. All features are null, and `reason` says why, where the column UNUSABLE does, where a
     response is empty, or where its trace cannot be one of probabilities: a NaN, a positive log-probability, a step that

@@ -17,7 +17,7 @@ GENERATION_VERSION = 1
 TOP_K = 20
 
 # Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
-SIGNAL = ("logprobs_mode", "top_k_returned")
+LOGPROBS = ("logprobs_mode", "top_k_returned")
 
 # Column beside these of traces from a log: why a response can have no features, null where it can.
 UNUSABLE = "unusable"

@@ -48,7 +48,7 @@ def monitor(
     trace_after: str | None = None,
     model: str | None = None,
     any_model: bool = False,
-    any_signal: bool = False,
+    any_logprobs: bool = False,
     strict: bool = False,
 ) -> Monitored:
     """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
@@ -79,7 +79,7 @@ def monitor(
         trace_after: As for `open_logs`.
         model: As for `open_logs`.
         any_model: Take responses of another model than the estimator's; else they are counted and left out.
-        any_signal: Take responses with other log-probabilities; else they are counted and left out.
+        any_logprobs: Take responses with other log-probabilities; else they are counted and left out.
         strict: End at the first problem of any kind.
 
     Returns:
@@ -87,7 +87,8 @@ def monitor(
 
     Raises:
         InputError: For files that cannot be read, columns that are not there, a reference without responses.
-        ProvenanceError: Where nothing is of the estimator's model and signal, or `state` is of something else.
+        ProvenanceError: Where nothing is of the estimator's model and log-probabilities, or `state` is of
+            something else.
         ConfigError: For options that cannot be.
         DamagedFileError: For a state that was changed.
 
@@ -109,7 +110,7 @@ def monitor(
         trace_after=trace_after,
         model=model,
         any_model=any_model,
-        any_signal=any_signal,
+        any_logprobs=any_logprobs,
     )
     period = None if reference is None else times.reference(reference, reading.grain)
     asked = Asked(

@@ -23,12 +23,12 @@ BELOW, DROP, OUTSIDE, CUT_OFF, STALE = "below", "drop", "support", "cut-off", "s
 ALERTS = (DROP, OUTSIDE, CUT_OFF, STALE)
 
 # What may be overridden, and is then said in every output.
-MODEL, SIGNAL = "model", "signal"
+MODEL, LOGPROBS = "model", "logprobs"
 
 # Options of `monitor` that say how responses are read, and those that say what is asked of their sums.
 READING_OPTIONS = (
     *("by", "window", "time", "reference", "top_k", "logprobs_mode", "trace_after", "model"),
-    *("any_model", "any_signal", "strict"),
+    *("any_model", "any_logprobs", "strict"),
 )
 ASKING_OPTIONS = (
     *("level", "labels", "state", "fail_below", "alert_on", "least_drop", "min_responses", "max_slices"),
@@ -51,7 +51,7 @@ class Reading:
     """How responses are read and added up: partial results of one reading add up, those of two do not.
 
     `by` are the columns of slices, `time` that of the time, null where there are no windows, `grain` the smallest
-    window that is kept. `any_model` and `any_signal` take responses of another model, or with log-probabilities of
+    window that is kept. `any_model` and `any_logprobs` take responses of another model, or with log-probabilities of
     another kind or number, as if they were what the estimator was fitted on. The others are those of `open_logs`.
     """
 
@@ -63,7 +63,7 @@ class Reading:
     trace_after: str | None = None
     model: str | None = None
     any_model: bool = False
-    any_signal: bool = False
+    any_logprobs: bool = False
 
     @classmethod
     def of(

@@ -28,20 +28,20 @@ def write_estimates(observations: str, group: str, settings: Mapping[str, Any], 
     `settings` is `config.study.estimation_settings`. Raises ProvenanceError for traces whose log-probabilities are
     not those of the model's distribution before temperature.
     """
-    rows, signal = read_raw(observations)
+    rows, logprobs = read_raw(observations)
     frame = estimate(rows, group, settings)
-    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "signal": signal})
+    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "logprobs": logprobs})
 
 
 def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The rows of a file of observations and their signal; ProvenanceError where it is not that before temperature."""
-    rows, signal = OBSERVATIONS.read(observations), read_provenance(observations)["signal"]
-    if signal["logprobs_mode"] != RAW:
+    """The rows of a file of observations and their facts; ProvenanceError where it is not that before temperature."""
+    rows, logprobs = OBSERVATIONS.read(observations), read_provenance(observations)["logprobs"]
+    if logprobs["logprobs_mode"] != RAW:
         raise ProvenanceError(
             f"{observations}: log-probabilities must be '{RAW}' (before temperature), were "
-            f"'{signal['logprobs_mode']}'; generate the traces with that mode"
+            f"'{logprobs['logprobs_mode']}'; generate the traces with that mode"
         )
-    return rows, signal
+    return rows, logprobs
 
 
 def estimate(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> pl.DataFrame:

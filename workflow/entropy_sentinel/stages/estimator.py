@@ -20,10 +20,10 @@ def write_estimators(
 
     `settings` is `config.study.estimation_settings`. P(correct) of all responses with features goes to `scores`.
     """
-    rows, signal = read_raw(observations)
+    rows, logprobs = read_raw(observations)
     training = training_rows(rows, group, settings)
     model = rows["model"][0]
-    whose = {"model": model, "group": group, "signal": signal}
+    whose = {"model": model, "group": group, "logprobs": logprobs}
     fitted = fit(training, settings["estimators"])
     for name, path in zip(settings["estimators"], outputs, strict=True):
         save_estimator(fitted[name], path, whose | about(fitted[name], training))

@@ -10,12 +10,13 @@ from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
+from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.statistics.splits import train_or_test
 
 # What must be the same in all traces that an estimator learns from or is applied to.
-SIGNAL = ("logprobs_mode", "top_k_returned", "sampling", "commit")
+ONE_KIND = (*LOGPROBS, "sampling", "commit")
 
 
 def write_observations(
@@ -30,12 +31,12 @@ def write_observations(
     `split` holds `test_share` and `seed`. Raises ProvenanceError where the traces' log-probabilities are not of one
     kind, or the weights not of one commit.
     """
-    signals = {path: {key: read_provenance(path).get(key) for key in SIGNAL} for path in features}
-    first = next(iter(signals))
-    for path, signal in signals.items():
-        if signal != signals[first]:
+    kinds = {path: {key: read_provenance(path).get(key) for key in ONE_KIND} for path in features}
+    first = next(iter(kinds))
+    for path, kind in kinds.items():
+        if kind != kinds[first]:
             raise ProvenanceError(
-                f"{path}: its traces are of another kind than those of {first}: {signal} against {signals[first]}; "
+                f"{path}: its traces are of another kind than those of {first}: {kind} against {kinds[first]}; "
                 "generate both with the same settings"
             )
     frame = observe(
@@ -43,7 +44,7 @@ def write_observations(
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
-    OBSERVATIONS.write(frame, output, {"signal": signals[first], "split": dict(split)})
+    OBSERVATIONS.write(frame, output, {"logprobs": kinds[first], "split": dict(split)})
 
 
 def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from entropy_sentinel.estimators.settings import Estimation, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
-from entropy_sentinel.frames.generation import SIGNAL
+from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.verbs.frames import columns_by, features_table, labels_table, require_slices
 from entropy_sentinel.verbs.reading import KEY
@@ -54,7 +54,7 @@ def fit(
     Raises:
         ConfigError: For an unknown estimator or setting.
         InputError: Where no response has both, the column `domain` is not there, features are of several models or
-            signals, or the estimator cannot be fitted on these rows.
+            kinds of log-probabilities, or the estimator cannot be fitted on these rows.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -73,14 +73,14 @@ def fit(
     rows = _join(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
-    model, signal = _one(rows, "model"), _signal(rows)
+    model, logprobs = _one(rows, "model"), _logprobs(rows)
     domains = rows[domain].cast(pl.String).fill_null("-")
     settings = _training_settings(settings or {})
     training = TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows))
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
-    whose = {"model": model, "group": group_id(domains.unique()), "signal": signal}
+    whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
     return SavedEstimator(fitted, whose | about(fitted, training))
 
 
@@ -90,7 +90,7 @@ def estimate(
     by: Sequence[str] = ("model", "benchmark"),
     labels: pl.DataFrame | None = None,
     any_model: bool = False,
-    any_signal: bool = False,
+    any_logprobs: bool = False,
 ) -> pl.DataFrame:
     """The estimated accuracy of every slice of responses.
 
@@ -100,18 +100,18 @@ def estimate(
         by: The columns whose values make slices, combined.
         labels: Labels of some responses, as `read_labels` gives them.
         any_model: Take responses of another model than the estimator was fitted on.
-        any_signal: Take features of another signal (kind of log-probabilities, alternatives to a token).
+        any_logprobs: Take features with log-probabilities of another kind, or another number of alternatives.
 
     Returns:
         One row per combination of the columns `by`, sorted. Columns: those of `by`; `n_rows`, the responses with
         features, which the estimate is over; `n_excluded`, those without; `estimated_accuracy` in [0, 1], null for a
         slice without features. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over the
-        labelled rows, and `error`, the difference of these two. With `any_model` or `any_signal`, where something does
-        not match, a column `overridden` names it.
+        labelled rows, and `error`, the difference of these two. With `any_model` or `any_logprobs`, where something
+        does not match, a column `overridden` names it.
 
     Raises:
-        ProvenanceError: For features of another model or signal than the estimator was fitted on, unless `any_model` or
-            `any_signal` says that they may be.
+        ProvenanceError: For features of another model or log-probabilities than the estimator was fitted on, unless
+            `any_model` or `any_logprobs` says that they may be.
         InputError: For a column that is not there.
 
     Examples:
@@ -126,7 +126,7 @@ def estimate(
     features = features_table(features)
     labels = None if labels is None else labels_table(labels)
     require_slices(features, by, "by")
-    differs = overridden(estimator, features, any_model, any_signal)
+    differs = overridden(estimator, features, any_model, any_logprobs)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     one = pl.struct(by).rank("dense") if by else pl.lit(1, pl.UInt32)
     rows = rows.with_columns(one.alias(_SLICE), usable=pl.col("reason").is_null())
@@ -194,7 +194,7 @@ def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
     return given if isinstance(given, SavedEstimator) else load(given)
 
 
-def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_signal: bool) -> list[str]:
+def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: bool, any_logprobs: bool) -> list[str]:
     """How the features differ from the rows that the estimator was fitted on, where that is allowed.
 
     Raises ProvenanceError where it is not.
@@ -202,7 +202,7 @@ def overridden(estimator: SavedEstimator, features: pl.DataFrame, any_model: boo
     models = features.filter(pl.col("reason").is_null())["model"].unique(maintain_order=True)
     checks: dict[Callable[[], None], bool] = {
         lambda: estimator.check_models(models, "features"): any_model,
-        lambda: estimator.check_signal(_signal(features), "features"): any_signal,
+        lambda: estimator.check_logprobs(_logprobs(features), "features"): any_logprobs,
     }
     found = []
     for check, allowed in checks.items():
@@ -238,10 +238,10 @@ def _training_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings[name] for name in names} | {"seed": settings.get("seed") or _SEED}
 
 
-def _signal(rows: pl.DataFrame) -> dict[str, Any]:
+def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
     """The facts that features must share; a response without features has no alternatives to a token to count."""
     with_features = rows.filter(pl.col("reason").is_null())
-    return {name: _one(with_features, name) for name in SIGNAL if name in rows.columns}
+    return {name: _one(with_features, name) for name in LOGPROBS if name in rows.columns}
 
 
 def _join(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from entropy_sentinel.frames.response import RESPONSE
 KEY = RESPONSE
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
-# What verbs ask of features; more (sample, the signal) where a verb or a user's slices name it.
+# What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
 _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 _OF_LABELS = ("item_id", "label")
 

@@ -13,7 +13,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL
+from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
@@ -116,7 +116,7 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
 
     Returns:
         One row per response. Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file),
-        the signal: `logprobs_mode`, `top_k_returned`; and those of the log.
+        the log-probabilities: `logprobs_mode`, `top_k_returned`; and those of the log.
 
     Raises:
         InputError: Where there is no file, and no response in it.
@@ -149,7 +149,7 @@ def read_features(paths: Paths | Any, texts: bool = False, **options: Any) -> pl
             max_record_mb.
 
     Returns:
-        One row per response. Columns are those of FEATURE_FRAME, of the signal and of the log.
+        One row per response. Columns are those of FEATURE_FRAME, of the log-probabilities and of the log.
 
     Raises:
         InputError: Where there is no file, and no response in it.
@@ -195,33 +195,33 @@ def write_features(
     split: bool = False,
     inputs: Sequence[str | Path] = (),
 ) -> list[Path]:
-    """Write features with the columns of their signal, and further `facts` about them, to a file for `read_features`.
+    """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
 
-    With `split` each signal gets a file of its own, `NAME-top5.parquet`; without, InputError for features of several:
-    they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
+    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`; without, InputError for
+    several: they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
     """
     usable = features.filter(pl.col("reason").is_null())
-    signals = (usable if len(usable) else features).group_by(SIGNAL, maintain_order=True).len().rows() or [
+    kinds = (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows() or [
         (None, None, 0)
     ]
-    if len(signals) > 1 and not split:
-        several = "; ".join(f"{count:,} responses with {_words(signal)}" for *signal, count in signals)
+    if len(kinds) > 1 and not split:
+        several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
         raise InputError(
-            f"features: {' and '.join(SIGNAL)} must be the same in all rows, there are {several}; cut all to the "
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; cut all to the "
             "smallest number of alternatives (--top-k), or write a file for each (--split)"
         )
     targets: dict[str, Path] = {}
-    for *signal, _ in signals:
-        number = f"-top{signal[SIGNAL.index('top_k_returned')]}" if len(signals) > 1 else ""
-        targets[f"output of {_words(signal)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
+    for *kind, _ in kinds:
+        number = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
+        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
     check_outputs(targets, inputs)
-    for number, ((*signal, _), target) in enumerate(zip(signals, targets.values(), strict=True)):
-        origin = dict(zip(SIGNAL, signal, strict=True))
+    for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
+        origin = dict(zip(LOGPROBS, kind, strict=True))
         same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
         # Responses without features go with the first.
         rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
-        FEATURE_FRAME.write(rows.drop(SIGNAL), target, known)
+        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
     return [*targets.values()]
 
 
@@ -250,10 +250,10 @@ def read_labels(paths: Paths) -> pl.DataFrame:
 
 
 def _made(path: Path) -> pl.DataFrame:
-    """A file of stage `features`, with the columns of its signal."""
+    """A file of stage `features`, with the facts of its log-probabilities."""
     with given(path):
         rows, origin = FEATURE_FRAME.scan(path), read_provenance(path)
-        return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in SIGNAL}).collect()
+        return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in LOGPROBS}).collect()
 
 
 def _stage(path: str | Path) -> str | None:
@@ -281,6 +281,6 @@ def _warn(summary: Summary) -> None:
         log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
 
 
-def _words(signal: Sequence[Any]) -> str:
-    mode, top_k = signal
+def _words(kind: Sequence[Any]) -> str:
+    mode, top_k = kind
     return f"{top_k} alternatives to a token ({mode})"

@@ -19,7 +19,7 @@ _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 def score(
-    estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_signal: bool = False
+    estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_logprobs: bool = False
 ) -> pl.DataFrame:
     """P(correct) of every response.
 
@@ -30,18 +30,18 @@ def score(
         estimator: One that `fit` or `load` has given, or its file.
         features: A row per response, as `read_features` or `features` gives them.
         any_model: Take responses of another model than the estimator was fitted on.
-        any_signal: Take features of another signal (kind of log-probabilities, alternatives to a token).
+        any_logprobs: Take features with log-probabilities of another kind, or another number of alternatives.
 
     Returns:
         One row per response, in the order of `features`. Columns: those that identify a response (model, benchmark,
         item_id, sample; as far as they are there); `p_correct` in [0, 1], the probability that the response is correct;
-        `reason`, why it is null: a response without features has none. With `any_model` or `any_signal`, where
+        `reason`, why it is null: a response without features has none. With `any_model` or `any_logprobs`, where
         something does not match, a column `overridden` names it.
 
     Raises:
         InputError: For an estimator that gives none, such as one of a threshold alone.
-        ProvenanceError: For features of another model or signal than the estimator was fitted on, unless `any_model` or
-            `any_signal` says that they may be.
+        ProvenanceError: For features of another model or log-probabilities than the estimator was fitted on, unless
+            `any_model` or `any_logprobs` says that they may be.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -56,7 +56,7 @@ def score(
     """
     estimator, features = saved_estimator(estimator), features_table(features)
     usable = features["reason"].is_null()
-    differs = overridden(estimator, features, any_model, any_signal) if usable.any() else []
+    differs = overridden(estimator, features, any_model, any_logprobs) if usable.any() else []
     p = np.full(len(features), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, features.filter(usable))
     named = [name for name in KEY if name in features.columns]

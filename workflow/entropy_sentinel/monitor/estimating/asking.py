@@ -149,7 +149,7 @@ def _provenance(
     taken: Counter[str],
 ) -> dict[str, Any]:
     about, every = saved.about, Problems.total(one.problems for one in state.files.values())
-    estimator = {name: about.get(name) for name in ("model", "group", "signal", "training_accuracy")}
+    estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
     return {
         "version": __version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),

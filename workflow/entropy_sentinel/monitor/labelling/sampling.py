@@ -76,7 +76,7 @@ def sample(
     seed: int = 42,
     level: float = LEVEL,
     any_model: bool = False,
-    any_signal: bool = False,
+    any_logprobs: bool = False,
     **options: Any,
 ) -> Sample:
     """Choose the responses whose labels say most of the accuracy of the slices.
@@ -94,7 +94,7 @@ def sample(
         seed: Another one chooses others.
         level: The level of the expected intervals.
         any_model: Take responses of another model than the estimator was fitted on.
-        any_signal: Take responses of another signal (kind of log-probabilities, alternatives to a token).
+        any_logprobs: Take responses with log-probabilities of another kind, or another number of alternatives.
         **options: Those of `open_logs`: format, logprobs_mode, top_k, trace_after, model, strict, places,
             max_record_mb.
 
@@ -122,7 +122,7 @@ def sample(
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
-    differs = overridden(saved, rows, any_model, any_signal)
+    differs = overridden(saved, rows, any_model, any_logprobs)
     one = pl.struct(by).rank("dense") if by else pl.lit(1)
     numbered = rows.with_columns(one.alias(_SLICE), _order(rows, seed).alias(_ORDER)).sort(_SLICE, _ORDER)
     slices = numbered.group_by(_SLICE, *by, maintain_order=True).agg(n_responses=pl.len())

@@ -13,7 +13,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import CutOffError, InputError
-from entropy_sentinel.frames.generation import REFUSED, SIGNAL
+from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, EARLIEST, LATEST, moments, plausible, starts
@@ -36,7 +36,7 @@ HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 
 class Inputs:
-    """Files, or frames of features, read for an estimator of `model` and `signal`; what was seen is counted.
+    """Files, or frames of features, read for an estimator of `model` and `logprobs`; what was seen is counted.
 
     `rejected` counts responses by what they are of and the estimator is not, `taken` those that were taken all the
     same. `seen` are the columns of slices and time that had a value.
@@ -46,7 +46,7 @@ class Inputs:
         self, about: dict[str, Any], reading: Reading, problems: Problems, others: Others | None = None
     ) -> None:
         """With `others`, responses that these have are left out, and frames have the columns NUMBERS."""
-        self._model, self._signal = about.get("model"), about["signal"]
+        self._model, self._logprobs = about.get("model"), about["logprobs"]
         self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
         self.rejected, self.taken = Counter[str](), Counter[str]()
@@ -78,10 +78,10 @@ class Inputs:
             yield from _placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
         elif holds_features(source):
             with given(source):
-                signal = {name: pl.lit(read_provenance(source).get(name)) for name in SIGNAL}
+                logprobs = {name: pl.lit(read_provenance(source).get(name)) for name in LOGPROBS}
                 FEATURE_FRAME.scan(source)
                 batches = read_batches(source, rows=FEATURES_AT_A_TIME)
-                yield from _placed((batch.with_columns(**signal) for batch in batches), source)
+                yield from _placed((batch.with_columns(**logprobs) for batch in batches), source)
         else:
             yield from self._logs(source)
 
@@ -123,25 +123,25 @@ class Inputs:
         return column
 
     def _excluded(self, batch: pl.DataFrame) -> pl.Series:
-        """Why a row is not estimated: of another model, without features, of another signal; null where it is."""
-        others = batch.select("reason", model=self._other_model(), signal=self._other_signal(batch))
+        """Why a row is not estimated: of another model or log-probabilities, or without features; null where it is."""
+        others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
         with_features = others.filter(pl.col("reason").is_null())
-        for name, taken in {"model": self._reading.any_model, "signal": self._reading.any_signal}.items():
+        for name, taken in {"model": self._reading.any_model, "logprobs": self._reading.any_logprobs}.items():
             if taken:
                 self.taken.update(with_features[name].drop_nulls().to_list())
                 others = others.with_columns(pl.lit(None, pl.String).alias(name))
-        return others.select(pl.coalesce("model", "reason", "signal")).to_series()
+        return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
 
     def _other_model(self) -> pl.Expr:
         """What a row is of where that is another model; null where it is the estimator's."""
         other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
         return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
 
-    def _other_signal(self, batch: pl.DataFrame) -> pl.Expr:
-        """What a row with features is of where that is another signal."""
+    def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
+        """What a row with features is of where its log-probabilities are others."""
         found = []
-        for name in SIGNAL:
-            if name in batch.columns and (wanted := self._signal.get(name)) is not None:
+        for name in LOGPROBS:
+            if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
                 said = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
                 found.append(pl.when(pl.col(name).ne_missing(wanted)).then(said))
         return pl.coalesce(*found) if found else pl.lit(None, pl.String)

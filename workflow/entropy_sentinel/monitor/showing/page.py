@@ -122,7 +122,7 @@ def _facts(found: Monitored) -> dict[str, str]:
     return {
         "estimator": f"{estimator['name']}, fitted on {estimator['group']}",
         "its file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
-        "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["signal"].items()),
+        "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["logprobs"].items()),
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
         "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))
         if about["reference"]

@@ -17,7 +17,7 @@ from entropy_sentinel.monitor.reading.content import content
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.inputs import Inputs, columns_of
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import MODEL, SIGNAL, Reading
+from entropy_sentinel.monitor.settings import LOGPROBS, MODEL, Reading
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
 from entropy_sentinel.monitor.summing.state import FileSums, State, is_state, on_disk
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT
@@ -76,8 +76,8 @@ class Collector:
     def check(self) -> None:
         """Raise where nothing of this run is of use, and forget what it has added.
 
-        ProvenanceError where all responses are of another model or signal, InputError for a column that no response
-        has a value in.
+        ProvenanceError where all responses are of another model or log-probabilities, InputError for a column that no
+        response has a value in.
         """
         files = self._state.files.values()
         seen = {name for one in files for name in one.seen}
@@ -99,16 +99,16 @@ class Collector:
 
     def _nothing_fits(self, rejected: Problems) -> str:
         about = self._saved.about
-        signal = ", ".join(f"{name} {value}" for name, value in about["signal"].items())
+        logprobs = ", ".join(f"{name} {value}" for name, value in about["logprobs"].items())
         remedies = []
         if any(kind.startswith("of model") for kind in rejected.counts):
             remedies.append(f"if they are of '{about.get('model')}' by another name, say --any-{MODEL}")
         if any(kind.startswith("of top_k") for kind in rejected.counts):
             remedies.append("if they have more alternatives to a token, cut them with --top-k")
         if any(kind.startswith("of logprobs") for kind in rejected.counts):
-            remedies.append(f"if that is what you want, say --any-{SIGNAL}")
+            remedies.append(f"if that is what you want, say --any-{LOGPROBS}")
         return (
-            f"no response is of what the estimator was fitted on (model {about.get('model')}, {signal}): "
+            f"no response is of what the estimator was fitted on (model {about.get('model')}, {logprobs}): "
             f"{'; '.join(f'{count:,} {kind}' for kind, count in rejected.counts.most_common(5))}; {'; '.join(remedies)}"
         )
 

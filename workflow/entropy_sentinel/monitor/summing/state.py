@@ -127,8 +127,11 @@ class State:
                 f"{self.folder}: holds what the estimator '{found['estimator']}' of checksum {found['checksum'][:12]} "
                 f"found, and this one is {self._about['checksum'][:12]}: the two do not add up; {remedy}"
             )
+        then_read = found["reading"]
+        if "any_signal" in then_read:  # its name in states written before
+            then_read["any_logprobs"] = then_read.pop("any_signal")
         for name, now in self._about["reading"].items():
-            if (then := found["reading"].get(name)) != now:
+            if (then := then_read.get(name)) != now:
                 raise ProvenanceError(
                     f"{self.folder}: was made with {name} = {then!r}, and this run has {now!r}: the two do not add "
                     f"up; {remedy}"

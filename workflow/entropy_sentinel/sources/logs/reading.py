@@ -14,7 +14,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import ConfigError, CutOffError, InputError
-from entropy_sentinel.frames.generation import GENERATIONS, SIGNAL, UNUSABLE, top_k_of
+from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
 from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recognise
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
@@ -32,7 +32,7 @@ ASSUMED_MODE = "raw_logprobs"
 PLACE = "place_in_log"
 # Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
 # that is called so already `log_log_NAME`.
-_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *SIGNAL, "model", "benchmark", UNUSABLE, PLACE, "label"}
+_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *LOGPROBS, "model", "benchmark", UNUSABLE, PLACE, "label"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Options:
 
 
 class Logs:
-    """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, SIGNAL, UNUSABLE and slice columns.
+    """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, LOGPROBS, UNUSABLE and slice columns.
 
     A frame has as many entries to a step as the largest k in it; `top_k_returned` is each response's own. `summary`
     counts what was read so far.
@@ -105,10 +105,10 @@ class Logs:
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
         origin = read_provenance(path)
-        signal, start = {name: pl.lit(origin.get(name)) for name in SIGNAL}, 0
+        logprobs, start = {name: pl.lit(origin.get(name)) for name in LOGPROBS}, 0
         for batch in read_traces(path):
             frame = _cut(
-                batch.with_columns(**signal, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
+                batch.with_columns(**logprobs, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
             )
             start += len(batch)
             self._count(frame, f"{origin.get('logprobs_mode')}, as the file says")
@@ -225,7 +225,7 @@ class Logs:
             prompt_hash=pl.lit(""),
             logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
         )
-        own = [*GENERATIONS.schema.names(), "model", "benchmark", *SIGNAL, UNUSABLE]
+        own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
         slices = [column for column in frame.columns if column not in own]
         frame = frame.select(*own, *slices)
         self._numbers.keep()
