@@ -54,8 +54,10 @@ test-fast: $(INSTALLED)
 attack: $(INSTALLED)
 	$(PYTEST) tests/attack
 
+# Linters and types: a minute the first time, seconds with the cache of mypy.
 check: $(INSTALLED)
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
 # The documentation site, in site/. A warning, or a link that leads nowhere, is an error.
 docs: $(DOCS)

@@ -1,5 +1,7 @@
 """All 48 configurations, search and calibration included, against the obvious way with scikit-learn."""
 
+from dataclasses import asdict
+
 import numpy as np
 import polars as pl
 import pytest
@@ -19,7 +21,7 @@ EXACT = [one.name for one in CONFIGURATIONS if one.classifier != "forest" or one
 
 def obvious(name: str, training: TrainingRows, others: pl.DataFrame, *folds: int) -> np.ndarray:
     features = FEATURE_SETS[parse(name).features]
-    fitted = fit_obvious(name, training.scaled(features), training.y, training.settings, *folds)
+    fitted = fit_obvious(name, training.scaled(features), training.y, asdict(training.settings), *folds)
     return fitted.predict_proba(training.scaling(features)(others))[:, 1]
 
 

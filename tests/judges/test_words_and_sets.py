@@ -92,7 +92,14 @@ def test_several_units_are_one_quantity() -> None:
     found = compound("7 hours and 30 minutes")
     assert (found.number.value, found.unit.size) == (7.5, 3600)
     assert compound("5 ft 3 in").number.value == pytest.approx(5.25)
-    for text in ("7 hours", "30 minutes 7 hours", "7 hours 3 kg", "7 hours 3 apples", "7 hours 3 hours"):
+    for text in (
+        "7 hours",
+        "30 minutes 7 hours",
+        "7 hours 3 kg",
+        "7 hours 3 apples",
+        "7 hours 3 hours",
+        "1 1/0 hours 30 minutes",
+    ):
         assert compound(text) is None, text
 
 

@@ -29,7 +29,7 @@ def read_apart(contract: Contract, paths: Sequence[str], expected: Mapping[str, 
     `expected` has the values that a column can have. Raises ContractError for a file whose rows are of another model
     or group, or of one that an earlier file holds.
     """
-    frames, seen = [], {}
+    frames, seen = [], dict[str, str]()
     for path in paths:
         frame = contract.check(contract.read(path), path)
         for whose in frame.select(expected.keys()).unique().iter_rows(named=True):

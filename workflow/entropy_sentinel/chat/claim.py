@@ -16,6 +16,9 @@ from entropy_sentinel.frames.locks import is_at, take
 # What `posix_fallocate` says of a file system that promises no room.
 _NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
+# In place of the number of a file, no number of one.
+_CLOSED = -1
+
 
 class Claim:
     """The file of a reply to come, locked: who holds it asks, all others wait for what it keeps.
@@ -26,7 +29,7 @@ class Claim:
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
         """Open the file, and lock it where nobody else has: then it is `taken`."""
         self._path, self._request = path, request
-        self._file: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             self.taken = take(self._file, path)
         except OSError:
@@ -67,7 +70,7 @@ class Claim:
 
     def end(self) -> None:
         """Give the right back without a reply; nothing where it has ended."""
-        if self._file is None:
+        if self._file == _CLOSED:
             return
         with suppress(OSError):
             if is_at(self._file, self._path):
@@ -77,7 +80,7 @@ class Claim:
     def leave(self) -> None:
         """Close the file, and leave it as it is."""
         os.close(self._file)
-        self._file = None
+        self._file = _CLOSED
 
     def _write(self, content: bytes) -> None:
         left = memoryview(content)

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +90,7 @@ class ChatClient:
         keep: Callable[[Reply], Any],
         shows_enough: Callable[[Any], bool] = lambda kept: True,
         account: str = "",
-    ) -> Iterator[tuple[int, Any]]:
+    ) -> Generator[tuple[int, Any], None, None]:
         """Ask all `requests`: (position in `requests`, what is kept of the reply or a Refusal), as they are done.
 
         A request has the arguments of `litellm.completion` but model and base_url; one with a `prompt` those of
@@ -102,7 +102,7 @@ class ChatClient:
         that failed for good, a reply of no use, a cache that cannot be written, or a budget without room for the next
         request. `account` is whose calls they are in the ledger.
         """
-        waiting, running = deque(enumerate(requests)), dict[Future, int]()
+        waiting, running = deque(enumerate(requests)), dict[Future[tuple[Any, BaseException | None]], int]()
         failure: BaseException | None = None
         cached_before = self.counts["cached"]
         with shared_loop(self._sender.close) as portal:

@@ -73,7 +73,8 @@ def brief(error: BaseException) -> str:
     for cause in _chain(error):
         # LiteLLM calls a server that is not there an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
-            to = f" to {cause.host}:{cause.port}" if getattr(cause, "host", None) else ""
+            host, port = (getattr(cause, name, None) for name in ("host", "port"))
+            to = f" to {host}:{port}" if host else ""
             return f"no connection{to}: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__} {status or ''}".strip() + f": {said(error)}"

@@ -43,7 +43,7 @@ class Terms:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
 
-    def usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def usd(self, prompt_tokens: float, completion_tokens: float) -> float:
         """What so many tokens cost; 0 where no price is known."""
         prices = self.usd_per_million_input_tokens or 0, self.usd_per_million_output_tokens or 0
         return (prompt_tokens * prices[0] + completion_tokens * prices[1]) / 1e6
@@ -162,7 +162,7 @@ class Ledger:
             return 0.0
         now = time.time()
         with self._turn() as file:
-            free_at = dict(file.execute("SELECT what, free_at FROM pace").fetchall())
+            free_at: dict[str, float] = dict(file.execute("SELECT what, free_at FROM pace").fetchall())
             start = max(now, *(free_at.get(what, 0.0) for what in limited))
             taken = [(what, start + seconds) for what, seconds in limited.items()]
             file.executemany("INSERT OR REPLACE INTO pace VALUES (?, ?)", taken)
@@ -180,10 +180,10 @@ class Ledger:
     def sums(self) -> Sums:
         """Dollars of all calls."""
         with self._turn() as file:
-            sums = file.execute(
+            answered, unanswered = file.execute(
                 "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
             ).fetchone()
-            return Sums(*sums, _excess(file))
+            return Sums(answered, unanswered, _excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
         """Per account, in order: calls, unanswered_calls, cached_calls, prompt_tokens, completion_tokens, usd.

@@ -61,7 +61,8 @@ class Reply:
         choice = self.choice
         own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
         if choice.finish_reason != "stop" or own in OTHER_STOPS:
-            return choice.finish_reason or "unknown"
+            said: str = choice.finish_reason or "unknown"
+            return said
         return str(own or "") or ("unknown" if self._reason_is_missing() else "stop")
 
     def _reason_is_missing(self) -> bool:

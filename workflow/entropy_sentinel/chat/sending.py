@@ -71,7 +71,7 @@ class Sender:
         # They tell every request, some with its headers.
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
-        self._litellm = litellm
+        self._litellm: Any = litellm  # does not say what it exports
         self._texts: Any = None
 
     async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
@@ -83,12 +83,12 @@ class Sender:
         raw: list[str] = []
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
-            stop=tenacity.stop_after_attempt(1 + self.retries) | tenacity.stop_when_event_set(stop),
+            stop=lambda state: state.attempt_number > self.retries or stop.is_set(),
             wait=self._pause,
             sleep=lambda seconds: sleep(seconds, stop),
             before_sleep=lambda state: log.warning(
                 "request %d to %s: %s; again in %.0f s",
-                *(position, self.address, brief(state.outcome.exception()), state.next_action.sleep),
+                *(position, self.address, brief(_error(state)), state.upcoming_sleep),
             ),
             reraise=True,
         )
@@ -213,7 +213,7 @@ class Sender:
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
-        asked = min(retry_after_s(state.outcome.exception()), self.timeout_s)
+        asked = min(retry_after_s(_error(state)), self.timeout_s)
         # The server means all requests.
         self._not_before = max(self._not_before, time.monotonic() + asked)
         return max(growing(state), asked)
@@ -241,6 +241,13 @@ async def sleep(seconds: float, stop: anyio.Event) -> None:
     """Sleep, and wake at `stop`."""
     with anyio.move_on_after(seconds):
         await stop.wait()
+
+
+def _error(state: tenacity.RetryCallState) -> BaseException:
+    """Why a try is made again."""
+    error = None if state.outcome is None else state.outcome.exception()
+    assert error is not None  # a try that went well is not made again
+    return error
 
 
 def _last(raw: Sequence[str]) -> str | None:

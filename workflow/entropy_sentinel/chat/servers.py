@@ -35,7 +35,7 @@ def announced_server(key: str) -> dict[str, Any]:
 
     Raises ConfigError where it did not reach this job.
     """
-    servers = json.loads(os.environ.get(SERVERS, "{}"))
+    servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS, "{}"))
     if key not in servers:
         raise ConfigError(
             f"{key}: the server's address has not reached this job; the environment variable {SERVERS}, which the "

@@ -92,12 +92,10 @@ class Prompt(Settings):
     @property
     def chat(self) -> list[dict[str, str]]:
         """The messages, as role and content, with their placeholders."""
-        given = self.messages or [
-            Message(role=role, content=content)
-            for role, content in (("system", self.system), ("user", self.user))
-            if content is not None
-        ]
-        return [message.model_dump() for message in given]
+        if self.messages:
+            return [message.model_dump() for message in self.messages]
+        given = {"system": self.system, "user": self.user}
+        return [{"role": role, "content": content} for role, content in given.items() if content is not None]
 
     @property
     def placeholders(self) -> list[str]:

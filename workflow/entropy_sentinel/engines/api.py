@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from typing import Any
@@ -57,7 +57,7 @@ class LitellmEngine:
             "logprobs_mode": self.LOGPROBS_MODE,
         }
 
-    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An

@@ -46,7 +46,7 @@ def added(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     if not is_cpu_build():
         return {"engine_args": {}, "environment": {}}
-    environment = ENVIRONMENT | {_CACHE: str(_cache_gib())}
+    environment = {**ENVIRONMENT, _CACHE: str(_cache_gib())}
     return {
         "engine_args": {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]},
         "environment": {key: value for key, value in environment.items() if key not in settings["environment"]},

@@ -1,6 +1,6 @@
 """What an engine is and gives: the interface that vLLM in this process and a server behind an API share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -60,9 +60,10 @@ class Engine(Protocol):
     `provenance` says which engine it is and what kind of log-probabilities it gives.
     """
 
-    provenance: dict[str, Any]
+    @property
+    def provenance(self) -> dict[str, Any]: ...
 
-    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         A request that the engine refuses for its own sake has a response, too: `refused`.

@@ -61,7 +61,8 @@ def server_environment(settings: Mapping[str, Any], threads: int) -> dict[str, s
     """What is set for the server beside the environment that it is started in."""
     # Where gpt-oss's prompt gets its date from on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    return {"OMP_NUM_THREADS": str(threads)} | pinned | for_this_build(settings)["environment"]
+    environment: dict[str, str] = for_this_build(settings)["environment"]
+    return {"OMP_NUM_THREADS": str(threads)} | pinned | environment
 
 
 def flag(name: str, value: Any) -> list[str]:
@@ -117,7 +118,7 @@ def _is_up(port: int) -> bool:
         return False
 
 
-def _stop(server: subprocess.Popen) -> None:
+def _stop(server: subprocess.Popen[bytes]) -> None:
     """End the server and the processes of its group: asked first, and then killed."""
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -94,7 +94,7 @@ def _hub_id(name: str) -> str:
 class HubModel(Weights):
     """A model of the Hugging Face hub, run on vLLM."""
 
-    kind: ClassVar[str] = "id"
+    kind: ClassVar[Literal["id"]] = "id"
 
     id: Annotated[str, AfterValidator(_hub_id)] = Field(description="Hugging Face id, run on vLLM")
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
@@ -106,7 +106,7 @@ _NO_REVISION = "goes with 'id' and 'api'; leave it out, or set it to null"
 class LocalModel(Weights):
     """A model in a local folder, run on vLLM."""
 
-    kind: ClassVar[str] = "path"
+    kind: ClassVar[Literal["path"]] = "path"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
     path: Text = Field(description="folder with the weights, run on vLLM")
@@ -121,7 +121,7 @@ _AT_THE_SERVER = (
 class ApiModel(Model):
     """A model behind a server that returns log-probabilities, through LiteLLM."""
 
-    kind: ClassVar[str] = "api"
+    kind: ClassVar[Literal["api"]] = "api"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
     api: Api = Field(description="a server that returns log-probabilities, through LiteLLM")
@@ -131,7 +131,7 @@ class ApiModel(Model):
 class SourceModel(Model):
     """Traces made elsewhere, or a log, in the place of an engine."""
 
-    kind: ClassVar[str] = "source"
+    kind: ClassVar[Literal["source"]] = "source"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
     source: Text = Field(
@@ -150,7 +150,7 @@ class SourceModel(Model):
         return str(next((file for file in files if file.is_file()), files[0]))
 
 
-KINDS = {kind.kind: kind for kind in (HubModel, LocalModel, ApiModel, SourceModel)}
+KINDS: dict[str, type[Model]] = {kind.kind: kind for kind in (HubModel, LocalModel, ApiModel, SourceModel)}
 
 
 def _which(model: Any) -> Any:

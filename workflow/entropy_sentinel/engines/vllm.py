@@ -6,7 +6,7 @@ The same code serves a GPU machine and a CPU build of vLLM; what that one needs 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -55,7 +55,7 @@ class VllmEngine:
             **told,
         }
 
-    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
@@ -88,7 +88,7 @@ class VllmEngine:
             messages, variables = [dict(message) for message in chat], self._template_variables()
             (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
         # The engine adds a random suffix to the ids of its queue, which outputs come without.
-        return request.split("-")[0]
+        return str(request).split("-")[0]
 
     def _lora(self) -> Any:
         if self._settings["lora"] is None:

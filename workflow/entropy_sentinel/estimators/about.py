@@ -1,5 +1,6 @@
 """What is said of an estimator beside its estimates: what it was fitted on, what it chose, what speaks against it."""
 
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -16,7 +17,7 @@ _UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]:
     """What a file says of the estimator and the rows that it was fitted on; the rest is the caller's to add."""
     return {
-        "settings": {key: value for key, value in rows.settings.items() if key != "estimators"},
+        "settings": asdict(rows.settings),
         "n_training_rows": len(rows),
         "training_accuracy": rows.accuracy if len(rows) else None,
         "feature_statistics": feature_statistics(rows.features),
@@ -33,7 +34,7 @@ def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
     }
 
 
-def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, float]]:
+def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
     quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
     return {

@@ -25,7 +25,8 @@ class Atc(Estimator):
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
         found = confidences(self.confidence, features)
-        return (found > self.threshold) + self.tied_weight * (found == self.threshold)
+        counted: np.ndarray = (found > self.threshold) + self.tied_weight * (found == self.threshold)
+        return counted
 
 
 SAVED = (Atc,)

@@ -206,5 +206,5 @@ def parse(name: str) -> Configuration:
 
 
 def _configurations() -> str:
-    choices = (CLASSIFIERS, FEATURE_SETS, _BALANCING.values(), _CALIBRATION.values())
+    choices: tuple[Iterable[str], ...] = (CLASSIFIERS, FEATURE_SETS, _BALANCING.values(), _CALIBRATION.values())
     return "; ".join(map(", ".join, choices))

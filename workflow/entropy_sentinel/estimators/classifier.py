@@ -100,6 +100,7 @@ def fit_configuration(
     if configuration.isotonic or len(grid) > 1:
         search = replace(configuration, isotonic=False).name
         chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
+    classifier: Classifier
     if configuration.isotonic:
         classifier = _calibrated(of_folds, x, rows)
     else:
@@ -132,5 +133,6 @@ def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRow
 def confidence(classifier: Classifier, x: np.ndarray) -> np.ndarray:
     """What is calibrated, (n_rows,): the decision function where there is one, else P(correct), as in scikit-learn."""
     if hasattr(classifier, "decision_function"):
-        return classifier.decision_function(x)
+        decided: np.ndarray = classifier.decision_function(x)
+        return decided
     return classifier.predict_proba(x)[:, 1]

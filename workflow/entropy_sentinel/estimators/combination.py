@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import COMBINATIONS
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.training import TrainingRows
 
 _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
@@ -34,9 +34,8 @@ class Combination(Estimator):
         return _SUMMARIES[self.summary](np.column_stack(estimates), axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        if not self.rankers:
-            return None
-        return np.mean([ranker.p_correct(features) for ranker in self.rankers], axis=0)
+        ranked = [p for ranker in self.rankers if (p := ranker.p_correct(features)) is not None]
+        return np.asarray(np.mean(ranked, axis=0)) if ranked else None
 
 
 SAVED = (Combination,)
@@ -48,11 +47,6 @@ def fit(name: str, rows: TrainingRows) -> Combination:
     Rows of one class give no P(correct): nothing can be ranked on them.
     """
     recipe = COMBINATIONS[name]
-    members = [rows.fit(member) for member in recipe.members]
-    for member in members:
-        if isinstance(member, Unfitted):
-            raise CannotFit(member.reason)
+    members = tuple(rows.require(member) for member in recipe.members)
     rankers = [rows.fit(ranker) for ranker in recipe.rankers]
-    return Combination(
-        name, recipe.summary, tuple(members), tuple(one for one in rankers if isinstance(one, Estimator))
-    )
+    return Combination(name, recipe.summary, members, tuple(one for one in rankers if isinstance(one, Estimator)))

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import CONFIDENCE_FEATURES, FEATURES
 
@@ -15,15 +15,14 @@ def confidence(source: str, rows: TrainingRows) -> Confidence:
     """The confidence of this name; an estimator is fitted on the rows. Raises CannotFit with the estimator's reason."""
     if source in FEATURES:
         return source
-    fitted = rows.fit(source)
-    if isinstance(fitted, Unfitted):
-        raise CannotFit(fitted.reason)
-    return fitted
+    return rows.require(source)
 
 
 def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
     """The confidence of every response, (n_rows,): larger is more certain."""
     if isinstance(of, Estimator):
-        return of.p_correct(features)
+        p = of.p_correct(features)
+        assert p is not None, f"{of.name} gives no P(correct)"
+        return p
     values = features[of].to_numpy()
     return values if of in CONFIDENCE_FEATURES else -values

@@ -36,7 +36,8 @@ def score(
 
 def one_thread() -> AbstractContextManager[object]:
     """Numpy and scikit-learn in one thread each: the matrices are small, more threads only wait for each other."""
-    return _pools().limit(limits=1)
+    limited: AbstractContextManager[object] = _pools().limit(limits=1)
+    return limited
 
 
 @cache

@@ -42,7 +42,8 @@ class Forest:
             raise ValueError("forest: a node leads to one that is not there, or asks for a feature that is not there")
         if self.depth >= n_nodes:
             raise ValueError(f"forest: its {n_nodes} nodes cannot be {self.depth} deep")
-        return mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+        means: np.ndarray = mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
+        return means
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,9 @@ SAVED = (*CONFIGURATION, Forest)
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family."""
-    settings = rows.settings
-    limits = product(settings["max_depth"], settings["min_samples_split"], [settings["trees"]])
+    limits = product(rows.settings.max_depth, rows.settings.min_samples_split, [rows.settings.trees])
     grid = [{"max_depth": depth, "min_samples_split": split, "n_estimators": trees} for depth, split, trees in limits]
-    return fit_configuration(name, rows, grid, partial(fit_grid, seed=settings["seed"]))
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> Nested:

@@ -24,7 +24,8 @@ class LogScaling(Scaling):
     """z-scores of the features' logarithms."""
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
-        return (logarithms(frame, self.features) - self.mean) / self.scale
+        scores: np.ndarray = (logarithms(frame, self.features) - self.mean) / self.scale
+        return scores
 
 
 SAVED = (ProbabilityEstimator, LogScaling, LogisticRegression)
@@ -42,4 +43,5 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
     """Natural logarithms of features that are never negative, of at least `LEAST`, (n_rows, n_features)."""
-    return np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
+    logs: np.ndarray = np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
+    return logs

@@ -15,7 +15,7 @@ import llvmlite.binding
 import numba
 
 
-def compiled(signature: str, **options: Any) -> Callable[[Callable], Callable]:
+def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a function for this numba signature, when it is defined, or take it from the cache.
 
     `options` are numba's. The folder is `~/.cache/entropy-sentinel` (or in XDG_CACHE_HOME), or numba's own
@@ -23,12 +23,14 @@ def compiled(signature: str, **options: Any) -> Callable[[Callable], Callable]:
     process alone. It may call functions of its own file: numba looks for edits there and nowhere else.
     """
 
-    def compile_or_load(function: Callable) -> Callable:
+    def compile_or_load(function: Callable[..., Any]) -> Callable[..., Any]:
+        compiled: Callable[..., Any]
         try:
             with _cached_in(_folder(Path(function.__code__.co_filename))):
-                return numba.njit(signature, cache=True, **options)(function)
+                compiled = numba.njit(signature, cache=True, **options)(function)
         except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
-            return numba.njit(signature, **options)(function)
+            compiled = numba.njit(signature, **options)(function)
+        return compiled
 
     return compile_or_load
 
@@ -39,7 +41,7 @@ def _folder(source: Path) -> str:
     One file of code per function and folder: processes that write at the same time write the same.
     """
     if numba.config.CACHE_DIR:
-        return numba.config.CACHE_DIR
+        return str(numba.config.CACHE_DIR)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]

@@ -50,8 +50,8 @@ SAVED = (*CONFIGURATION, Network)
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family; raises CannotFit also where early stopping has too few rows."""
     _require_early_stopping(rows)
-    grid = [{"hidden_layer_sizes": layers} for layers in rows.settings["hidden_layers"]]
-    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings["seed"]))
+    grid = [{"hidden_layer_sizes": layers} for layers in rows.settings.hidden_layers]
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
 
 
 def _require_early_stopping(rows: TrainingRows) -> None:

@@ -79,6 +79,7 @@ def restore(payload: bytes, name: str) -> Estimator:
         raise NotPlain(f"holds a {_path(type(estimator))} in the place of the {_path(classes[0])} that '{name}' is")
     if (called := getattr(estimator, "name", None)) != name:
         raise NotPlain(f"holds the estimator {called!r} in the place of '{name}'")
+    assert isinstance(estimator, Estimator)
     _try(estimator)
     return estimator
 

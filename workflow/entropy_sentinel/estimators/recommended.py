@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import CANDIDATES
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.training import TrainingRows
 
 # With fewer labelled domains a candidate would be judged after training on one, or on none.
@@ -81,8 +81,10 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
         others, features, true = rows.part(~left_out), rows.features.filter(left_out), rows.y[left_out].mean()
         for candidate in CANDIDATES:
             fitted = others.fit(candidate)
-            unfitted = isinstance(fitted, Unfitted) or isinstance(rows.fit(candidate), Unfitted)
-            errors[candidate].append(math.nan if unfitted else abs(fitted.accuracy(features) - true))
+            if isinstance(fitted, Unfitted) or isinstance(rows.fit(candidate), Unfitted):
+                errors[candidate].append(math.nan)
+            else:
+                errors[candidate].append(abs(fitted.accuracy(features) - true))
     return {candidate: np.array(found) for candidate, found in errors.items() if not np.isnan(found).any()}
 
 
@@ -101,8 +103,4 @@ def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
 
 
 def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]) -> Recommended:
-    taken, ranker = rows.fit(method), rows.fit(FIRST)
-    for fitted in (taken, ranker):
-        if isinstance(fitted, Unfitted):
-            raise CannotFit(fitted.reason)
-    return Recommended(name, taken, ranker, why)
+    return Recommended(name, rows.require(method), rows.require(FIRST), why)

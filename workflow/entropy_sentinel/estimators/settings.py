@@ -1,8 +1,9 @@
 """How estimators are trained, and on what: the config's sections `estimation` and `groups`."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -113,6 +114,25 @@ class Estimation(Settings):
                 f"train on; it must be at most {1 - self.folds / _SMALL_BENCHMARK:g}"
             )
         return self
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What the fits of estimators depend on, their rows aside: keys of `Estimation`."""
+
+    seed: int
+    folds: int
+    trees: int
+    max_depth: Sequence[int]
+    min_samples_split: Sequence[int]
+    hidden_layers: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
+        """Those of `config.study.estimation_settings`."""
+        if isinstance(settings, Fitting):
+            return settings
+        return cls(**{field.name: settings[field.name] for field in fields(cls)})
 
 
 class Group(Settings):

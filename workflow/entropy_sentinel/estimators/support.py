@@ -28,13 +28,15 @@ own, which says nothing of accuracy, 25 % of the bad and 17 % of the good cases 
 than chance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.optimize import nnls
+
+from entropy_sentinel.statistics.numbers import Names
 
 FEATURE = "max"
 # Bins lie between these quantiles of the training rows; the outer two hold what is beyond all of them.
@@ -68,7 +70,7 @@ class Support:
     domains: np.ndarray
 
     @classmethod
-    def of(cls, features: pl.DataFrame, domains: Sequence[str]) -> "Support":
+    def of(cls, features: pl.DataFrame, domains: Names) -> "Support":
         """The support of training rows, (n_rows,) and at least one; `domains` (n_rows,) says whose each row is."""
         edges = np.quantile(features[FEATURE].to_numpy(), QUANTILES)
         edges[-1] = np.nextafter(edges[-1], np.inf)  # the largest value is not beyond the training rows
@@ -77,7 +79,8 @@ class Support:
 
     def counts(self, features: pl.DataFrame) -> np.ndarray:
         """The state of one slice, (N_BINS,), from its rows; `features` has FEATURE, without nulls."""
-        return self.counts_by(features, np.zeros(len(features), dtype=int), 1)[0]
+        counts: np.ndarray = self.counts_by(features, np.zeros(len(features), dtype=int), 1)[0]
+        return counts
 
     def counts_by(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
         """The states of slices, (n_slices, N_BINS); `slices`, (n_rows,) from 0, says whose each row is."""
@@ -128,7 +131,8 @@ def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_sli
 def _below(counts: np.ndarray) -> np.ndarray:
     """The share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
     with np.errstate(invalid="ignore"):
-        return counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
+        below: np.ndarray = counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
+        return below
 
 
 def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The rows of a training group, and what all estimators fitted on them share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.catalogue import family_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.statistics.numbers import Names, Numbers
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Scaling:
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
         """The scaled features of a frame's rows, (n_rows, n_features)."""
-        return (frame.select(self.features).to_numpy() - self.mean) / self.scale
+        scores: np.ndarray = (frame.select(self.features).to_numpy() - self.mean) / self.scale
+        return scores
 
 
 class TrainingRows:
@@ -39,9 +42,9 @@ class TrainingRows:
         self,
         features: pl.DataFrame,
         labels: np.ndarray,
-        settings: Mapping[str, Any],
-        domains: Sequence[str] | None = None,
-        items: Sequence[int] | None = None,
+        settings: Mapping[str, Any] | Fitting,
+        domains: Names | None = None,
+        items: Numbers | None = None,
     ) -> None:
         """`features` has the columns FEATURES without nulls, `labels` is (n_rows,) bool, correct or not.
 
@@ -49,12 +52,16 @@ class TrainingRows:
         they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
         one question are in one fold; without it, all questions differ.
         """
-        self.features, self.y, self.settings = features.select(FEATURES), np.asarray(labels, dtype=bool), settings
+        self.features, self.y, self.settings = (
+            features.select(FEATURES),
+            np.asarray(labels, dtype=bool),
+            Fitting.of(settings),
+        )
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self._several = len(np.unique(self.items)) < len(self.y)
         folds = StratifiedGroupKFold if self._several else StratifiedKFold
-        self.folds = folds(settings["folds"], shuffle=True, random_state=settings["seed"])
+        self.folds = folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
@@ -79,7 +86,8 @@ class TrainingRows:
 
     @cached_property
     def _scaled(self) -> np.ndarray:
-        return self.scaler.transform(self.features.to_numpy())
+        scores: np.ndarray = self.scaler.transform(self.features.to_numpy())
+        return scores
 
     def scaled(self, features: tuple[str, ...]) -> np.ndarray:
         """The z-scores of some features, (n_rows, n_features)."""
@@ -127,6 +135,13 @@ class TrainingRows:
         self.require_rows()
         if self.y.all() or not self.y.any():
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
+
+    def require(self, name: str) -> Estimator:
+        """The estimator of this name; raises CannotFit with the reason where it cannot be fitted."""
+        fitted = self.fit(name)
+        if isinstance(fitted, Unfitted):
+            raise CannotFit(fitted.reason)
+        return fitted
 
     def fit(self, name: str) -> Estimator | Unfitted:
         """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""

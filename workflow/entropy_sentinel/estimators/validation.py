@@ -38,6 +38,11 @@ class Domain:
     true: float
     reason: str | None = None
 
+    @property
+    def error(self) -> float:
+        """How far the estimate is from the truth; 0 without one."""
+        return 0.0 if self.estimated is None else abs(self.estimated - self.true)
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -83,13 +88,14 @@ class Validation:
         known, residuals = _counted(domains), _residuals(domains, n_domains)
         errors = evaluate(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
-        if len(known) < FEWEST_DOMAINS:
+        levels: tuple[Coverage, ...] = ()
+        if len(known) < FEWEST_DOMAINS or errors.aee is None or bias is None:
             there = len(known) if domains else n_domains
             reason = (
                 f"a verdict needs {FEWEST_DOMAINS} domains of {FEWEST_LABELS} labels or more, each estimated without "
                 f"its own; there are {there}: {FEWEST_DOMAINS - there} more"
             )
-            said, levels = Verdict(TOO_FEW, (reason,)), ()
+            said = Verdict(TOO_FEW, (reason,))
         else:
             said = verdict_of([one.domain for one in known], residuals, errors.aee, errors.rho, bias)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
@@ -111,7 +117,7 @@ class Validation:
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; null where none has been estimated."""
-        return max(_counted(self.domains), key=lambda one: abs(one.estimated - one.true), default=None)
+        return max(_counted(self.domains), key=lambda one: one.error, default=None)
 
     @property
     def residuals(self) -> Residuals:
@@ -172,8 +178,9 @@ def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
 
 
 def _residuals(domains: tuple[Domain, ...], n_domains: int) -> Residuals:
-    known = _counted(domains)
-    return Residuals([one.estimated for one in known], [one.true for one in known], [one.n for one in known], n_domains)
+    known = [(one.estimated, one.true, one.n) for one in domains if one.estimated is not None]
+    estimated, true, n = zip(*known, strict=True) if known else ((), (), ())
+    return Residuals(estimated, true, n, n_domains)
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
@@ -198,6 +205,5 @@ def _coverage(residuals: Residuals, level: float) -> Coverage:
         others = residuals.without(place)
         made.append(others.intervals([residuals.estimated[place]], [residuals.n[place]], level))
     lower, upper = (np.concatenate(ends) for ends in zip(*((one.lower, one.upper) for one in made), strict=True))
-    share = coverage(lower, upper, residuals.true)
-    covered = round(share.estimate * len(made))
-    return Coverage(level, covered, len(made), share.lower, share.upper, made[0].basis)
+    share, least, most = coverage(lower, upper, residuals.true).known()
+    return Coverage(level, round(share * len(made)), len(made), least, most, made[0].basis)

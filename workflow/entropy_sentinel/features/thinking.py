@@ -25,5 +25,5 @@ def start_after(traces: pl.DataFrame, asked: str | None, found: str | None) -> p
             f"the traces on {first['benchmark']} do not hold (item '{first['item_id']}'): they come from an earlier "
             "version or from elsewhere; set the key back, or delete their file to generate them again"
         )
-    last = pl.col("tokens").list.agg((asked == X).arg_true().last())
+    last = pl.col("tokens").list.agg(X.eq(asked).arg_true().last())
     return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))

@@ -27,7 +27,7 @@ def read_batches(
         # A page in the buffer at a time; memory-mapped pages would count as the process's own.
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
             for batch in file.iter_batches(_rows(file.metadata, rows), columns=columns, use_threads=False):
-                yield pl.from_arrow(batch)
+                yield pl.DataFrame(pl.from_arrow(batch))
     except pa.ArrowException as error:
         raise OSError(str(error)) from None
 
@@ -48,5 +48,6 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
 
 def _rows(about: Any, most: int) -> int:
     """Rows of a batch, by the file's metadata: from the mean size of a row before compression."""
-    size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
-    return max(1, min(most, BYTES_AT_A_TIME * about.num_rows // max(size, 1)))
+    size: int = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+    rows: int = about.num_rows
+    return max(1, min(most, BYTES_AT_A_TIME * rows // max(size, 1)))

@@ -15,13 +15,15 @@ from entropy_sentinel.frames.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
 
+Dtype = pl.DataType | type[pl.DataType]
+
 
 @dataclass(frozen=True)
 class Column:
     """One column of a stage's Parquet file."""
 
     name: str
-    dtype: pl.DataType | type[pl.DataType]
+    dtype: Dtype
     meaning: str
     unit: str = ""
     nullable: bool = False
@@ -32,9 +34,13 @@ class Column:
 
     def accepts(self, found: pl.DataType) -> bool:
         """Whether a column of the dtype `found` keeps the contract."""
-        if self.free_width and isinstance(found, pl.List) and isinstance(found.inner, pl.Array):
-            return pl.List(pl.Array(found.inner.inner, self.dtype.inner.shape)) == self.dtype
-        return found == self.dtype
+        return _without_width(found) == _without_width(self.dtype) if self.free_width else found == self.dtype
+
+
+def _without_width(dtype: Dtype) -> Dtype:
+    """Lists of arrays as if these had one entry each."""
+    arrays = dtype.inner if isinstance(dtype, pl.List) else None
+    return pl.List(pl.Array(arrays.inner, 1)) if isinstance(arrays, pl.Array) else dtype
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,7 @@ def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
 def count_rows(path: str | Path) -> int:
     """Rows of a Parquet file, from its metadata alone; DamagedFileError where there is none."""
     with readable(path):
-        return pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
 def _provenance(path: str | Path) -> dict[str, Any]:

@@ -101,4 +101,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
 
 def top_k_of(schema: pl.Schema) -> int:
     """The number of most likely tokens per step in a frame of traces."""
-    return schema["top_logprobs"].inner.shape[0]
+    steps = schema["top_logprobs"]
+    arrays = steps.inner if isinstance(steps, pl.List) else None
+    assert isinstance(arrays, pl.Array), steps  # by the contract
+    return arrays.shape[0]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.frames.errors import ConfigError
 

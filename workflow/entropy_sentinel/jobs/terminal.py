@@ -17,6 +17,9 @@ from typing import Any
 
 from entropy_sentinel.jobs.logs import note_cause, read_cause
 
+# A record of Snakemake's logger, with what it says of the kind of event.
+_Event = Any
+
 Amount = tuple[int, str]  # how much work, and of what: 200, "responses"
 
 # Events and messages of Snakemake that the lines here replace.
@@ -83,7 +86,7 @@ class JobLines(logging.Handler):
         self._jobs: dict[int, _Job] = {}
         self._done: Counter[str] = Counter()
         self._totals: dict[str, int] = {}
-        self._exceptions: dict[int, str] = {}  # by thread: the error comes before the job that it belongs to
+        self._exceptions: dict[int | None, str] = {}  # by thread: the error comes before the job that it belongs to
         self._actions = {
             "job_info": self._begin,
             "job_finished": self._finish,
@@ -107,13 +110,13 @@ class JobLines(logging.Handler):
         if self.failures:
             self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures.values()]))
 
-    def _begin(self, record: logging.LogRecord) -> None:
+    def _begin(self, record: _Event) -> None:
         logs = {path: _stamp(path) for path in record.log}
         job = self._jobs[record.jobid] = _Job(record.rule_name, dict(record.wildcards.items()), logs)
         if job.rule in _LONG and self._workflow.is_main_process:
             self._logger.info(f"{job.name}: begins; log: {', '.join(logs)}")
 
-    def _finish(self, record: logging.LogRecord) -> None:
+    def _finish(self, record: _Event) -> None:
         job = self._jobs.pop(record.job_id, None)
         if job is None or not job.logs or not self._workflow.is_main_process:
             return  # a target such as `all` has no log and does nothing
@@ -139,10 +142,10 @@ class JobLines(logging.Handler):
             self._totals[stage] = sum(amount[0] for amount in amounts if amount)
         return self._totals[stage]
 
-    def _keep_exception(self, record: logging.LogRecord) -> None:
+    def _keep_exception(self, record: _Event) -> None:
         self._exceptions[record.thread] = record.getMessage()
 
-    def _fail(self, record: logging.LogRecord) -> None:
+    def _fail(self, record: _Event) -> None:
         exception = self._exceptions.pop(record.thread, "")
         if record.indent:  # of a group, which has been shown
             return
@@ -155,7 +158,7 @@ class JobLines(logging.Handler):
                 note_cause(written[0], cause)
         self._show_failure(job.name, cause, record.log)
 
-    def _fail_group(self, record: logging.LogRecord) -> None:
+    def _fail_group(self, record: _Event) -> None:
         """Those jobs of the group that say what they died of; where none does, the group."""
         jobs = [self._jobs[info["jobid"]] for info in record.job_error_info if info["jobid"] in self._jobs]
         causes = [(job, path, cause) for job in jobs for path in job.written_logs() if (cause := read_cause(path))]
@@ -170,7 +173,7 @@ class JobLines(logging.Handler):
         self.failures[name] = line
         self._logger.error(line)
 
-    def _restart(self, record: logging.LogRecord) -> None:
+    def _restart(self, record: _Event) -> None:
         if (restart := _RESTART.match(str(record.msg))) and (job := self._jobs.get(int(restart[1]))):
             self._logger.info(f"{job.name}: runs again")
 
@@ -179,7 +182,7 @@ def _stage(rule: str) -> str:
     return _NUMBER.sub("", rule)
 
 
-def _is_replaced(record: logging.LogRecord) -> bool:
+def _is_replaced(record: _Event) -> bool:
     return getattr(record, "event", None) in _REPLACED or bool(_REPLACED_TEXT.match(str(record.msg)))
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.jobs.terminal import Amount
 

@@ -157,9 +157,9 @@ class _Comparison:
     def _same_single(self, reference: str, answer: str) -> bool:
         expected = quantity(reference, self.units_in_letters)
         found = None if expected is None else quantity(answer, True)
-        if found is None and expected is not None and expected.number.value != 0 and _only_words(answer):
-            return False
-        if found is None:
+        if expected is None or found is None:
+            if expected is not None and expected.number.value != 0 and _only_words(answer):
+                return False
             return self._same_formula(reference, answer)
         unit = found.unit
         if expected.unit is None:
@@ -226,7 +226,7 @@ def _same_ratio(reference: Ratio | None, answer: Ratio | None) -> bool:
 def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
     r"""Whether the answer to `0.5` is `0.5\%`: to 12.5, per cent went without saying, but this may be a share."""
     alone = expected.unit is None and found.unit is not None and found.unit.text == "%"
-    return alone and abs(expected.number.value) < 1 and expected.number.value == found.number.value
+    return alone and -1 < expected.number.value < 1 and expected.number.value == found.number.value
 
 
 def _only_words(text: str) -> bool:

@@ -78,4 +78,4 @@ def same_equation(reference: tuple[Any, Any], answer: tuple[Any, Any]) -> bool:
 
 def equal(reference: Any, answer: Any) -> bool:
     """Whether two SymPy objects are the same, by algebra."""
-    return verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True)
+    return bool(verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict
 
@@ -40,12 +40,27 @@ class Judgement(BaseModel):
     success: bool
 
 
+class Asked(TypedDict):
+    """What a judge is asked with, of `config.study.judge_settings`: `Llm.ASKED` and its prompt."""
+
+    model: str
+    revision: str | None
+    shown: Literal["response", "answer"]
+    structured_output: bool
+    temperature: float | None
+    max_tokens: int
+    prompt: str
+    prompt_version: int
+    messages: list[dict[str, str]]
+
+
 class LlmJudge:
     """A chat model behind an API. A reply that is not strictly a judgement is no label."""
 
     def __init__(self, settings: Mapping[str, Any], server: Mapping[str, Any]) -> None:
         """Prepare for a judge of `config.study.judge_settings` at its `server`; sends nothing yet."""
-        self._asked, self._names = settings["llm"], set[str]()
+        self._asked: Asked = settings["llm"]
+        self._names = set[str]()
         self._headings = headings_of(self._asked["messages"])
         self._client = ChatClient(
             f"judges.{settings['judge']}",
@@ -90,7 +105,7 @@ class LlmJudge:
 
     def _request(self, case: Case, shown: str) -> dict[str, Any]:
         messages = filled(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
-        request = {"messages": messages, "max_tokens": self._asked["max_tokens"]}
+        request: dict[str, Any] = {"messages": messages, "max_tokens": self._asked["max_tokens"]}
         if self._asked["temperature"] is not None:
             request["temperature"] = self._asked["temperature"]
         if self._asked["structured_output"]:
@@ -143,8 +158,8 @@ def _said(reply: Mapping[str, Any]) -> str:
     try:
         content = json.loads(reply["raw"])["choices"][0]["message"]["content"]
     except (ValueError, LookupError, TypeError):
-        return reply["text"]
-    return content if isinstance(content, str) else reply["text"]
+        content = None
+    return content if isinstance(content, str) else str(reply["text"])
 
 
 def _unreadable(reply: Mapping[str, Any], said: str) -> str:

@@ -31,8 +31,8 @@ def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
 
 def without_point_name(reference: str, answer: str) -> tuple[str, str]:
     """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
-    names = [_POINT_NAME.match(text) for text in (reference, answer)]
-    if all(names) and names[0][1] != names[1][1]:
+    one, other = (_POINT_NAME.match(text) for text in (reference, answer))
+    if one and other and one[1] != other[1]:
         return reference, answer
     return _POINT_NAME.sub("", reference), _POINT_NAME.sub("", answer)
 

@@ -94,7 +94,7 @@ def _whole_and_exact(reference: Number, tolerance: Mapping[str, Any]) -> bool:
 
 def _within(value: float, other: float, digits: int | None, tolerance: Mapping[str, Any]) -> bool:
     if (relative := tolerance.get("relative")) is not None:
-        return abs(value - other) <= relative * abs(value) * (1 + _FLOAT)
+        return abs(value - other) <= float(relative) * abs(value) * (1 + _FLOAT)
     wanted = tolerance["significant_digits"]
     wanted = digits if wanted == "reference" else wanted
     return wanted is not None and _rounded(value, wanted) == _rounded(other, wanted)

@@ -43,22 +43,24 @@ def quantity(text: str, letters: bool) -> Quantity | None:
     if (number := plain_number(text)) is not None:
         return Quantity(number)
     if found := _MONEY.fullmatch(text):
-        number = plain_number(found["sign"] + found["number"])
-        return number and Quantity(number, parse_unit(found["unit"] + _DOLLARS.sub(" ", found["rest"])))
+        return _with_unit(
+            plain_number(found["sign"] + found["number"]), found["unit"] + _DOLLARS.sub(" ", found["rest"])
+        )
     if (several := compound(text)) is not None:
         return several
     if found := _BASE.fullmatch(text):
         return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
     if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
-        number = plain_number(found["number"])
-        return number and Quantity(number, parse_unit(found["unit"]))
-    if _ANGLE.search(text) and "\\circ" in text:
-        return (number := _constant(text)) and Quantity(number)
-    if (start := _UNIT_START.search(text)) and start.start() and _is_unit(text[start.start() :], False):
-        number = _constant(text[: start.start()])
-        return number and Quantity(number, parse_unit(text[start.start() :]))
-    number = _constant(text)
-    return number and Quantity(number)
+        return _with_unit(plain_number(found["number"]), found["unit"])
+    in_degrees = _ANGLE.search(text) and "\\circ" in text
+    start = None if in_degrees else _UNIT_START.search(text)
+    if start and start.start() and _is_unit(text[start.start() :], False):
+        return _with_unit(_constant(text[: start.start()]), text[start.start() :])
+    return _with_unit(_constant(text))
+
+
+def _with_unit(number: Number | None, unit: str = "") -> Quantity | None:
+    return None if number is None else Quantity(number, parse_unit(unit) if unit else None)
 
 
 def compound(text: str) -> Quantity | None:
@@ -66,9 +68,10 @@ def compound(text: str) -> Quantity | None:
     plain, position, parts = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text).strip(), 0, []
     while position < len(plain):
         found = _PART.match(plain, position)
-        if found is None or (unit := parse_unit(found["unit"])) is None or not unit.powers:
+        number, unit = (plain_number(found["number"]), parse_unit(found["unit"])) if found else (None, None)
+        if found is None or number is None or unit is None or not unit.powers:
             return None
-        parts.append((plain_number(found["number"]), unit))
+        parts.append((number, unit))
         position = found.end()
     sizes = [unit.size for _, unit in parts]
     if len(parts) < 2 or sizes != sorted(set(sizes), reverse=True) or len({unit.powers for _, unit in parts}) > 1:

@@ -26,16 +26,22 @@ def ratio(text: str) -> Ratio | None:
     """The ratio or time that cleaned `text` is as a whole; None if it is none."""
     if ":" not in text:
         return None
-    text, half = _HALF.sub("", text), _HALF.search(text)
-    named = half and half[1].lower()
-    found = _TIME.fullmatch(re.sub(r"\s", "", text))
-    hour = found and int(found[1])
-    is_time = bool(found) and (1 <= hour <= 12 if named else hour < 24)
-    parts = tuple(_number(part) for part in at_top_level(text, re.compile(r"\s*:\s*")))
-    if (named and not is_time) or len(parts) < 2 or None in parts:
+    text, found = _HALF.sub("", text), _HALF.search(text)
+    half = found[1].lower() if found else None
+    seconds = _seconds(re.sub(r"\s", "", text), of_half_a_day=half is not None)
+    written = at_top_level(text, re.compile(r"\s*:\s*"))
+    parts = tuple(number for part in written if (number := _number(part)) is not None)
+    if (half and seconds is None) or len(parts) < 2 or len(parts) < len(written):
         return None
-    seconds = (hour * 3600 + int(found[2]) * 60 + int(found[3] or 0)) if is_time else None
-    return Ratio(parts, seconds, named)
+    return Ratio(parts, seconds, half)
+
+
+def _seconds(text: str, of_half_a_day: bool) -> int | None:
+    """A time of day as it is written, in seconds; None if it is none."""
+    found = _TIME.fullmatch(text)
+    if found is None or not (1 <= int(found[1]) <= 12 if of_half_a_day else int(found[1]) < 24):
+        return None
+    return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)
 
 
 def same_ratio(reference: Ratio, answer: Ratio) -> bool | None:
@@ -52,18 +58,19 @@ def same_ratio(reference: Ratio, answer: Ratio) -> bool | None:
 
 
 def _same_time(reference: Ratio, answer: Ratio) -> bool:
-    if reference.seconds is None or answer.seconds is None:
+    times = [(time.seconds, time.half) for time in (reference, answer) if time.seconds is not None]
+    if len(times) < 2:
         return False
-    one, other = _of_day(reference), _of_day(answer)
-    of_either_half = [time for time in (reference, answer) if time.half is None and 1 <= time.seconds // 3600 <= 12]
-    return one == other or (bool(of_either_half) and (one - other) % (12 * 3600) == 0)
+    one, other = (_of_day(*time) for time in times)
+    of_either_half = any(half is None and 1 <= seconds // 3600 <= 12 for seconds, half in times)
+    return one == other or (of_either_half and (one - other) % (12 * 3600) == 0)
 
 
-def _of_day(time: Ratio) -> int:
+def _of_day(seconds: int, half: str | None) -> int:
     """Seconds since midnight."""
-    if time.half is None:
-        return time.seconds
-    return time.seconds % (12 * 3600) + (12 * 3600 if time.half == "p" else 0)
+    if half is None:
+        return seconds
+    return seconds % (12 * 3600) + (12 * 3600 if half == "p" else 0)
 
 
 def _proportional(one: tuple[Number, ...], other: tuple[Number, ...]) -> bool:

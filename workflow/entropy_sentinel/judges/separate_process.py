@@ -10,7 +10,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from select import select
-from typing import Any
+from typing import IO, Any
 
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.judges.judge import Case, Verdict
@@ -72,14 +72,24 @@ class SeparateProcess:
             raise EntropySentinelError(
                 f"the process of the judge {self._what} did not start: {' '.join(words)}"
             ) from None
-        return version
+        return str(version)
+
+    @property
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """To the process, and from it."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        return process.stdin, process.stdout
 
     def _judge(self, case: Case) -> Verdict:
         if self._process is None:
             self._start()
         try:
-            self._process.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
-            self._process.stdin.flush()
+            asked, _ = self._pipes
+            asked.write(json.dumps(asdict(case)).encode() + b"\n")
+            asked.flush()
             return Verdict(**self._line(self._limit_s))
         except TimeoutError:
             reason = f"comparison took more than {self._limit_s:g} s"
@@ -90,10 +100,11 @@ class SeparateProcess:
 
     def _line(self, limit_s: float) -> Any:
         """What the process says next; TimeoutError, and EOFError where it ends. It writes whole lines."""
-        ready, _, _ = select([self._process.stdout], [], [], limit_s)
+        _, said = self._pipes
+        ready, _, _ = select([said], [], [], limit_s)
         if not ready:
             raise TimeoutError
-        if not (line := self._process.stdout.readline()):
+        if not (line := said.readline()):
             raise EOFError
         return json.loads(line)
 

@@ -1,10 +1,10 @@
-"""Who labels: the config's section `judges`. A judge of another kind is its module, and one more class in `KINDS`."""
+"""Who labels: the config's section `judges`. A judge of another kind is its module, and a class in `JudgeKind`."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
@@ -12,14 +12,20 @@ from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
 
-class MathVerify(Settings):
+class Kind(Settings):
+    """What the kinds of judges say of themselves, beside their settings."""
+
+    # Where the judge is made: a function `make(settings)`; none for what is made of other judges.
+    MODULE: ClassVar[str] = ""
+
+
+class MathVerify(Kind):
     """The last boxed (or else the last stated) answer against the reference, by algebra, units and tolerance.
 
     It needs no network. It says null, with the reason, where it cannot tell; a reference of several words is null
     whatever the answer.
     """
 
-    # Where the judge is made: a function `make(settings)`.
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
     VERSION: ClassVar[int] = 3
@@ -30,7 +36,7 @@ class MathVerify(Settings):
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
 
 
-class Exact(Settings):
+class Exact(Kind):
     """The final answer and the reference as text, without differences of case and space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
@@ -38,7 +44,7 @@ class Exact(Settings):
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
 
 
-class Choice(Settings):
+class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
@@ -48,7 +54,7 @@ class Choice(Settings):
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 
 
-class LabelsFile(Settings):
+class LabelsFile(Kind):
     """Labels made elsewhere, by people or another judge."""
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
@@ -62,7 +68,7 @@ class LabelsFile(Settings):
         return str(Path(self.path) / model / f"{benchmark}.parquet")
 
 
-class Llm(Server):
+class Llm(Kind, Server):
     """A chat model that is shown question, response and reference, called through LiteLLM; its reply is read strictly.
 
     What is no {"success": true or false} is null, with the exchange in {benchmark}.unreadable.jsonl beside the labels.
@@ -73,9 +79,9 @@ class Llm(Server):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
     # What labels depend on; the other keys say where and how fast they are made.
-    ASKED: ClassVar[frozenset[str]] = frozenset(
-        ("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
-    )
+    ASKED: ClassVar[set[str]] = {
+        *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
+    }
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")
     model: Text = Field(
@@ -140,29 +146,31 @@ class Llm(Server):
 Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
 
 
-class FirstOf(Settings):
+class FirstOf(Kind):
     """Each judge is asked only about what those before it left null: the exact one first, an LLM for the rest."""
 
     kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
     judges: Members = Field(description="names of other judges, in the order in which they are asked")
 
 
-class Majority(Settings):
+class Majority(Kind):
     """The verdict that more than half of the judges give; each label says who decided it."""
 
     kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
     judges: Members = Field(description="names of other judges")
 
 
-KINDS: dict[str, type[Settings]] = {
-    "math-verify": MathVerify,
-    "llm": Llm,
-    "exact": Exact,
-    "choice": Choice,
-    "file": LabelsFile,
-    "first_of": FirstOf,
-    "majority": Majority,
-}
+JudgeKind = (
+    Annotated[MathVerify, Tag("[math-verify]")]
+    | Annotated[Llm, Tag("[llm]")]
+    | Annotated[Exact, Tag("[exact]")]
+    | Annotated[Choice, Tag("[choice]")]
+    | Annotated[LabelsFile, Tag("[file]")]
+    | Annotated[FirstOf, Tag("[first_of]")]
+    | Annotated[Majority, Tag("[majority]")]
+)
+# Tags are in brackets, since they are no keys of the config and errors leave them out.
+KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(JudgeKind))}
 
 
 def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
@@ -177,24 +185,19 @@ def _given(judge: Any) -> Any:
 
 
 def _kind(judge: Any) -> str | None:
-    """Pydantic's tag; in brackets, since it is no key of the config and errors leave it out."""
     kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
     return f"[{kind}]"
 
 
-if TYPE_CHECKING:
-    # Of one kind wherever settings of its own are read: `isinstance(judge, Llm)`.
-    AnyJudge = Settings
-else:
-    AnyJudge = Annotated[
-        Union[tuple(Annotated[settings, Tag(f"[{kind}]")] for kind, settings in KINDS.items())],  # noqa: UP007
-        Discriminator(
-            _kind,
-            custom_error_type="kind",
-            custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
-        ),
-        BeforeValidator(_given),
-    ]
+AnyJudge = Annotated[
+    JudgeKind,
+    Discriminator(
+        _kind,
+        custom_error_type="kind",
+        custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
+    ),
+    BeforeValidator(_given),
+]
 
 
 def members(judge: Settings) -> list[str]:

@@ -32,8 +32,8 @@ def mixed(text: str) -> str:
 
 def in_digits(text: str) -> str:
     r"""`text` with the number in words that it begins with, if any, in digits; within `\text{...}`, too."""
-    opening = re.match(r"\s*(?:\\text\{\s*)?", text)[0]
-    rest = text[len(opening) :]
+    rest = re.sub(r"\A\s*(?:\\text\{\s*)?", "", text)
+    opening = text.removesuffix(rest)
     if found := _FRACTION.match(rest):
         written, end = _fraction(found), found.end()
     elif (found := _SEQUENCE.match(rest)) and (value := _value(found[0])) is not None:

@@ -61,12 +61,17 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
             parts.append(text[start : found.start()])
             start = position = found.end()
             continue
-        token = _TOKEN.match(text, position)[0]
+        token = _token(text, position)
         opens = token in ("(", "[", "{", r"\{", r"\langle") or token == r"\begin"
         closes = token in (")", "]", "}", r"\}", r"\rangle") or token == r"\end"
         depth = max(depth + opens - closes, 0)
         position += len(token)
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+def _token(text: str, position: int) -> str:
+    found = _TOKEN.match(text, position)
+    return found[0] if found else ""
 
 
 def both_signs(text: str) -> list[str]:
@@ -85,7 +90,7 @@ def _brackets(text: str) -> str | None:
         return None
     depth, position = 0, 0
     while position < len(text):
-        token = _TOKEN.match(text, position)[0]
+        token = _token(text, position)
         depth += (token in _OPEN) - (token in _OPEN.values())
         position += len(token)
         if depth == 0:

@@ -66,12 +66,12 @@ _OF_SENTENCES = frozenset(
 def harmless(words: str, question: str = "") -> bool:
     """Whether `words` after a number, in any case, only name what is counted, so that they change nothing."""
     text = _PER.sub("", " " + " ".join(words.casefold().strip(" .,;:!()").split()))
-    text = _ENDS.sub("", text).split()
-    if not text:
+    left = _ENDS.sub("", text).split()
+    if not left:
         return bool(words.strip())
     named = counted(question)
-    return (text[-1] in _THINGS or text[-1] in named) and all(
-        word in _KINDS or word in _THINGS or word in named for word in text
+    return (left[-1] in _THINGS or left[-1] in named) and all(
+        word in _KINDS or word in _THINGS or word in named for word in left
     )
 
 

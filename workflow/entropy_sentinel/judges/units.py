@@ -58,13 +58,17 @@ _UNSPOKEN = ("deg", "%")
 _MULTIPLES = ("dozen", "hundred", "thousand", "million", "billion", "trillion")
 
 
+# Base units with their exponents.
+Powers = tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True)
 class Unit:
     """What a number is counted in; `powers` is None where the unit is not known, and then `text` is all there is."""
 
     text: str
     size: float = 1.0
-    powers: tuple[tuple[str, int], ...] | None = None
+    powers: Powers | None = None
     unspoken: bool = field(default=False)
     # How many it counts, of `million dollars` a million.
     multiple: float = 1.0
@@ -72,7 +76,7 @@ class Unit:
     @property
     def is_base(self) -> bool:
         """The base of a numeral, `52_8`."""
-        return bool(self.powers) and self.powers[0][0].startswith("base ")
+        return bool(self.powers and self.powers[0][0].startswith("base "))
 
     @property
     def is_number(self) -> bool:
@@ -161,7 +165,7 @@ def _scale(found: re.Match[str]) -> str:
     return " degC " if (found[1] or found[2])[0] in "cC" else " degF "
 
 
-def _factors(words: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], int]] | None:
+def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
     """(name, size, powers, exponent) of each unit in a product; None if one is not known."""
     factors, position, sign, inside, power = [], 0, 1, 0, 1
     while position < len(words):
@@ -188,7 +192,7 @@ def _factors(words: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], 
     return factors or None
 
 
-def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], bool]] | None:
+def _look_up(name: str) -> list[tuple[str, float, Powers, bool]] | None:
     """The unit of a name, or the units of two symbols written as one, `JK`; the last of them has the exponent."""
     if (whole := _known(name)) is not None:
         return [(*whole, True)]
@@ -204,7 +208,7 @@ def _look_up(name: str) -> list[tuple[str, float, tuple[tuple[str, int], ...], b
 
 
 @lru_cache(maxsize=4096)
-def _known(name: str) -> tuple[str, float, tuple[tuple[str, int], ...]] | None:
+def _known(name: str) -> tuple[str, float, Powers] | None:
     """(symbol, size in base units, powers of these) of one unit, with or without a prefix, in the plural or not."""
     for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
         symbol = _OTHER_NAMES.get(spelled, spelled)
@@ -216,8 +220,9 @@ def _known(name: str) -> tuple[str, float, tuple[tuple[str, int], ...]] | None:
             rest = _OTHER_NAMES.get(symbol.removeprefix(prefix), symbol.removeprefix(prefix))
             is_name = len(prefix) > 2
             if symbol.startswith(prefix) and rest in _PREFIXED and is_name == (rest != symbol.removeprefix(prefix)):
-                _, size, powers = _known(rest)
-                return symbol, size * 10.0**exponent, powers
+                base = _known(rest)
+                assert base is not None  # for what takes a prefix is a unit itself
+                return symbol, base[1] * 10.0**exponent, base[2]
     return None
 
 
@@ -228,7 +233,7 @@ def _singular(name: str) -> Iterator[str]:
         yield name.removesuffix("es")
 
 
-def _definition(text: str) -> tuple[float, tuple[tuple[str, int], ...]]:
+def _definition(text: str) -> tuple[float, Powers]:
     number, _, rest = text.partition(" ")
     try:
         size = float(number)
@@ -236,13 +241,17 @@ def _definition(text: str) -> tuple[float, tuple[tuple[str, int], ...]]:
         size, rest = 1.0, text
     if not rest:
         return size, ()
-    factor, powers = _product(_factors(rest))
+    factors = _factors(rest)
+    assert factors is not None  # for units are defined by others of the tables
+    factor, powers = _product(factors)
     return size * factor, powers
 
 
-def _product(factors: list[tuple[str, float, tuple[tuple[str, int], ...], int]]) -> tuple[float, tuple]:
+def _product(
+    factors: list[tuple[str, float, Powers, int]],
+) -> tuple[float, Powers]:
     """The size of a product of units, and the powers of base units that are left of it."""
-    size, total = 1.0, {}
+    size, total = 1.0, dict[str, int]()
     for _, one, powers, exponent in factors:
         size *= one**exponent
         for base, power in powers:

@@ -19,8 +19,8 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.config.analyses import Made
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.planning.records import is_as_recorded
 

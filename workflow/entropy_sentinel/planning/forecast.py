@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.engines.settings import ApiModel

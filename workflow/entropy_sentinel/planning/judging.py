@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
 from entropy_sentinel.engines.rates import Rates
-from entropy_sentinel.judges.settings import account
+from entropy_sentinel.judges.settings import Llm, account
 from entropy_sentinel.planning.files import StudyFiles
 from entropy_sentinel.planning.responses import Responses
 from entropy_sentinel.report.terminal import Part, table
@@ -91,6 +91,7 @@ def _costs(
     rates: Rates,
 ) -> Judging:
     settings = config.judges[judge]
+    assert isinstance(settings, Llm), judge  # one of `paid_judges`
     prices = settings.usd_per_million_input_tokens, settings.usd_per_million_output_tokens
     longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
     prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
@@ -128,7 +129,8 @@ def shown(config: Config, found: list[Judging]) -> list[Part]:
         "their longest.",
     ]
     for judge in paid_judges(config):
-        budget = config.judges[judge].budget_usd
+        settings = config.judges[judge]
+        budget = settings.budget_usd if isinstance(settings, Llm) else None
         if budget is not None:
             accounts = _accounts(config, judge).values()
             spent, unanswered = (sum(one[name] for one in accounts) for name in ("usd", "unanswered_usd"))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.planning.files import StudyFiles
 from entropy_sentinel.planning.responses import Event, Responses, responses
 from entropy_sentinel.report.terminal import Part, table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.config.config import Config
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.planning.files import StudyFiles, generations_file, read
 
@@ -57,4 +57,4 @@ def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
 
 def _measured(path: Path) -> Traces:
     held = read(pl.scan_parquet(path).select(pl.len().alias("responses"), pl.col("n_tokens").sum().alias("tokens")))
-    return Traces() if held is None else Traces(*held.row(0), path.stat().st_size)
+    return Traces() if held is None else Traces(held["responses"][0], held["tokens"][0], path.stat().st_size)

@@ -5,11 +5,13 @@ import io
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.typing import RcKeyType
 
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.pages import fragment
@@ -17,7 +19,7 @@ from entropy_sentinel.report.pages import fragment
 # Blue, orange and green of Okabe and Ito, told apart with every common colour blindness; markers differ as well.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 # Labels are shown as they are: `$` begins no formula. Fonts in PDFs are TrueType (42), which journals ask for.
-_STYLE = {"text.parse_math": False, "pdf.fonttype": 42}
+_STYLE: dict[RcKeyType, Any] = {"text.parse_math": False, "pdf.fonttype": 42}
 # Two pixels for each of those that a browser has to an inch.
 _PNG_DPI = 192
 

@@ -70,7 +70,7 @@ def _distinct(values: Any) -> list[str]:
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested settings under their path, `sampling temperature`, as text; empty ones as ""."""
-    flat = {}
+    flat: dict[str, str] = {}
     for key, value in entry.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key} ")

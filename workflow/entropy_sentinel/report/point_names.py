@@ -6,6 +6,7 @@ costs least beside where the others are, until none moves; of several orders of 
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 # Names stand out from what they lie on. A line around each letter would make an SVG five times as large.
-_GROUND = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
-_LINE = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
+_GROUND: dict[str, Any] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
+_LINE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
 # In pixels: half the width of a marker and of a bar, what is left free along the frame, and how far from its point a
 # name begins. From the third on it has a line to its point.
 _MARKER, _BAR, _FREE = 7, 4, 2
@@ -43,7 +44,8 @@ def name_points(
     if not names:
         return
     pixels = axes.transData.transform(points)
-    look = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND, "zorder": 4, "in_layout": False}
+    look: dict[str, Any] = {"fontsize": size, "ha": "center", "va": "center", "bbox": _GROUND}
+    look |= {"zorder": 4, "in_layout": False}
     texts = [axes.text(*point, name, **look) for point, name in zip(points, names, strict=True)]
     sizes = np.array([text.get_window_extent().size for text in texts]) * (_WIDER, 1) + _AROUND
     places = [_places(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
@@ -59,11 +61,13 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
     """Write a name into its box, from the side of its point on: its width differs a little with a file's resolution."""
     to_data = axes.transData.inverted()
     (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
-    beside = "left" if pixel[0] < box[0] else "right" if pixel[0] > box[2] else "center"
-    text.set_ha(beside)
-    text.set_position(
-        to_data.transform(({"left": left, "right": right}.get(beside, (left + right) / 2), (lower + upper) / 2))
+    beside: Literal["left", "right", "center"] = (
+        "left" if pixel[0] < box[0] else "right" if pixel[0] > box[2] else "center"
     )
+    text.set_horizontalalignment(beside)
+    middle = (lower + upper) / 2
+    x, y = to_data.transform(({"left": left, "right": right}.get(beside, (left + right) / 2), middle))
+    text.set_position((x, y))
     if distance > _LINED:
         ends = to_data.transform([_nearest(box, pixel), pixel])
         axes.add_artist(Line2D(*ends.T, **_LINE)).set_in_layout(False)
@@ -72,7 +76,7 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
 def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), near ones first."""
     ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
-    middles = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
+    middles: np.ndarray = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
     return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
 
 
@@ -84,18 +88,19 @@ def _alone(
     others = np.delete(markers, point, axis=0)
     crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
     distances = np.repeat(_DISTANCES, len(_DIRECTIONS))
-    return (
+    costs: np.ndarray = (
         _PER_PIXEL * distances
         + _OUTSIDE * (areas - _common(places, frame[None])[:, 0])
         + _OVER_MARKER * _common(places, markers).sum(axis=1)
         + _OVER_BAR * _common(places, bars).sum(axis=1)
         + np.where(distances > _LINED, crossed, 0)
     )
+    return costs
 
 
 def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
     """For each name the number of its place."""
-    random, best, least = np.random.default_rng(_SEED), None, np.inf
+    random, best, least = np.random.default_rng(_SEED), np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
         chosen = np.array([int(np.argmin(cost)) for cost in costs])
         order = random.permutation(len(places))
@@ -116,9 +121,8 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """What each place of a name costs beside the places of the others, (n_places,)."""
     others = np.array([own[chosen[one]] for one, own in enumerate(places) if one != name]).reshape(-1, 4)
-    return _OVER_NAME * _common(places[name], others).sum(axis=1) + _CROSSED * _lines_across(
-        name, places, pixels, chosen
-    )
+    over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
+    return over + _CROSSED * _lines_across(name, places, pixels, chosen)
 
 
 def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -134,19 +138,21 @@ def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarra
     """Whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
     along = _nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
     inside = (along[:, None] >= boxes[:, :2]) & (along[:, None] <= boxes[:, 2:])
-    return inside.all(axis=2).any(axis=0)
+    return np.asarray(inside.all(axis=2).any(axis=0))
 
 
 def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
     """The point of a box that is nearest to `pixel`."""
-    return np.clip(pixel, box[:2], box[2:])
+    nearest: np.ndarray = np.clip(pixel, box[:2], box[2:])
+    return nearest
 
 
 def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The area that each box has in common with each other one, (n_some, n_others)."""
     lower = np.maximum(some[:, None, :2], others[None, :, :2])
     upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
-    return np.prod(np.maximum(upper - lower, 0), axis=2)
+    areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)
+    return areas
 
 
 def _bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.report.token_texts import TokenTexts
+from entropy_sentinel.statistics.numbers import Numbers
 
 # Nats at which the colour is full: the entropy of 20 equally likely tokens, and the surprise of one of 5 %.
 FULL = 3.0
@@ -63,14 +64,14 @@ class Token:
 def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
     """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more."""
     n_tokens = row["n_tokens"]
-    shown = range(n_tokens)
+    shown: Iterable[int] = range(n_tokens)
     if n_tokens > most:
         shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
     named = texts.of_response(row)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
         if row["top_token_ids"] is None:
-            names = [None] * len(top)
+            names: list[str | None] = [None] * len(top)
             # Without their ids, of the likely tokens only that one is known which was sampled.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]
@@ -89,7 +90,7 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
         )
 
 
-def entropy(top_logprobs: Sequence[float]) -> float:
+def entropy(top_logprobs: Numbers) -> float:
     """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (the paper, section 3)."""
     logprobs = np.asarray(top_logprobs, dtype=float)
     possible = logprobs[logprobs > ZERO_PROBABILITY]

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.contract import Column, Contract, Dtype
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.sources.steps import ImpossibleStep, of_one_width
@@ -95,7 +95,7 @@ def _column(found: pl.Series, column: Column, source: str) -> pl.Series:
     return _cast(found, column.dtype, source)
 
 
-def _cast(column: pl.Series, dtype: pl.DataType, source: str) -> pl.Series:
+def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
     """The column in the contract's dtype; InputError for the first row that has no such value."""
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
         raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
@@ -106,7 +106,7 @@ def _cast(column: pl.Series, dtype: pl.DataType, source: str) -> pl.Series:
         raise unusable(source, row, column.name, f"must be {dtype}", column[row]) from None
 
 
-def _whole_numbers(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
     """The column in another dtype; PolarsError where it has no such value. Half a sample is no sample."""
     cast = column.cast(dtype)
     if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
@@ -114,7 +114,7 @@ def _whole_numbers(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     return cast
 
 
-def _fits(value: pl.Series, dtype: pl.DataType) -> bool:
+def _fits(value: pl.Series, dtype: Dtype) -> bool:
     try:
         _whole_numbers(value, dtype)
     except pl.exceptions.PolarsError:

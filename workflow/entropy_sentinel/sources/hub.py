@@ -33,7 +33,7 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
     record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
     recorded = _read_record(record) if record.exists() else None
     if recorded is not None and recorded["revision"] == revision:
-        return recorded["commit"]
+        return str(recorded["commit"])
     commit = resolve(kind, repo_id, revision)
     if recorded is not None:
         log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
@@ -62,7 +62,7 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
     with _plain_errors(kind, repo_id, revision):
         if not offline:
             api.auth_check(repo_id, repo_type=kind)  # metadata of a gated repository is public, its files are not
-        asked = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
+        asked: dict[str, Any] = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
         commit = api.resolve_revision(**asked, revision=revision).resolved
         if offline:  # a commit hash resolves to itself, whether it is in the cache or not
             api.snapshot_download(**asked, revision=commit, ignore_patterns=["*"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text
-from entropy_sentinel.sources.settings import READINGS
+from entropy_sentinel.sources.settings import READINGS, Reading
 
 LETTERS = "ABCDEFGHIJ"  # those that the judge `choice` knows
 
@@ -52,32 +52,32 @@ def lettered(question: str, options: Sequence[str]) -> str:
 
 
 def right_options(
-    references: Sequence[str | None], options: Sequence[Sequence[str]], reading: str | None, places: Sequence[str]
+    references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
 ) -> list[int | None]:
     """For each item the number, from 0, of the option that its reference names; None without a reference or options.
 
     `reading` is one of READINGS; without it the one that fits all items. `places` are what errors begin with, by item.
     Raises InputError for a reference that names no option, and where more readings than one fit and differ.
     """
-    asked = [place for place, known in enumerate(references) if known is not None and options[place]]
+    asked = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
     readings = [reading] if reading else READINGS
-    named = {one: [_READ[one](references[place], options[place]) for place in asked] for one in readings}
+    named = {one: [_READ[one](known, options[place]) for place, known in asked] for one in readings}
     fitting = {one: found for one, found in named.items() if None not in found}
     if not fitting:
         closest = max(named, key=lambda one: sum(place is not None for place in named[one]))
-        misfit = asked[named[closest].index(None)]
+        misfit, known = asked[named[closest].index(None)]
         raise InputError(
-            f"{places[misfit]}: reference '{references[misfit]}' is no {_WORDS[closest]} of its {len(options[misfit])} "
+            f"{places[misfit]}: reference '{known}' is no {_WORDS[closest]} of its {len(options[misfit])} "
             "options; mend the row, or say with reference_is how references name options: " + ", ".join(READINGS)
         )
     (first, found), *others = fitting.items()
     if differing := [one for one, other in others if other != found]:
         raise InputError(
-            f"{places[asked[0]]}: in all {len(asked)} rows the reference can be the {_WORDS[first]} or the "
+            f"{places[asked[0][0]]}: in all {len(asked)} rows the reference can be the {_WORDS[first]} or the "
             f"{_WORDS[differing[0]]} of an option; set reference_is to one of {', '.join(READINGS)}"
         )
     right: list[int | None] = [None] * len(references)
-    for place, one in zip(asked, found, strict=True):
+    for (place, _), one in zip(asked, found, strict=True):
         right[place] = one
     return right
 
@@ -117,7 +117,7 @@ def _within(place: int, options: Sequence[str]) -> int | None:
     return place if 0 <= place < len(options) else None
 
 
-_READ: Mapping[str, Callable[[str, Sequence[str]], int | None]] = dict(
+_READ: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
     zip(READINGS, (_letter, _number(0), _number(1), _text), strict=True)
 )
 _WORDS = dict(zip(READINGS, ("letter", "number from 0", "number from 1", "text"), strict=True))

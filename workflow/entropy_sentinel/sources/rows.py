@@ -71,7 +71,7 @@ def folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -
     """
     import datasets  # heavy, and not needed for local files
 
-    for name in configs or [None]:
+    for name in list(configs) or (None,):
         try:
             rows = datasets.load_dataset(folder, name, split=split)
         except (ValueError, OSError, datasets.exceptions.DatasetsError) as error:

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -44,7 +44,8 @@ def named_columns(benchmark: Mapping[str, Any]) -> list[str]:
 
 
 # Ways in which a reference can name one of several options.
-READINGS = ("letter", "index", "number", "text")
+Reading = Literal["letter", "index", "number", "text"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
 
 
 _LISTED = BeforeValidator(
@@ -99,7 +100,7 @@ class Benchmark(Settings):
     """
 
     # What the items do not depend on.
-    BESIDE: ClassVar[frozenset[str]] = frozenset(("expected_items", "limit", "tolerance", "judge"))
+    BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
     # Keys that came later: one that is not set is none of a job's settings, for files made before stay as they are.
     LATER: ClassVar[frozenset[str]] = frozenset(("options", "reference_is", "shuffle_options"))
 
@@ -138,7 +139,7 @@ class Benchmark(Settings):
         description="the column with the options of a multiple-choice question, a list; or a list of columns, one "
         "for each. They are written below the question, `A. text`, and the reference becomes a letter, `(A)`",
     )
-    reference_is: Literal[READINGS] | None = Field(
+    reference_is: Reading | None = Field(
         None,
         description="how references name an option: letter, index (from 0), number (from 1) or text; null for what "
         "fits all rows",
@@ -168,7 +169,8 @@ class Benchmark(Settings):
     def _formats_name_columns(cls, templates: list[str]) -> list[str]:
         for template in templates:
             try:
-                fields = [parts[1:] for parts in _FORMATTER.parse(template) if parts[1] is not None]
+                parts = _FORMATTER.parse(template)
+                fields = [(name, spec, conversion) for _, name, spec, conversion in parts if name is not None]
             except ValueError as error:
                 raise ValueError(f"'{template}' is no format string: {error}") from None
             if not fields or any(not FIELD.fullmatch(name) or spec or conversion for name, spec, conversion in fields):

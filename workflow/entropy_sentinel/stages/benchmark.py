@@ -4,7 +4,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -18,6 +18,14 @@ log = logging.getLogger(__name__)
 
 # Row numbers that the log names of what is left out or odd; the provenance has the counts.
 SHOWN_ROWS = 5
+
+
+class Origin(TypedDict):
+    """What identifies a source."""
+
+    source: str
+    revision: str | None
+    commit: str | None
 
 
 def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
@@ -57,7 +65,7 @@ def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
     BENCHMARKS.write(frame, output, provenance)
 
 
-def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[Row], dict[str, str | None]]:
+def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[Row], Origin]:
     """The rows of a benchmark's source, and what identifies it: file hash, or revision and commit on the hub."""
     if path := settings["path"]:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]

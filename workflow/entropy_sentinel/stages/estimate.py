@@ -102,7 +102,7 @@ def _estimates(
 ) -> pl.DataFrame:
     """One estimator's estimates of all domains, null with the reason."""
     unfitted = estimator.reason if isinstance(estimator, Unfitted) else None
-    chosen = None if unfitted else estimator.chosen
+    chosen = None if isinstance(estimator, Unfitted) else estimator.chosen
     names = domains["benchmark"]
     reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
     return domains.with_columns(

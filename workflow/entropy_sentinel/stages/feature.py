@@ -24,4 +24,4 @@ def write_features(generations: str, settings: Mapping[str, Any], output: str) -
         traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
         parts.append(compute_features(traces, settings["vocabulary"]))
     frame = pl.concat(parts)
-    FEATURE_FRAME.write(frame, output, origin | settings | {"missing_mass": missing_mass(frame)})
+    FEATURE_FRAME.write(frame, output, {**origin, **settings, "missing_mass": missing_mass(frame)})

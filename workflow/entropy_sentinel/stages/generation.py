@@ -158,14 +158,18 @@ def _batches(
                 done, last = done + len(batch), now
                 speed, left = tokens / (now - start), (now - start) / done * (total - done)
                 log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
-                yield tuple(zip(*batch, strict=True))
+                yield _transposed(batch)
                 batch = []
         if done < total:
             raise EntropySentinelError(f"the engine answered {done + len(batch)} of {total} requests")
     except Exception:
         if batch:
-            yield tuple(zip(*batch, strict=True))
+            yield _transposed(batch)
         raise
+
+
+def _transposed(batch: Sequence[tuple[int, Response]]) -> tuple[tuple[int, ...], tuple[Response, ...]]:
+    return tuple(position for position, _ in batch), tuple(response for _, response in batch)
 
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:

@@ -35,7 +35,7 @@ def write_labels(
     there is a reference or not. No other judge is asked where there is none: the label is null.
     """
     origin = read_provenance(generations)
-    whose = {name: origin[name] for name in ("model", "benchmark") if name in origin}
+    whose: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}
     ask = _Asking(benchmark, generations, sources, whose)
     frame, facts = ask(settings, ask.responses)
     write_exchanges(ask.exchanges, output)
@@ -123,7 +123,8 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
 
 def make_judge(settings: Mapping[str, Any]) -> Judge:
     """The judge that the settings name; the config has checked that its kind is known."""
-    return import_module(KINDS[settings["kind"]].MODULE).make(settings)
+    judge: Judge = import_module(KINDS[settings["kind"]].MODULE).make(settings)
+    return judge
 
 
 def label(

@@ -37,7 +37,8 @@ def split_log(
     if usable.is_empty():
         raise InputError(f"{shown}: no response has log-probabilities, a value of '{by}' and its question")
     known = read_labels(labels).select("item_id", "label").unique("item_id", keep="last", maintain_order=True)
-    model, named, labelled = free_name(name_of(models[0]), base["models"]), {}, set()
+    model = free_name(name_of(models[0]), base["models"])
+    named, labelled = dict[str, Rows](), set[str]()
     for (value,), part in usable.group_by(by, maintain_order=True):
         name = free_name(name_of(str(value)), [*base["benchmarks"], *named])
         part = part.join(known, on="item_id", how="left", maintain_order="left")

@@ -77,7 +77,7 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
         answered if known else None,
         sum(MARK in text for text in known) > len(known) / 2,
         offered,
-        _reading(rows, offered, answered, path) if offered and known else None,
+        _reading(rows, offered, answered, path) if offered and answered and known else None,
     )
 
 

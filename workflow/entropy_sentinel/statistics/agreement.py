@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.numbers import Numbers
+
 LEVEL = 0.95
 
 
@@ -20,6 +22,12 @@ class Interval(NamedTuple):
     upper: float | None
     reason: str | None = None
 
+    def known(self) -> tuple[float, float, float]:
+        """Estimate, lower and upper; ValueError with the reason where one of them is null."""
+        if self.estimate is None or self.lower is None or self.upper is None:
+            raise ValueError(self.reason)
+        return self.estimate, self.lower, self.upper
+
 
 def _undefined(reason: str) -> Interval:
     return Interval(None, None, None, reason)
@@ -29,7 +37,7 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def effective_size(weights: Sequence[float]) -> float:
+def effective_size(weights: Numbers) -> float:
     """The number of equal weights that are worth as much as these: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
@@ -71,7 +79,7 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     if constant:
         return Interval(0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
     if not differs:
-        lowest = wilson(n, n, level).lower
+        _, lowest, _ = wilson(n, n, level).known()
         return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)
     half = _z(level) * _kappa_error(share, value, by_chance) / float(np.sqrt(n))
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))

@@ -2,12 +2,13 @@
 
 import heapq
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
+from entropy_sentinel.statistics.numbers import Numbers
 
-def apportion(shares: Sequence[float], least: Sequence[int], most: Sequence[int], total: int) -> np.ndarray:
+
+def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.ndarray:
     """Whole numbers, (k,), that add up to `total` and lie between `least` and `most`, (k,) each, in these `shares`.
 
     With shares N S, size times standard deviation, of all such numbers these are the ones of least variance of the
@@ -15,8 +16,8 @@ def apportion(shares: Sequence[float], least: Sequence[int], most: Sequence[int]
     optimum allocation for sampling and equal proportions"). Of equals the first gets it. All of `most` where they add
     up to no more than `total`; ValueError where `least` adds up to more.
     """
-    shares, given, most = np.asarray(shares, dtype=float), np.array(least, dtype=int), np.asarray(most, dtype=int)
-    given = np.minimum(given, most)
+    shares, most = np.asarray(shares, dtype=float), np.asarray(most, dtype=int)
+    given: np.ndarray = np.minimum(np.asarray(least, dtype=int), most)
     if given.sum() > total:
         raise ValueError(f"total must be at least {given.sum()}, the sum of the least that each gets; was {total}")
 

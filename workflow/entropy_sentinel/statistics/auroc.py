@@ -1,9 +1,9 @@
 """How well a feature separates correct from incorrect responses: AUROC."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from sklearn.metrics import roc_auc_score
+
+from entropy_sentinel.statistics.numbers import Numbers
 
 
 def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
@@ -22,9 +22,7 @@ def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
     return float(np.trapezoid(np.append(0.0, hits) / hits[-1], np.append(0.0, misses) / misses[-1]))
 
 
-def auroc(
-    feature_values: Sequence[float], correct: Sequence[bool], larger_is_confident: bool
-) -> tuple[float | None, str | None]:
+def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) -> tuple[float | None, str | None]:
     """AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
     Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),

@@ -6,17 +6,17 @@ scores were, nor given anything that was decided by them.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from entropy_sentinel.statistics.agreement import LEVEL, Interval, wilson
+from entropy_sentinel.statistics.numbers import Numbers
 
 # 0.9 * (9 + 1) is 9, in binary too.
 _ROUNDING = 1e-9
 
 
-def quantile(scores: np.ndarray | Sequence[float], level: float) -> np.ndarray:
+def quantile(scores: Numbers, level: float) -> np.ndarray:
     """The smallest score that is large enough: of k scores, (..., k), the one of rank ceil(level * (k + 1)), (...).
 
     Infinite where there is none, for `level` is above `highest_level(k)`.
@@ -41,17 +41,18 @@ def reaches(k: int, level: float) -> bool:
     return level <= highest_level(k) + _ROUNDING
 
 
-def coverage(lower: Sequence[float], upper: Sequence[float], true: Sequence[float], level: float = LEVEL) -> Interval:
+def coverage(lower: Numbers, upper: Numbers, true: Numbers, level: float = LEVEL) -> Interval:
     """The share of the true values, (n,), inside their intervals, ends included, with Wilson's interval of `level`."""
     inside = (np.asarray(lower) <= true) & (np.asarray(true) <= upper)
     return wilson(int(inside.sum()), len(inside), level)
 
 
-def winkler(lower: Sequence[float], upper: Sequence[float], true: Sequence[float], level: float) -> np.ndarray:
+def winkler(lower: Numbers, upper: Numbers, true: Numbers, level: float) -> np.ndarray:
     """The interval score of each interval of `level`, (n,): lower is better (Winkler 1972; Gneiting and Raftery 2007).
 
     The width, and for a true value outside 2 / (1 - level) times its distance from the interval.
     """
     lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
     outside = np.maximum(lower - true, 0) + np.maximum(true - upper, 0)
-    return upper - lower + 2 / (1 - level) * outside
+    scores: np.ndarray = upper - lower + 2 / (1 - level) * outside
+    return scores

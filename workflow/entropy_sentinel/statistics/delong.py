@@ -4,13 +4,13 @@ Several answers to one question are alike: their variance is that of clusters (O
 every question is answered once.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm, rankdata
 
 from entropy_sentinel.statistics.auroc import auroc
+from entropy_sentinel.statistics.numbers import Numbers
 
 CONFIDENCE = 0.95
 
@@ -29,10 +29,10 @@ class Auroc(NamedTuple):
 
 
 def auroc_interval(
-    feature_values: Sequence[float],
-    correct: Sequence[bool],
+    feature_values: Numbers,
+    correct: Numbers,
     larger_is_confident: bool,
-    items: Sequence[int] | None = None,
+    items: Numbers | None = None,
 ) -> Auroc:
     """`statistics.auroc.auroc` with its 95 % interval, cut off at 0 and 1; the arguments are the same.
 

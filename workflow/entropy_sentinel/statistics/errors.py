@@ -7,13 +7,15 @@ import numpy as np
 import polars as pl
 from scipy.stats import spearmanr
 
+from entropy_sentinel.statistics.numbers import Numbers
+
 # Means of one number over different counts differ in their last bits, which must not become a rank.
 RANK_DECIMALS = 12
 # Over fewer domains a rank correlation takes few values, and chance alone often gives 1: no headline.
 FEWEST_FOR_RHO = 5
 
 
-def aee(estimated: Sequence[float], true: Sequence[float]) -> float:
+def aee(estimated: Numbers, true: Numbers) -> float:
     """Accuracy estimation error: mean |estimated - true| over domains (paper, section 4).
 
     Both are (n_domains,) accuracies in [0, 1], n_domains at least 1, without nulls; so is the result.
@@ -21,7 +23,7 @@ def aee(estimated: Sequence[float], true: Sequence[float]) -> float:
     return float(np.mean(np.abs(np.subtract(estimated, true))))
 
 
-def rho(estimated: Sequence[float], true: Sequence[float]) -> tuple[float | None, str | None]:
+def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
     """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
     Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking: what differs in
@@ -49,7 +51,7 @@ class Errors(NamedTuple):
     reason: str | None
 
 
-def evaluate(estimated: Sequence[float], true: Sequence[float]) -> Errors:
+def evaluate(estimated: Numbers, true: Numbers) -> Errors:
     """AEE and rho over the domains that have both accuracies; without any, both are null.
 
     Both are (n_domains,) accuracies in [0, 1], NaN where a domain has none.
@@ -77,10 +79,12 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         n_domains=known.sum(),
         **{f"{name}_differ": one.n_unique() > 1 for name, one in digits.items()},
     )
-    reason = pl.when(pl.col("n_domains") == 0).then(pl.lit("no domain with labels and an estimate"))
-    reason = reason.when(pl.col("n_domains") == 1).then(pl.lit("fewer than 2 domains"))
-    for name in _BOTH:
-        reason = reason.when(~pl.col(f"{name}_differ")).then(pl.lit(f"{name} accuracies are all equal"))
-    found = found.with_columns(reason=reason)
+    reasons = {
+        "no domain with labels and an estimate": pl.col("n_domains") == 0,
+        "fewer than 2 domains": pl.col("n_domains") == 1,
+        **{f"{name} accuracies are all equal": ~pl.col(f"{name}_differ") for name in _BOTH},
+    }
+    first = pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items())
+    found = found.with_columns(reason=first)
     rho_where_defined = pl.when(pl.col("reason").is_null()).then(pl.col("rho"))
     return found.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)

@@ -18,7 +18,6 @@ Two intervals, made from the same errors:
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -27,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropy_sentinel.statistics.conformal import quantile, reaches
+from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.predictive import PRIOR_FREEDOM, PRIOR_SCALE, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
@@ -62,9 +62,9 @@ class Residuals:
     get intervals was fitted on.
     """
 
-    estimated: Sequence[float]
-    true: Sequence[float]
-    n: Sequence[int]
+    estimated: Numbers
+    true: Numbers
+    n: Numbers
     n_training: int
 
     def __len__(self) -> int:
@@ -86,13 +86,13 @@ class Residuals:
         times = 1 + more / len(self) if len(self) else 1
         return Spread.of(self.errors, _sampling_variance(self.true, self.n), scale, times)
 
-    def intervals(self, estimates: Sequence[float], n: Sequence[int], level: float) -> Intervals:
+    def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
         half = self.spread.half_widths(_sampling_variance(estimates, n), level)
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
-    def conformal(self, estimates: Sequence[float], n: Sequence[int], level: float) -> Intervals:
+    def conformal(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """The conformal ones; NaN throughout above the level that so many domains reach.
 
         A slice that is smaller than a domain has more chance in it: that domain's error is taken as larger, by the
@@ -107,13 +107,14 @@ class Residuals:
 
     def without(self, place: int) -> "Residuals":
         """The residuals of the other domains: what would be known if this one were new."""
-        others = [np.delete(np.asarray(one), place) for one in (self.estimated, self.true, self.n)]
-        return Residuals(*others, self.n_training - 1)
+        estimated, true, n = (np.delete(np.asarray(one), place) for one in (self.estimated, self.true, self.n))
+        return Residuals(estimated, true, n, self.n_training - 1)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""
         more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
-        return np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
+        larger: np.ndarray = np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
+        return larger
 
 
 def _check_level(level: float) -> None:
@@ -121,12 +122,12 @@ def _check_level(level: float) -> None:
         raise ValueError(f"level must be above 0 and below 1, was {level}")
 
 
-def _around(estimates: Sequence[float], half: np.ndarray | float, basis: str) -> Intervals:
+def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> Intervals:
     estimates = np.asarray(estimates, dtype=float)
     return Intervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
 
-def _sampling_variance(accuracy: Sequence[float], n: Sequence[int]) -> np.ndarray:
+def _sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     """The variance of the share of correct ones among n responses, with two correct and two incorrect ones added.
 
     So that it is not 0 where all seem correct (Agresti and Coull 1998). Infinite for no response.

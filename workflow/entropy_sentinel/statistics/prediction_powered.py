@@ -14,13 +14,14 @@ labels can show a few shares only, it holds the truth more often than its level 
 the interval of the same kind.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc
 from scipy.stats import norm
+
+from entropy_sentinel.statistics.numbers import Numbers
 
 # How much of the probability of just this many correct counts as more extreme: 1/2 is mid-P, whose coverage falls up to
 # 7 points short with 30 labels, 1 is Clopper and Pearson, never short and wider. With 3/4 it is at most 2 points short
@@ -44,11 +45,11 @@ class LabelledMean(NamedTuple):
 
 
 def prediction_powered_mean(
-    labels: Sequence[bool],
-    predicted_on_labelled: Sequence[float],
-    predicted_on_all: Sequence[float],
+    labels: Numbers,
+    predicted_on_labelled: Numbers,
+    predicted_on_all: Numbers,
     level: float,
-    weights: Sequence[float] | None = None,
+    weights: Numbers | None = None,
     power: float | None = None,
 ) -> LabelledMean:
     """The accuracy that responses are drawn with, of which those with `labels`, (n,), at least one, are a sample.
@@ -91,7 +92,7 @@ def effective_labels(
     return float(n * (binomial + unseen) / ((1 - known) * left + known * alone + unseen * uneven))
 
 
-def labelled_mean(labels: Sequence[bool], level: float, weights: Sequence[float] | None = None) -> LabelledMean:
+def labelled_mean(labels: Numbers, level: float, weights: Numbers | None = None) -> LabelledMean:
     """`prediction_powered_mean` of labels alone, (n,): what predictions must improve on."""
     nothing = np.zeros(len(labels))
     return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0)
@@ -134,9 +135,7 @@ def _unbiased(n: int, n_fitted: int) -> float:
     return n / (n - n_fitted) if n > n_fitted else 1.0
 
 
-def _checked(
-    y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float, weights: Sequence[float] | None
-) -> np.ndarray:
+def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float, weights: Numbers | None) -> np.ndarray:
     """The weights with a mean of 1, (n,)."""
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     if not 0 < level < 1:
@@ -148,4 +147,5 @@ def _checked(
         )
     if not all(np.isfinite(one).all() for one in (y, p, everywhere, w)) or not (w > 0).all():
         raise ValueError("labels, predictions and weights must be finite numbers, and weights above 0")
-    return w / w.mean()
+    relative: np.ndarray = w / w.mean()
+    return relative

@@ -15,11 +15,12 @@ where few domains happened to look good: tests/benchmarks/bench_verdict.py measu
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
+
+from entropy_sentinel.statistics.numbers import Numbers
 
 PRIOR_SCALE, PRIOR_FREEDOM = 0.18, 1.5
 
@@ -40,9 +41,7 @@ class Spread:
     weights: np.ndarray
 
     @classmethod
-    def of(
-        cls, errors: Sequence[float], variances: Sequence[float], scale: float = PRIOR_SCALE, times: float = 1.0
-    ) -> "Spread":
+    def of(cls, errors: Numbers, variances: Numbers, scale: float = PRIOR_SCALE, times: float = 1.0) -> "Spread":
         """The posterior after these errors, (k,), whose labels have these variances by chance, (k,).
 
         `scale` is the prior's. Each error counts `times` times: what would be known after as many more like them.
@@ -62,7 +61,7 @@ class Spread:
         """What the error on new domains is at most, in the mean, with a probability of `confidence`."""
         return MEAN_DISTANCE * math.exp(np.interp(confidence, self._up_to(), np.log(_SPREADS)))
 
-    def half_widths(self, variances: Sequence[float], level: float) -> np.ndarray:
+    def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
         """Half the widths of intervals of `level` for the error and a chance of these variances more, (n_slices,)."""
         variances = np.asarray(variances, dtype=float)
         parts = [self._half_widths(variances[at : at + _BATCH], level) for at in range(0, len(variances), _BATCH)]

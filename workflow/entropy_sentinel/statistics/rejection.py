@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.numbers import Numbers
+
 # Shares of counts differ from what they stand for in their last bits: 0.95 is reached by 19 of 20.
 _SAME = 1e-9
 # Numbers in one array of resamples: 32 MB.
@@ -36,25 +38,25 @@ class Measures(NamedTuple):
     coverage: np.ndarray
 
 
-def curve(scores: Sequence[float], correct: Sequence[bool]) -> np.ndarray:
+def curve(scores: Numbers, correct: Numbers) -> np.ndarray:
     """The accuracy of the 1, 2, ..., n responses of largest score, (n_responses,) in [0, 1]."""
     size, right = (counts[0] for counts in _blocks(scores, correct, None))
     return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
 
 
-def auarc(scores: Sequence[float], correct: Sequence[bool]) -> float:
+def auarc(scores: Numbers, correct: Numbers) -> float:
     """The area under the accuracy-rejection curve of at least one response."""
     return float(measures(scores, correct).auarc[0])
 
 
-def coverage_at(accuracy: float, scores: Sequence[float], correct: Sequence[bool]) -> float:
+def coverage_at(accuracy: float, scores: Numbers, correct: Numbers) -> float:
     """The largest share of at least one response that can be kept with at least this accuracy; 0 where none can."""
     return float(measures(scores, correct, [accuracy]).coverage[0, 0])
 
 
 def measures(
-    scores: Sequence[float],
-    correct: Sequence[bool],
+    scores: Numbers,
+    correct: Numbers,
     accuracies: Sequence[float] = (),
     counts: np.ndarray | None = None,
 ) -> Measures:
@@ -78,7 +80,7 @@ def measures(
     return Measures(areas / n, prr, np.stack(kept, axis=1) if kept else np.empty((len(n), 0)))
 
 
-def threshold(accuracy: float, scores: Sequence[float], correct: Sequence[bool]) -> float | None:
+def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
     """The lowest score such that the responses with it or more have at least this accuracy; None where none has.
 
     Unlike a coverage, which parts tied responses, it keeps them all or none: it is for responses that come later.
@@ -91,7 +93,7 @@ def threshold(accuracy: float, scores: Sequence[float], correct: Sequence[bool])
 
 
 def kept(
-    limit: float, scores: Sequence[float], correct: Sequence[bool], counts: np.ndarray | None = None
+    limit: float, scores: Numbers, correct: Numbers, counts: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of several samples the share of responses with this score or more, and the accuracy of these, (n_samples,) each.
 
@@ -142,9 +144,7 @@ def interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, fl
     return float(lower), float(upper)
 
 
-def _blocks(
-    scores: Sequence[float], correct: Sequence[bool], counts: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Responses of equal score, by falling score: how many, and how many correct ones, (n_samples, n_blocks) each."""
     scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if not len(scores) or np.isnan(scores).any():

@@ -1,7 +1,7 @@
 """What the analysis shows: the config's section `analyses.accuracy`."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -62,7 +62,7 @@ class Accuracy(Analysis):
         """See `Analysis.fitted`."""
         asked = self.judges or []
         run, lines = studied.run("judges", "analyses.accuracy.judges", asked)
-        chosen = {"judges": run or studied.judges}
+        chosen: dict[str, Any] = {"judges": run or studied.judges}
         for key, axis in {
             "auroc_models": "models",
             "auroc_benchmarks": "labelled",

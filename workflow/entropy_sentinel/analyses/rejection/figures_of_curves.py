@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup
@@ -17,8 +18,14 @@ from entropy_sentinel.report.numbers import number
 from entropy_sentinel.statistics.rejection import curve
 
 # Lines of the estimators in turn, from the colours of Okabe and Ito; each with a dash of its own.
-_LINES = ((BLUE, "-"), (ORANGE, "--"), ("#CC79A7", "-."), ("#E69F00", (0, (5, 1))), ("#56B4E9", (0, (3, 1, 1, 1))))
-_QUESTION_LINE = (GREEN, (0, (1, 1)))
+_LINES: tuple[tuple[str, Any], ...] = (
+    (BLUE, "-"),
+    (ORANGE, "--"),
+    ("#CC79A7", "-."),
+    ("#E69F00", (0, (5, 1))),
+    ("#56B4E9", (0, (3, 1, 1, 1))),
+)
+_QUESTION_LINE: tuple[str, Any] = (GREEN, (0, (1, 1)))
 _WIDTH, _HEIGHT = 2.75, 2.45
 _TOGETHER = {"held_out": "unseen domains", "training": "training domains, test split"}
 _CAPTION = (
@@ -72,7 +79,9 @@ def _in_order(found: Sequence[Slice]) -> list[Slice]:
     """Those with responses: unseen ones first, all domains before each, domains by falling accuracy."""
     order = list(DISTRIBUTIONS)
     there = [one for one in found if len(one.rows)]
-    return sorted(there, key=lambda one: (one.benchmark != EVERY, order.index(one.role), -one.rows["label"].mean()))
+    return sorted(
+        there, key=lambda one: (one.benchmark != EVERY, order.index(one.role), -one.rows["label"].to_numpy().mean())
+    )
 
 
 def _drawing(
@@ -96,12 +105,12 @@ def _drawing(
     for axes in grid[: len(panels) : columns]:
         axes.set_ylabel("Accuracy of the rest", fontsize=9)
     legend = {text: handle for axes in grid[: len(panels)] for handle, text in _legend(axes)}
-    look = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
-    figure.legend(legend.values(), legend.keys(), title=title, **look)
+    look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
+    figure.legend(list(legend.values()), list(legend), title=title, **look)
     return Drawing(figure, f"{_CAPTION}{', '.join(f'{one:g}' for one in accuracies)}.")
 
 
-def _lines(names: Sequence[str]) -> dict[str, tuple[str, object]]:
+def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
     """Colour and dash of every assessor."""
     estimators = [name for name in names if name != QUESTION_ONLY]
     return {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)} | {
@@ -109,7 +118,7 @@ def _lines(names: Sequence[str]) -> dict[str, tuple[str, object]]:
     }
 
 
-def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, object]], accuracies: Sequence[float]) -> None:
+def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
     correct, n = panel.rows["label"].to_numpy(), len(panel.rows)
     for accuracy in accuracies:
         axes.axhline(accuracy, color="0.85", linewidth=0.7, zorder=1)
@@ -117,7 +126,7 @@ def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, object]], accura
     for name, (color, dash) in lines.items():
         if name in panel.rows.columns:
             rejected = 1 - np.arange(1, n + 1) / n
-            look = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
+            look: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
             axes.plot(rejected, curve(panel.rows[name].to_numpy(), correct), label=assessor_title(name), **look)
     axes.set(xlim=(0, 1), ylim=(0, 1.03))
     axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {number(correct.mean(), '.2f')}", fontsize=8.5)
@@ -125,5 +134,5 @@ def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, object]], accura
     axes.tick_params(labelsize=8)
 
 
-def _legend(axes: Axes) -> list[tuple[object, str]]:
+def _legend(axes: Axes) -> list[tuple[Artist, str]]:
     return list(zip(*axes.get_legend_handles_labels(), strict=True))

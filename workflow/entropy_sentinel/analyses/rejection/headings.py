@@ -51,7 +51,7 @@ def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
-    models, found = measures["model"].unique(maintain_order=True), {}
+    models, found = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
     for group in groups:
         for model in models:
             there = set(measures.filter(model=model, group=group.group)["assessor"])

@@ -107,19 +107,20 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: Mapping[str, Any]) 
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     accuracies, parts = settings["accuracies"], _samples(slice_, settings)
     one_class = f"all responses are {'correct' if label[0] else 'incorrect'}" if n else NO_RESPONSE
-    found = {}
+    found: dict[str, dict[str, np.ndarray]] = {}
     for name in names if n else []:
         scores = slice_.rows[name].to_numpy()
         samples = [measures(scores, label, accuracies, counts) for counts in parts]
-        auarc, prr, coverage = (np.concatenate(values) for values in zip(*samples, strict=True))
+        auarc, prr, coverage = (np.concatenate(several) for several in zip(*samples, strict=True))
         at = {coverage_measure(accuracy): coverage[:, place] for place, accuracy in enumerate(accuracies)}
         found[name] = {"auarc": auarc, "prr": prr, **at}
     for name in names:
-        of_one = found.get(name, dict.fromkeys(["auarc", "prr", *map(coverage_measure, accuracies)]))
+        of_one: dict[str, np.ndarray | None] = dict.fromkeys(["auarc", "prr", *map(coverage_measure, accuracies)])
+        of_one |= found.get(name, {})
         if name != QUESTION_ONLY and QUESTION_ONLY in names:
-            of_one["gain"] = of_one["auarc"] - found[QUESTION_ONLY]["auarc"] if n else None
-        for what, samples in of_one.items():
-            yield {"assessor": name, "measure": what, **_row(samples, one_class)}
+            of_one["gain"] = found[name]["auarc"] - found[QUESTION_ONLY]["auarc"] if n else None
+        for what, values in of_one.items():
+            yield {"assessor": name, "measure": what, **_row(values, one_class)}
 
 
 def _samples(slice_: Slice, settings: Mapping[str, Any]) -> list[np.ndarray]:

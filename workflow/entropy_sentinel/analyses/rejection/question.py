@@ -16,6 +16,7 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.statistics.numbers import Names, Numbers
 
 # Words, numbers of one digit too, and signs, which are what many questions of mathematics are made of.
 _TOKEN = r"\w+|[^\w\s]"
@@ -54,7 +55,7 @@ def assess(
     return pl.concat(parts), reasons
 
 
-def fit(questions: Sequence[str], correct: Sequence[bool]) -> Pipeline:
+def fit(questions: Names, correct: Numbers) -> Pipeline:
     """Fit on questions, each as often as it has responses, and whether these are correct, of both classes."""
     terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
     with threadpool_limits(1):

@@ -65,8 +65,8 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
                 f"{name}, trained on {group}: {missing} of {len(usable)} labelled responses have no score; its scores "
                 "are of other observations: delete them"
             )
-    for role in ROLES:
-        rows = usable.filter(pl.col("role") == role)
-        yield Slice(role, EVERY, rows)
-        for domain in domains.filter(pl.col("role") == role)["benchmark"]:
-            yield Slice(role, domain, rows.filter(pl.col("benchmark") == domain))
+    for name in ROLES:
+        rows = usable.filter(pl.col("role") == name)
+        yield Slice(name, EVERY, rows)
+        for domain in domains.filter(pl.col("role") == name)["benchmark"]:
+            yield Slice(name, domain, rows.filter(pl.col("benchmark") == domain))

@@ -18,7 +18,7 @@ def write_tables(
 
     `settings` has `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`), `accuracies` and `best`.
     """
-    inputs = settings | {"measures": read_apart(MEASURES, measures, {"model": models})}
+    inputs = {**settings, "measures": read_apart(MEASURES, measures, {"model": models})}
     for name, title in titles.items():
         table = call(f"table_{name}", [tables_of_curves], inputs)
         table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))

@@ -91,7 +91,7 @@ def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
     """AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
     gain = ["Trace adds", "from", "to"]
-    rows, named, titles = [], [training_group(groups, name) for name in groups], {}
+    rows, named, titles = [], [training_group(groups, name) for name in groups], dict[str, None]()
     for group in named:
         own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
         for of, found in _by_domain(own):

@@ -36,10 +36,16 @@ def write_page(files: Mapping[str, Any], benchmarks: Sequence[str], settings: Ma
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     domains = []
-    for name, *paths in zip(benchmarks, files["benchmarks"], files["generations"], files["labels"], strict=True):
+    for name, items, traces, labels in zip(
+        benchmarks, files["benchmarks"], files["generations"], files["labels"], strict=True
+    ):
         chosen = choose(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
         found = read_responses(
-            ResponseFiles(*paths, scores_file), chosen, estimator, settings["most_tokens"], settings["alternatives"]
+            ResponseFiles(items, traces, labels, scores_file),
+            chosen,
+            estimator,
+            settings["most_tokens"],
+            settings["alternatives"],
         )
         domains.append((name, [(one, chosen[one.item_id, one.sample]) for one in found]))
     unnamed = any(token.text is None for _, found in domains for response, _ in found for token in response.tokens)

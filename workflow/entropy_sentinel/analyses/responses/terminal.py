@@ -18,8 +18,8 @@ from entropy_sentinel.analyses.responses.reading import (
     estimator_of,
     read_responses,
 )
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import kept_estimators, shown_groups
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
@@ -58,14 +58,17 @@ class StudyFiles:
 def study_files(config: Config, judge: str, model: str) -> StudyFiles:
     """The files of a model of the study; P(correct) is that of the group that `analyses.responses` says."""
     layout, groups = Layout(config.study), shown_groups(config)
-    asked = config.analyses.responses.group
+    asked = dict(config.analyses)["responses"].group
     name = asked if asked in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
     scores = layout.scores.format(**known)
     return StudyFiles(
-        *(one.format(**known) for one in (layout.items, layout.generations, layout.labels, layout.observations)),
-        scores if name in kept_estimators(config) and Path(scores).is_file() else None,
-        groups[name].estimator if name else None,
+        items=layout.items.format(**known),
+        generations=layout.generations.format(**known),
+        labels=layout.labels.format(**known),
+        observations=layout.observations.format(**known),
+        scores=scores if name in kept_estimators(config) and Path(scores).is_file() else None,
+        estimator=groups[name].estimator if name else None,
     )
 
 
@@ -146,4 +149,4 @@ def _estimator(estimator: str | None, p: str = "") -> str:
 
 
 def _first_item(files: ResponseFiles) -> str:
-    return pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()
+    return str(pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item())

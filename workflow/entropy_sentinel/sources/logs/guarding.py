@@ -1,8 +1,9 @@
 """What goes wrong with a record ends here: it is a bad record, known by its place, and the next ones follow."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
@@ -15,7 +16,7 @@ class WholeFileError(InputError):
     """What is wrong with a file as a whole, and with none of its records."""
 
 
-Rows = TypeVar("Rows", bound=Sequence)
+Rows = TypeVar("Rows", list[Any], np.ndarray)
 
 
 def frames(
@@ -40,8 +41,8 @@ def frames(
         return
     _check_without_rows(rows, build)
     middle = len(rows) // 2
-    for half in (rows[:middle], rows[middle:]):
-        yield from frames(half, build, bad)
+    yield from frames(rows[:middle], build, bad)
+    yield from frames(rows[middle:], build, bad)
 
 
 def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:

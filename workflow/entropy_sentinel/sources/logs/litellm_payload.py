@@ -27,7 +27,7 @@ class Reader(reply.Reader):
         if not any(kind in call for kind in _COMPLETIONS):
             raise Ignored(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
-            found, facts = [openai_replies.error_reply(_error(payload), {})], {}
+            found, facts = [openai_replies.error_reply(_error(payload), {})], dict[str, Any]()
         else:
             found, facts = bodies.responses(payload.get("response"))
         kept = self.columns(payload, facts | _usual(payload))

@@ -15,7 +15,7 @@ class Reader(reply.Reader):
         answered = record.get("response") or {}
         error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
         if error:
-            found, facts = [openai_replies.error_reply(error, {})], {}
+            found, facts = [openai_replies.error_reply(error, {})], dict[str, Any]()
         else:
             found, facts = bodies.responses(answered["body"])
         columns = self.columns(record, facts)

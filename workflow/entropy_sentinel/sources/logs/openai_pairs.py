@@ -25,10 +25,10 @@ class Reader(reply.Reader):
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
         found, facts = bodies.responses(response["body"] if wrapped else response)
         named = next((name for name in IDS if record.get(name) is not None), None)
-        own = columns.usual(record, leave_out=("request", "response", named))
+        own = columns.usual(record, leave_out=("request", "response", *([named] if named else ())))
         kept = self.columns({**record, "request": request}, facts | columns.of_request(request) | own)
         for one in found:
-            one.item_id = record.get(named, one.item_id)
+            one.item_id = record[named] if named else one.item_id
             one.model, one.columns = one.model or request.get("model"), kept
             seed = request.get("seed")
             one.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1

@@ -20,8 +20,9 @@ def question_of(record: Any) -> str | None:
     said = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
     if said and (text := _text(said[-1].get("content"))):
         return text
-    if named := next((record[name] for name in _TEXTS if isinstance(record.get(name), str) and record[name]), None):
-        return named
+    texts = (record[name] for name in _TEXTS if isinstance(record.get(name), str))
+    if named := next(filter(None, texts), ""):
+        return str(named)
     return next(filter(None, (question_of(record.get(name)) for name in _REQUESTS)), None)
 
 

@@ -86,8 +86,8 @@ class Logs:
             except WholeFileError as error:
                 raise InputError(f"{path}: {error}") from None
 
-    def _file(self, path: str) -> Iterator[pl.DataFrame]:
-        if Path(path).suffix != ".parquet":
+    def _file(self, path: str | Held) -> Iterator[pl.DataFrame]:
+        if isinstance(path, Held) or Path(path).suffix != ".parquet":
             yield from self._records(path)
             return
         with given(path):
@@ -143,7 +143,7 @@ class Logs:
         """The column PLACE of `rows` of a file, where it is asked for."""
         return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
-    def _records(self, path: str) -> Iterator[pl.DataFrame]:
+    def _records(self, path: str | Held) -> Iterator[pl.DataFrame]:
         """Records of any format, each recognised by itself unless the user has named one."""
         build, waiting, tokens, cut_off = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
@@ -169,9 +169,9 @@ class Logs:
     def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
         self._bad(BadRecord(replies[0].place, said(error)))
 
-    def _replies(self, path: str) -> Iterator[Reply]:
+    def _replies(self, path: str | Held) -> Iterator[Reply]:
         """The responses in a file; bad records are counted."""
-        readers, where = dict[str, reply.Reader](), path
+        readers, where = dict[str, reply.Reader](), str(path)
         for record in records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
@@ -243,8 +243,8 @@ class Logs:
         summary.tokens += int(frame["n_tokens"].sum())
         summary.displaced_steps += int(frame["displaced_steps"].sum())
         summary.modes[mode] += len(frame)
-        for column, counts in {"model": summary.models, "top_k_returned": summary.top_k}.items():
-            counts.update(dict(frame[column].drop_nulls().value_counts().iter_rows()))
+        summary.models.update(dict(frame["model"].drop_nulls().value_counts().iter_rows()))
+        summary.top_k.update(dict(frame["top_k_returned"].drop_nulls().value_counts().iter_rows()))
         if UNUSABLE in frame.columns:
             summary.unusable.update(dict(frame[UNUSABLE].drop_nulls().value_counts().iter_rows()))
         cut_off = int((frame["finish_reason"] == "length").sum())
@@ -297,6 +297,6 @@ def _known(one: Reply, format: str, place: str) -> Reply:
     return one.checked()
 
 
-def _name(path: str) -> str:
+def _name(path: str | Held) -> str:
     """What the responses of a file belong to where they do not say: the file's name without its ends."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

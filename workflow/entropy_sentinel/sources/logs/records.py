@@ -64,7 +64,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         return
     try:
         with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb") as raw:
-            stream = io.BufferedReader(raw)
+            stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
             stream = gzip.GzipFile(fileobj=stream) if packed else stream
             reader = _csv if name.removesuffix(".gz").endswith(".csv") else _json

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from entropy_sentinel.sources.logs.records import BadRecord
 
@@ -73,7 +74,7 @@ def _number(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _counts(found: Counter) -> str:
+def _counts(found: Counter[Any]) -> str:
     """The most common first, `a (10), b (2)`; a single number of alternatives by itself."""
     if len(found) == 1 and isinstance(next(iter(found)), int):
         return str(next(iter(found)))

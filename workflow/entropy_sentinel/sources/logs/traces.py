@@ -143,7 +143,8 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
     """(n_steps,) whether the sampled token stands first and is the least likely of several."""
     first = matrix[:, 0]
     least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
-    return (first == sampled) & (first == least) & (first < matrix.max(axis=1))
+    found: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
+    return found
 
 
 def _sorted(matrix: np.ndarray) -> tuple[np.ndarray, int]:
@@ -179,7 +180,7 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
         for one in replies:
             if one.trace is not None and len(one.tokens) != len(one.trace.sampled):
                 one.unusable = one.unusable or NO_TOKENS
-    columns = {
+    columns: dict[str, list[Any]] = {
         "item_id": [None if one.item_id is None else storable(str(one.item_id)) for one in replies],
         "model": [None if one.model is None else storable(str(one.model)) for one in replies],
         "trace_start": starts,

@@ -59,7 +59,8 @@ def _unflattened(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
     if str(token_id) not in step:
         raise InputError(f"`logprobs` of step {at} (from 0) must have the sampled token, {token_id}")
-    return _value(step[str(token_id)])
+    logprob: float = _value(step[str(token_id)])
+    return logprob
 
 
 def _value(entry: Any) -> Any:
@@ -70,4 +71,4 @@ def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] 
     """The sampled tokens as text, where every step has them."""
     entries = [step[str(token_id)] for token_id, step in zip(token_ids or (), steps or (), strict=False)]
     decoded = [entry.get("decoded_token") if isinstance(entry, Mapping) else None for entry in entries]
-    return [] if None in decoded else decoded
+    return [] if None in decoded else [str(text) for text in decoded]

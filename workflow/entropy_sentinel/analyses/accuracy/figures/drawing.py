@@ -17,7 +17,8 @@ _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
     """The figure of this name, from those of `inputs` that its function names."""
     with style():
-        return call(f"figure_{name}", _MODULES, inputs)
+        drawing: Drawing = call(f"figure_{name}", _MODULES, inputs)
+        return drawing
 
 
 def write_figures(
@@ -29,7 +30,8 @@ def write_figures(
     `estimates`, those of all models for the headline group, and `validation`, those of all models. `settings` has
     `label`, `groups`, `headline_group`, `default`, `figure_model` and `figure_benchmark`.
     """
-    inputs = settings | {
+    inputs = {
+        **settings,
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),

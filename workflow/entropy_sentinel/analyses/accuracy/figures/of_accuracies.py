@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, messag
 from entropy_sentinel.report.numbers import number
 
 # Training domains are drawn first and larger, so that one under an unseen domain still shows.
-_ROLE_STYLES = {
+_ROLE_STYLES: dict[str, dict[str, Any]] = {
     "training": {"color": ORANGE, "marker": "s", "s": 80},
     "held_out": {"color": BLUE, "marker": "o", "s": 34},
 }
@@ -56,7 +57,7 @@ def _draw(axes: Axes, headline: Headline) -> None:
         x, y = zip(*points, strict=True) if points else ((), ())
         axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
     if marks := _marks(headline):
-        look = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
+        look: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
         axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | look)
 
 

@@ -1,5 +1,7 @@
 """Figures 2 and 4: how entropies are distributed, and how errors are."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import seaborn as sns
@@ -93,14 +95,14 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
 
 
 def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame) -> None:
-    grey = {"s": 9, "color": "0.6", "alpha": 0.5, "linewidth": 0}
+    grey: dict[str, Any] = {"s": 9, "color": "0.6", "alpha": 0.5, "linewidth": 0}
     axes.scatter(points["group_accuracy"], points["aee"], label="one model and group, unseen domains", **grey)
     binned = bin_errors(points, _BINS)
-    blue = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+    blue: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
     axes.fill_between(binned["centre"], binned["lower"], binned["upper"], label="IQR of a bin, unseen domains", **blue)
-    dots = {"color": BLUE, "marker": "o", "markersize": 4}
+    dots: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4}
     axes.plot(binned["centre"], binned["median"], label="median of a bin, unseen domains", **dots)
     if len(over_all):
         binned = bin_errors(over_all, _BINS)
-        thin = {"color": ORANGE, "linestyle": "--", "linewidth": 1}
+        thin: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1}
         axes.plot(binned["centre"], binned["median"], label="median of a bin, all domains", **thin)

@@ -53,7 +53,7 @@ def _draw(axes: Axes, auroc: pl.DataFrame) -> None:
     found = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
     values = [[found.get((name, feature), {}).get("auroc") for feature in CATALOGUE] for name in benchmarks]
     shares = np.array(values, dtype=float)  # (n_benchmarks, n_features)
-    axes.imshow(np.ma.masked_invalid(shares), cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
             color = "white" if abs(share - 0.5) > _DARK else "black"
@@ -69,7 +69,7 @@ def _draw(axes: Axes, auroc: pl.DataFrame) -> None:
 
 def _say(axes: Axes, row: int, text: str) -> None:
     """Grey out a row, with a text over it."""
-    grey = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
+    grey: dict[str, Any] = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
     axes.add_patch(Rectangle((-0.5, row - 0.5), len(CATALOGUE), 1, **grey))
     axes.text((len(CATALOGUE) - 1) / 2, row, text, ha="center", va="center", fontsize=8, color="0.25")
 
@@ -79,4 +79,4 @@ def one_class(domain: Mapping[str, Any]) -> str:
     right, wrong = domain["n_correct"], domain["n_incorrect"]
     if right or wrong:
         return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"
-    return domain["reason"]
+    return str(domain["reason"])

@@ -1,7 +1,8 @@
 """The picture of trust: what the recommended estimator makes of each labelled domain without its labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
@@ -10,10 +11,10 @@ from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, T
 from entropy_sentinel.report.figures import BLUE, GREEN, Drawing, message
 from entropy_sentinel.report.numbers import number
 
-_LABELLED = {"color": BLUE, "marker": "o", "s": 34}
-_UNLABELLED = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
+_LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
+_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
 # Above names, which lie on white.
-_BAR = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
+_BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
 _POINT = EDGE | {"zorder": 7}
 
 
@@ -44,27 +45,39 @@ def _draw(axes: Axes, trust: Trust) -> None:
         (trust.left_out, _LABELLED, "labelled domain, left out"),
         (trust.unlabelled, _UNLABELLED, "domain without labels: its estimate"),
     ):
-        known = [one for one in domains if one.estimated is not None]
+        known = _known(domains)
         if not known:
             continue
-        x, y = zip(*(_point(one) for one in known), strict=True)
-        ends = [[one.estimated - one.lower for one in known], [one.upper - one.estimated for one in known]]
+        x, y = zip(*((one.x, one.y) for one in known), strict=True)
+        ends = [[one.y - one.lower for one in known], [one.upper - one.y for one in known]]
         axes.errorbar(x, y, yerr=ends, ecolor=look["color"], clip_on=False, **_BAR)
         axes.scatter(x, y, label=what, **_POINT | look)
 
 
 def _points(trust: Trust) -> dict[str, tuple[float, float]]:
-    known = [one for one in (*trust.left_out, *trust.unlabelled) if one.estimated is not None]
-    return {one.domain: _point(one) for one in known}
+    return {one.domain: (one.x, one.y) for one in _known((*trust.left_out, *trust.unlabelled))}
 
 
 def _bars(trust: Trust) -> list[tuple[float, float, float]]:
-    known = [one for one in (*trust.left_out, *trust.unlabelled) if one.estimated is not None]
-    return [(_point(one)[0], one.lower, one.upper) for one in known]
+    return [(one.x, one.lower, one.upper) for one in _known((*trust.left_out, *trust.unlabelled))]
 
 
-def _point(domain: Domain) -> tuple[float, float]:
-    return LOW if domain.true is None else domain.true, domain.estimated
+class _Point(NamedTuple):
+    """An estimated domain: its true accuracy or the left edge, its estimate and the ends of its interval."""
+
+    domain: str
+    x: float
+    y: float
+    lower: float
+    upper: float
+
+
+def _known(domains: Iterable[Domain]) -> list[_Point]:
+    return [
+        _Point(one.domain, LOW if one.true is None else one.true, one.estimated, one.lower, one.upper)
+        for one in domains
+        if one.estimated is not None and one.lower is not None and one.upper is not None
+    ]
 
 
 def _caption(shown: Sequence[Trust]) -> str:

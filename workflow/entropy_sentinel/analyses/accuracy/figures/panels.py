@@ -3,14 +3,16 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from entropy_sentinel.report.figures import new_figure
 from entropy_sentinel.report.point_names import name_points
 
-EDGE = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
+EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 LOW, HIGH = -0.05, 1.09
 
 
@@ -43,8 +45,13 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     for axes in every[::columns]:
         axes.set_ylabel("Estimated accuracy")
     legend = {title: handle for axes in every[: len(panels)] for handle, title in _legend(axes)}
-    look = {"loc": "outside lower center", "ncols": 3 if len(legend) == 3 else 2, "frameon": False, "fontsize": 9}
-    figure.legend(legend.values(), legend.keys(), title=legend_title, **look)
+    look: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": 3 if len(legend) == 3 else 2,
+        "frameon": False,
+        "fontsize": 9,
+    }
+    figure.legend(list(legend.values()), list(legend), title=legend_title, **look)
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(every, panels, strict=False):
         size = 9 if len(panels) == 1 else 7.5
@@ -64,5 +71,5 @@ def _frame(axes: Axes, panel: Panel) -> None:
         spine.set_zorder(5)  # names lie on white, which must not cover the frame
 
 
-def _legend(axes: Axes) -> list[tuple[object, str]]:
+def _legend(axes: Axes) -> list[tuple[Artist, str]]:
     return list(zip(*axes.get_legend_handles_labels(), strict=True))

@@ -37,7 +37,10 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
     training = training_rows(observations, "+".join(labelled), settings)
     cards = {name: validate(training, name) for name in settings["estimators"]}
     own, recommended = cards[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
-    chosen = {"method": None, "reason": recommended.reason} if isinstance(recommended, Unfitted) else recommended.chosen
+    if isinstance(recommended, Unfitted):
+        chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
+    else:
+        chosen = recommended.chosen or {}
     return Trust(
         model=observations["model"][0],
         verdict=own.verdict,
@@ -70,7 +73,7 @@ def _left_out(card: Validation) -> Iterable[Domain]:
             continue
         found.append(_with_intervals(residuals.without(place), one.domain, one.n, one.estimated, one.true))
         place += 1
-    return sorted(found, key=lambda one: -one.true)
+    return sorted(found, key=lambda one: one.true or 0, reverse=True)
 
 
 def _unlabelled(
@@ -84,7 +87,9 @@ def _unlabelled(
         n = featured["item_id"].n_unique()
         estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
-            reason = "no row of the domain has features" if featured.is_empty() else estimator.reason
+            reason = "no row of the domain has features"
+            if isinstance(estimator, Unfitted) and not featured.is_empty():
+                reason = estimator.reason
             yield Domain(name, n, None, None, None, None, None, reason)
         else:
             yield _with_intervals(residuals, name, n, estimated, None)

@@ -7,7 +7,7 @@ training group this study has under the same name; of errors only those over the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -75,7 +75,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     if table.tables:
         theirs = theirs.filter(pl.col("table").is_in(table.tables))
     theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
-    order = "left"
+    order: Literal["left", "right"] = "left"
     if "benchmark" in theirs.columns:
         ours, theirs, order = _across(ours), _across(theirs), "right"
     numbers = [one for one in theirs.columns if one not in table.keys and one in ours.columns]

@@ -54,7 +54,7 @@ class Advice:
 
     @property
     def _side(self) -> str:
-        return "easy" if self.accuracy > HIGHEST else "hard"
+        return "easy" if self.accuracy is not None and self.accuracy > HIGHEST else "hard"
 
 
 def advise(domains: pl.DataFrame, trusts: Collection[Trust], group: TrainingGroup) -> list[Advice]:

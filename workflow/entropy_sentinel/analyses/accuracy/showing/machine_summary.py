@@ -65,7 +65,7 @@ def _model(trust: Trust, default: str) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "error_at_least": trust.error_at_least,
         "error_at_most": trust.error_at_most,
-        "recommended": _method(trust.recommended) | {"method": trust.method, "method_reason": trust.method_reason},
+        "recommended": asdict(trust.recommended) | {"method": trust.method, "method_reason": trust.method_reason},
         "default": _method(trust.of(default)),
         "best": _method(trust.best),
         "worst": trust.worst and _domain(trust.worst),
@@ -79,7 +79,7 @@ def _model(trust: Trust, default: str) -> dict[str, Any]:
 
 
 def _method(method: Method | None) -> dict[str, Any] | None:
-    return method and asdict(method)
+    return None if method is None else asdict(method)
 
 
 def _domain(domain: Domain) -> dict[str, Any]:

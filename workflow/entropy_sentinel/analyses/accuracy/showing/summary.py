@@ -99,7 +99,8 @@ def labels(row: dict[str, int]) -> str:
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> list[str]:
     aligned = [{"l": "left", "r": "right"}[side] for side in sides]
-    return tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned).splitlines()
+    text: str = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned)
+    return text.splitlines()
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

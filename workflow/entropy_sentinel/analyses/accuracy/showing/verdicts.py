@@ -98,8 +98,8 @@ class Trust:
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; null where none was left out."""
-        known = [one for one in self.left_out if one.error is not None]
-        return max(known, key=lambda one: abs(one.error), default=None)
+        known = [(abs(one.error), one) for one in self.left_out if one.error is not None]
+        return max(known, key=lambda pair: pair[0])[1] if known else None
 
     @property
     def headline_rho(self) -> float | None:
@@ -113,9 +113,10 @@ class Trust:
     @property
     def best(self) -> Method | None:
         """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
-        others = [one for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
-        whole = [one for one in others if one.n_domains == max(other.n_domains for other in others)]
-        return min(whole, key=lambda one: one.aee, default=None)
+        others = [(one.aee, one) for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
+        most = max((one.n_domains for _, one in others), default=0)
+        whole = [(aee, one) for aee, one in others if one.n_domains == most]
+        return min(whole, key=lambda pair: pair[0])[1] if whole else None
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""

@@ -79,7 +79,7 @@ def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     errors = {name: rows["aee"] for (name,), rows in part.group_by("estimator", maintain_order=True)}
     medians = {name: median(found.to_numpy()) for name, found in errors.items() if len(found) == n_groups}
     others = {name: found for name, found in medians.items() if name != RECOMMENDED}
-    best = min(others, key=others.get, default=None)
+    best = min(others, key=lambda name: others[name], default=None)
     taken = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
     counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in taken.iter_rows()]
     return {

@@ -29,7 +29,7 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     Beside it are the published values, where it has any.
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
-    table = call(f"table_{name}", _MODULES, inputs)
+    table: Table = call(f"table_{name}", _MODULES, inputs)
     return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
 
 
@@ -41,7 +41,8 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
     provenance says what a comparison with the paper rests on.
     `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
     """
-    inputs = settings | {
+    inputs = {
+        **settings,
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
