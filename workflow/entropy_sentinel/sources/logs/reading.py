@@ -20,10 +20,12 @@ from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB, recogni
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import Numbers
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
+from entropy_sentinel.sources.logs.record import BadRecord, Found
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
+from entropy_sentinel.sources.logs.responses import Responses, gathered
 from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
+from entropy_sentinel.sources.logs.traces import combined, to_frame
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
