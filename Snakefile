@@ -37,6 +37,7 @@ for name in CONFIG.run.analyses:
 
 onstart:
     check_places()
+    keep_answers()
 
 
 onsuccess:

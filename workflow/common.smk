@@ -13,9 +13,11 @@ from entropy_sentinel.config.config import load_config
 from entropy_sentinel.estimators.catalogue import code
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
+from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.folders import check_folders
 from entropy_sentinel.jobs.ownership import clear
+from entropy_sentinel.jobs.same_items import as_made
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.terminal import show_jobs
@@ -84,12 +86,34 @@ def of_content(settings, files, output):
     return with_content(settings, files, record and record.params, record and record.input_checksums)
 
 
+def items_settings(benchmark):
+    """The settings of a benchmark's job, and whether they are those of items that its changed file gives, too."""
+    output = ITEMS.format(benchmark=benchmark)
+    found = of_content(study.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
+    record = workflow.persistence.metadata(IOFile(output))
+    made = as_made(found, record and record.params, output)
+    return made, made != found
+
+
+def rows_file(benchmark):
+    path = CONFIG.benchmarks[benchmark].path or []
+    return ancient(path) if path and items_settings(benchmark)[1] else path
+
+
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.
 def check_places():
     try:
         check_folders(name for job in workflow.dag.needrun_jobs() for name in [*job.output, *job.log])
     except InputError as error:
         raise WorkflowError(str(error)) from None
+
+
+# A benchmark that is made again brings its generations with it, whose outputs Snakemake deletes. Those of the same
+# questions and settings find them here (stages/generation.py), and load no model.
+def keep_answers():
+    for job in workflow.dag.needrun_jobs():
+        if job.rule.name == "generation" and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
+            keep(job.output[0], parts_folder(job.output[0]))
 
 
 # Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.

@@ -15,7 +15,7 @@
 # has grown, is a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
-from entropy_sentinel.jobs.partitions import Partitions
+from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 from snakemake.utils import min_version

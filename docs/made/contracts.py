@@ -26,6 +26,8 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     """Every contract of the package, once, with the docstring of the module that declares it."""
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
+    modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
+    modules.sort(key=lambda name: name.rpartition(".")[2])
     analyses = sorted(path.parent.name for path in root.glob("analyses/*/frames.py"))
     modules += [f"entropy_sentinel.analyses.{name}.frames" for name in analyses]
     for name in modules:

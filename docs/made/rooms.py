@@ -24,13 +24,13 @@ def floors() -> dict[str, int]:
 
 @cache
 def imports() -> Counter[tuple[str, str]]:
-    """How many modules of one room import from another; declarations aside, which are open to all."""
+    """How many modules of one room import from another."""
     found: Counter[tuple[str, str]] = Counter()
     for path in PACKAGE.rglob("*.py"):
         room = path.relative_to(PACKAGE).parts[0]
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
         parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
-        found.update({(room, one[1]) for one in parts if one[-1] not in ("settings", "catalogue") and one[1] != room})
+        found.update({(room, one[1]) for one in parts if one[1] != room})
     return found
 
 

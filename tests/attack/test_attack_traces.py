@@ -9,7 +9,7 @@ from a_study import Study, item_ids, step
 from attack_cases import Case, attack, cases, expand
 
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.feature import FEATURE_FRAME
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
 

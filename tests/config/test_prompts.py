@@ -46,6 +46,41 @@ def test_a_prompt_is_one_message_two_or_several() -> None:
     assert several.render(question="2?") == [*shots, {"role": "user", "content": "2?"}]
 
 
+SHOTS = {"text": "Q: 1 + 1?\nA: 2\n\nQ: {question}\nA:"}
+
+
+def test_a_plain_text_is_one_models_and_no_part_of_the_jobs_of_others() -> None:
+    """Its job has the text and no messages; jobs of models that are asked in a chat keep the settings that they had."""
+    models = {"base": {"id": "me/base", "prompt": "shots", "sampling": {"stop": ["\n\n"]}}}
+    found, before = config(prompts={"shots": SHOTS}, models=models), config()
+    settings = generation_settings(found, "base", "gsm8k")
+    assert (settings["prompt"], settings["text"], settings["sampling"]["stop"]) == ("shots", SHOTS["text"], ["\n\n"])
+    assert "messages" not in settings
+    assert generation_settings(found, "qwen3-4b", "gsm8k") == generation_settings(before, "qwen3-4b", "gsm8k")
+    assert "text" not in generation_settings(before, "qwen3-4b", "gsm8k")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"prompts": {"shots": SHOTS | {"user": "{question}"}}}, "prompts.shots: must have a 'user' message, with or"),
+        ({"prompts": {"shots": SHOTS | {"system": "Be brief."}}}, "prompts.shots: must have a 'user' message, with or"),
+        ({"prompts": {"shots": {"text": "2 + 2"}}}, "models.base.prompt: prompt 'shots' must have a place for {questi"),
+        (
+            {"judges": {"x": {"kind": "llm", "prompt": "shots"}}},
+            "judges.x.prompt: prompt 'shots' is plain text; a judge needs one with a 'user' message",
+        ),
+        (
+            {"models": {"base": {"extends": "qwen3-8b", "prompt": "shots"}}},
+            "models.base.chat_template_kwargs: prompt 'shots' is plain text, which no chat template is put around",
+        ),
+    ],
+)
+def test_a_plain_text_that_cannot_be_gone_on_from_is_refused(changes: dict[str, Any], expected: str) -> None:
+    asked = {"prompts": {"shots": SHOTS}, "models": {"base": {"id": "me/base", "prompt": "shots"}}}
+    assert expected in refusal(**(asked | changes))
+
+
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import COMMANDS, app
-from entropy_sentinel.engines.settings import Sampling
+from entropy_sentinel.engines.generation import Sampling
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from made import catalogues, check, commands, config_keys, contracts, links, markdown, rooms, verbs
 

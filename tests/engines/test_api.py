@@ -335,3 +335,72 @@ def test_no_more_is_sent_after_the_caller_has_gone() -> None:
         sent = len(api.requests)
     assert sent < 10
     assert len(api.requests) == sent
+
+
+TWENTY = {f"token_id:{rank}": -float(rank) for rank in range(1, 21)}
+
+
+def continuation(tokens: list[str], sampled: list[float], top: list[dict[str, float]]) -> dict[str, Any]:
+    """What `/v1/completions` returns; of vLLM the sampled token comes first, and the top 20 with it or after it."""
+    logprobs = {"tokens": tokens, "token_logprobs": sampled, "top_logprobs": top, "text_offset": [0] * len(tokens)}
+    choice = {"index": 0, "text": " 4", "finish_reason": "stop", "logprobs": logprobs}
+    usage = {"prompt_tokens": 3, "completion_tokens": len(tokens), "total_tokens": 3 + len(tokens)}
+    about = {"id": "1", "object": "text_completion", "created": 1, "model": "tiny-2025"}
+    return about | {"choices": [choice], "usage": usage}
+
+
+def test_plain_text_goes_to_completions_without_a_chat_template() -> None:
+    body = continuation(
+        ["token_id:1", "token_id:20", "token_id:77"],
+        [-1.0, -20.0, -31.0],
+        [TWENTY, TWENTY, {"token_id:77": -31.0} | TWENTY],
+    )
+    with fake_api(lambda *_: ok(body)) as api:
+        ((_, response),) = engine(api, sampling={"temperature": 0.5, "max_tokens": 16, "stop": ["\n"]}).answer(
+            ["2 + 2 ="], [7]
+        )
+    assert api.requests == [
+        {
+            "model": "tiny",
+            "prompt": "2 + 2 =",
+            "seed": 7,
+            "logprobs": 20,
+            "temperature": 0.5,
+            "max_tokens": 16,
+            "stop": ["\n"],
+            "return_tokens_as_token_ids": True,
+        }
+    ]
+    assert (response.text, response.finish_reason, response.prompt_tokens) == (" 4", "stop", 3)
+    assert response.token_ids.tolist() == [1, 20, 77]
+    assert response.tokens is None
+    assert response.token_logprobs.tolist() == [-1.0, -20.0, -31.0]
+    # The sampled token stands beside the top 20 where it is none of them, and so takes no place.
+    assert response.top_logprobs.tolist() == [TOP] * 3
+    assert response.displaced_steps == 0
+    assert only(completion()).prompt_hash != response.prompt_hash
+
+
+def test_tokens_of_a_server_that_knows_no_ids_are_texts() -> None:
+    top = {f"t{rank}": -float(rank) for rank in range(1, 21)}
+    body = continuation(["t1"], [-1.0], [top])
+    with fake_api(lambda *_: ok(body)) as api:
+        ((_, response),) = engine(api).answer(["2 + 2 ="], [7])
+    assert (response.tokens.tolist(), response.token_ids) == (["t1"], None)
+
+
+def test_a_server_with_fewer_log_probabilities_of_a_continuation_is_an_error() -> None:
+    body = continuation(["a"], [-1.0], [{"a": -1.0, "b": -2.0}])
+    with (
+        fake_api(lambda *_: ok(body)) as api,
+        pytest.raises(ConfigError, match="returned 2 log-probabilities per token"),
+    ):
+        list(engine(api).answer(["2 + 2 ="], [7]))
+
+
+def test_a_continuation_that_the_server_does_not_explain_is_of_unknown_end() -> None:
+    body = continuation(["token_id:1"], [-1.0], [TWENTY])
+    body["choices"][0]["finish_reason"] = None
+    with fake_api(lambda *_: ok(body)) as api:
+        ((_, response),) = engine(api).answer(["2 + 2 ="], [7])
+    assert response.finish_reason == "unknown"

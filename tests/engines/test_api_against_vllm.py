@@ -157,6 +157,28 @@ def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None
     assert found["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]
 
 
+def test_both_engines_go_on_from_the_same_plain_text(folder: Path, served: Path) -> None:
+    """Few examples and no chat template: offline by `enqueue`, at the server by `/v1/completions`, by token ids."""
+    (folder / "plain.yaml").write_text(
+        f'prompts: {{shots: {{text: "Q: What is 7 + 5?\\nA: 12\\n\\nQ: {{question}}\\nA:"}}}}\n'
+        f"models: {{{MODEL}: {{prompt: shots, sampling: {{max_tokens: 64, temperature: 1.5}}}}}}"
+    )
+    offline, api = (generate(folder, f"plain_{len(more)}", *more, folder / "plain.yaml") for more in ([], [served]))
+    same = np.array(offline["text"] == api["text"]) & np.array(offline["token_ids"] == api["token_ids"])
+    print(f"{same.sum()} of {ITEMS} texts are the same")
+    assert same.mean() > 0.9
+    assert offline["prompt_tokens"].equals(api["prompt_tokens"])
+    assert api["displaced_steps"].sum() == 0
+    # The sampled token takes no place of the top 20, so that features are the same wherever the texts are.
+    outside = [
+        any(token < top[-1] for token, top in zip(*row, strict=True))
+        for row in offline.select("token_logprobs", "top_logprobs").iter_rows()
+    ]
+    assert any(np.array(outside) & same)
+    ours, theirs = (compute_features(frame).select(FEATURES).to_numpy() for frame in (offline, api))
+    np.testing.assert_allclose(theirs[same], ours[same], rtol=1e-4)
+
+
 @quiet_litellm
 def test_a_question_that_is_too_long_is_refused_alone(
     folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch

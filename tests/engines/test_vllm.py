@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_probe import QUESTIONS
+from engine_probe import PLAIN, QUESTIONS
 
 from entropy_sentinel.engines.catalogue import PROMPTS
 
@@ -25,7 +25,7 @@ tokenizer = AutoTokenizer.from_pretrained(folder)
 rows = []
 for message, tokens in zip(messages, answers):
     chat = [{"role": "user", "content": message}]
-    prompt = tokenizer.apply_chat_template(
+    prompt = tokenizer(message).input_ids if message.startswith("Q: ") else tokenizer.apply_chat_template(
         chat, add_generation_prompt=True, return_dict=False, strftime_now=lambda form: "2025-11-01"
     )
     logits = model(torch.tensor([prompt + tokens])).logits[0, len(prompt) - 1 : -1]
@@ -59,9 +59,9 @@ def answers(folder: Path) -> dict[str, Any]:
 def expected(folder: Path, answers: dict[str, Any]) -> list[dict[str, Any]]:
     """Log-softmax of the logits of Transformers on the prompts and the sampled tokens."""
     messages = [PROMPTS["solve-step-by-step"].render(question=question)[0]["content"] for question in QUESTIONS]
-    (folder / "in.json").write_text(
-        json.dumps([str(folder / "model"), messages, [answer["token_ids"] for answer in answers["base"]]])
-    )
+    messages += [PLAIN.format(question=question) for question in QUESTIONS]
+    tokens = [answer["token_ids"] for answer in answers["base"] + answers["plain"]]
+    (folder / "in.json").write_text(json.dumps([str(folder / "model"), messages, tokens]))
     command = [sys.executable, "-c", LOG_SOFTMAX, str(folder / "in.json"), str(folder / "out.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -69,16 +69,22 @@ def expected(folder: Path, answers: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_log_probabilities_are_those_before_temperature(answers, expected) -> None:
-    for answer, row in zip(answers["base"], expected, strict=True):
+    for answer, row in zip(answers["base"] + answers["plain"], expected, strict=True):
         assert answer["prompt_tokens"] == row["prompt_tokens"]
         np.testing.assert_allclose(answer["token_logprobs"], row["sampled"], atol=1e-4)
         np.testing.assert_allclose(answer["top_logprobs"], row["top"], atol=1e-4, rtol=1e-4)
     assert answers["provenance"]["logprobs_mode"] == "raw_logprobs"
 
 
+def test_plain_text_has_no_chat_template_around_it(answers, expected) -> None:
+    """Its prompt is the tokens of the text alone, as the test above compares; the template's begins with the date."""
+    for plain, chat in zip(answers["plain"], answers["base"], strict=True):
+        assert plain["prompt_tokens"] != chat["prompt_tokens"]
+
+
 def test_ids_of_the_most_likely_tokens(answers, expected) -> None:
     """The first few, which no rounding can swap."""
-    for answer, row in zip(answers["base"], expected, strict=True):
+    for answer, row in zip(answers["base"], expected[: len(QUESTIONS)], strict=True):
         assert [ids[0] for ids in answer["top_token_ids"]] == [ids[0] for ids in row["ids"]]
 
 

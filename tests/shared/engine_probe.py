@@ -19,6 +19,9 @@ DEMO = Path(__file__).parents[2] / "demo"
 ROWS = (DEMO / "benchmarks" / "averages.jsonl").read_text().splitlines()[:6]
 QUESTIONS = [json.loads(row)["question"] for row in ROWS]
 
+# As a base model is asked, without a chat template.
+PLAIN = "Q: What is 1 + 1?\nA: 2\n\nQ: {question}\nA:"
+
 
 def make_model(folder: Path) -> str:
     """A copy of tiny-1m that begins its prompts with the date."""
@@ -74,6 +77,12 @@ def main(folder: Path) -> None:
             {key: getattr(value, "tolist", lambda value=value: value)() for key, value in vars(answers[i]).items()}
             for i in range(len(messages))
         ]
+    texts = [PLAIN.format(question=question) for question in QUESTIONS]
+    found["plain"] = [
+        {name: getattr(one, name) for name in ("text", "prompt_tokens")}
+        | {name: getattr(one, name).tolist() for name in ("token_ids", "token_logprobs", "top_logprobs")}
+        for _, one in sorted(engine.answer(texts, seeds), key=lambda answer: answer[0])
+    ]
     # One that is longer than the model's context, among others.
     asked = list(engine.answer([messages[0], prompt.render(question="1 + 1 = 2. " * 2000), messages[1]], seeds[:3]))
     found["overlong"] = [(position, vars(one)["finish_reason"], one.text) for position, one in asked]

@@ -13,8 +13,8 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, S
 from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, Trust
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.tables import Table
 
 DEFAULT = "forest-10d-balanced-isotonic"

@@ -204,7 +204,7 @@ def test_observations_have_what_the_files_of_families_have(project: Project, tmp
 import polars as pl
 from entropy_sentinel import example
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.observation import OBSERVATIONS, read_observations, families_of
+from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations, families_of
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.observation import write_observations
 from entropy_sentinel.stages.signals import write_signals

@@ -392,7 +392,7 @@ def test_a_servers_own_text_log_has_nothing_to_read() -> None:
 def test_documents_and_arrays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[list], str], block: int
 ) -> None:
-    monkeypatch.setattr("entropy_sentinel.sources.logs.records._BLOCK", block)
+    monkeypatch.setattr("entropy_sentinel.sources.logs.json_records._BLOCK", block)
     records = [chat((-0.5, [-0.5, -2]), id=f"n {number} ]\u00e9") for number in range(3)]
     path = tmp_path / "a.json"
     path.write_text(write(records), encoding="utf-8")

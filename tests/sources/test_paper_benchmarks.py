@@ -10,8 +10,8 @@ from data_sets import data_set
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import benchmark_settings
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows
-from entropy_sentinel.stages.benchmark import read_items
 
 ROOT = Path(__file__).parents[2]
 PAPER = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))

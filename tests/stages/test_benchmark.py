@@ -16,7 +16,8 @@ import pytest
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.stages.benchmark import draw, read_items, write_benchmark
+from entropy_sentinel.sources.items import draw, read_items
+from entropy_sentinel.stages.benchmark import write_benchmark
 
 ROWS = [
     {"q": "What is 1 + 1?", "a": "work\n#### 2", "image": None},

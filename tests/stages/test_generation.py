@@ -1,5 +1,6 @@
 """Stage `generations`, with an engine that needs no model; the real engine runs in test_workflow.py."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
 
@@ -179,6 +181,22 @@ def test_job_killed_just_before_the_end_needs_no_engine(
     assert read_provenance(output)["engine"] == "counting"
 
 
+def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: Path, engines: list) -> None:
+    """Snakemake deletes the output before its job runs. A reference that changed is no part of a question."""
+    path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
+    engines += [CountingEngine(), CountingEngine()]
+    generation.write_generations(path, SETTINGS, 1, output)
+    before, questions = GENERATIONS.read(output), items(2)
+    for column, left in (("reference", 1), ("question", 0)):
+        shutil.rmtree(f"{output}.parts")
+        assert keep(output, f"{output}.parts")
+        Path(output).unlink()
+        BENCHMARKS.write(questions.with_columns(pl.lit("other").alias(column)), path, {"revision": "2"})
+        generation.write_generations(path, SETTINGS, 1, output)
+        assert GENERATIONS.read(output).equals(before), "the engine of these tests answers by the seed"
+        assert len(engines) == left, column
+
+
 def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "PART_RESPONSES", 1)
     path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
@@ -264,6 +282,16 @@ def test_prompt_is_the_papers_to_the_letter() -> None:
         "Solve the following problem step by step, then provide the final numerical answer.\n\n"
         "Question: What is {x}?\n\nSolution:"
     )
+
+
+def test_a_plain_text_is_asked_as_text_with_its_places_filled(tmp_path: Path, engines: list) -> None:
+    engines.append(CountingEngine())
+    settings = SETTINGS | {"text": "Q: {question} ({level})\nA:", "prompt_variables": {"level": "90"}, "samples": 1}
+    generation.write_generations(benchmark(tmp_path, 2), settings, 1, str(tmp_path / "out.parquet"))
+    answered = ["Q: What is {a-00001}? (90)\nA:", "Q: What is {a-00000}? (90)\nA:"]
+    assert not engines
+    assert GENERATIONS.read(tmp_path / "out.parquet")["item_id"].to_list() == ["a-00000", "a-00001"]
+    assert [generation.asked(settings, f"What is {{a-0000{n}}}?") for n in (1, 0)] == answered
 
 
 def test_seeds_differ_by_item_sample_model_and_study() -> None:

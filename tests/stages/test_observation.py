@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import ProvenanceError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.stages.observation import observe, write_observations
 
 

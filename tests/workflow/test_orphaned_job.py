@@ -97,3 +97,25 @@ def shown_until(run: subprocess.Popen[str], said: str, event: Event) -> str:
                 event.set()
     assert run.returncode == 0, shown
     return shown
+
+
+@pytest.mark.slow
+def test_questions_that_did_not_change_are_not_asked_again(
+    project: Project, api: FakeApi, released: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another reference makes the items again and brings the generate job with it, which finds its answers."""
+    released.set()
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "first"))
+    project.run(OUTPUT)
+    asked, before = len(api.requests), pl.read_parquet(project.folder / OUTPUT)
+    rows = project.folder / "demo" / "benchmarks" / "percentages.jsonl"
+    changed = [json.loads(line) | {"answer": "none of these"} for line in rows.read_text().splitlines()]
+    rows.write_text("".join(json.dumps(row) + "\n" for row in changed))
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "second"))
+    assert project.planned(OUTPUT) == {"benchmark": 1, "generation": 1}
+    project.run(OUTPUT)
+    assert (asked, len(api.requests)) == (40, 40)
+    assert pl.read_parquet(project.folder / OUTPUT).equals(before)
+    items = pl.read_parquet(project.folder / "results" / "orphan" / "benchmarks" / "percentages.parquet")
+    assert items["reference"].unique().to_list() == ["none of these"]
+    assert not (project.folder / f"{OUTPUT}.parts").exists(), "Snakemake has accepted the output"

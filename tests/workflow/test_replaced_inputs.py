@@ -82,6 +82,26 @@ def test_older_files_of_other_content_are_read_again(project: Project) -> None:
     assert project.planned("labels") == affected
 
 
+def test_items_that_did_not_change_bring_nothing_with_them(project: Project) -> None:
+    """A column more, and a mapping in other words: the same questions and answers, so no job; a new answer, four."""
+    project.run("labels")
+    rows, items = (project.folder / name for name in ("given/sums.csv", "results/given/benchmarks/sums.parquet"))
+    before, made = rows.read_bytes(), items.stat().st_mtime_ns
+    frame = pl.read_csv(rows)
+    frame.with_columns(source=pl.lit("a book")).write_csv(rows)
+    assert project.planned("labels") == {}
+    reworded = project.folder / "reworded.yaml"
+    reworded.write_text("benchmarks: {sums: {question: ['{none}', '{q}'], reference: ['{a}']}}")
+    frame.with_columns(none=pl.lit(None, pl.String)).write_csv(rows)
+    assert project.over("reworded.yaml").planned("labels") == {}
+    project.over("reworded.yaml").run("labels")
+    assert items.stat().st_mtime_ns == made
+    frame.with_columns(a=pl.lit("other")).write_csv(rows)
+    assert project.planned("labels") == {"benchmark": 1, "generation": 1, "label": 1, "labels": 1}
+    rows.write_bytes(before)
+    assert project.planned("labels") == {}
+
+
 def test_results_recorded_without_contents_stay_until_a_file_changes(project: Project) -> None:
     """As they were recorded at first: the checksums of inputs are there, the setting `content` is not."""
     project.run("labels")

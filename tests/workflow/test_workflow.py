@@ -15,8 +15,8 @@ import yaml
 from workflow_runs import Project
 
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
 pytestmark = pytest.mark.slow
@@ -197,7 +197,7 @@ def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) 
 ANALYSIS = {
     "__init__.py": "",
     "settings.py": """
-from entropy_sentinel.analyses.settings import Analysis
+from entropy_sentinel.config.analyses import Analysis
 
 
 class Samples(Analysis):
@@ -221,7 +221,7 @@ TARGETS += expand(rules.samples.output, judge=JUDGES)
     "scripts/samples.py": """
 import polars as pl
 
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 
 rows = pl.concat(OBSERVATIONS.read(path) for path in snakemake.input)
 rows = rows.group_by("model", "benchmark", "item_id").agg(pl.len(), pl.col("label").mean())

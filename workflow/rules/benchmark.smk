@@ -2,11 +2,13 @@
 # Makes: results/<study>/benchmarks/{benchmark}.parquet, one row per item.
 #
 # No hash of the code here, a version instead (BENCHMARK_VERSION in frames/benchmark.py): see generation.smk.
+#
+# A local file that changed, and gives the same items, is as old as ever (jobs/same_items.py).
 
 
 rule benchmark:
     input:
-        file=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].path or [],
+        file=lambda wildcards: rows_file(wildcards.benchmark),
     output:
         ITEMS,
     log:
@@ -18,10 +20,6 @@ rule benchmark:
         mem_mb=2000,
         runtime=30,
     params:
-        settings=lambda wildcards: of_content(
-            study.benchmark_settings(CONFIG, wildcards.benchmark),
-            CONFIG.benchmarks[wildcards.benchmark].path,
-            ITEMS.format(**wildcards),
-        ),
+        settings=lambda wildcards: items_settings(wildcards.benchmark)[0],
     script:
         "../scripts/benchmark.py"

@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.accuracy.figures.of_features import figure_auroc_
 from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_left_out
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
 

@@ -38,7 +38,7 @@ from entropy_sentinel.analyses.rejection.tables_of_curves import (
     table_best_pairs,
     table_coverage,
 )
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.rejection import curve
 
 NO_LABELS = "puzzles takes no part for tiny-a, tiny-b: no response with a label and features."

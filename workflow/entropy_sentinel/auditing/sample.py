@@ -91,7 +91,7 @@ def population(config: Config, judge: str) -> pl.DataFrame:
 
 def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
-    labels = LABELS.read(Layout(config.study).labels.format(**names), ["item_id", "sample", "label"])
+    labels = LABELS.read(Layout(config.study).labels.format(**names), [*SAMPLE, "label"])
     rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
     hashes = [response_hash(text) for text in rows["response"]]
@@ -110,7 +110,7 @@ def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     """What a person is shown: columns item_id, sample, question, reference (or null), response, cut_off."""
     layout, names = Layout(config.study), {"model": model, "benchmark": benchmark}
-    responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
+    responses = GENERATIONS.read(layout.generations.format(**names), [*SAMPLE, "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
     items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
     return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
@@ -118,7 +118,7 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
 
 def _cautions(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     path = Layout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)
-    return LABELS.read(path, ["item_id", "sample", "caution"])
+    return LABELS.read(path, [*SAMPLE, "caution"])
 
 
 def material(config: Config, sample: Sample) -> pl.DataFrame:

@@ -93,8 +93,9 @@ class ChatClient:
     ) -> Generator[tuple[int, Any], None, None]:
         """Ask all `requests`: (position in `requests`, what is kept of the reply or a Refusal), as they are done.
 
-        A request has the arguments of `litellm.completion` but model and base_url. `keep` makes JSON content of a
-        reply, which the cache holds, and raises UnusableReply where it cannot, or the error that ends everything.
+        A request has the arguments of `litellm.completion` but model and base_url; one with a `prompt` those of
+        `litellm.text_completion`. `keep` makes JSON content of a reply, which the cache holds, and raises UnusableReply
+        where it cannot, or the error that ends everything.
         A request that another process or thread with the same cache is asking is waited for, not asked.
         Nothing but one request at a time is sent until a reply `shows_enough` of the server. After a failure no more
         is sent, what is under way is still given, and then the error is raised: EntropySentinelError for a request

@@ -35,7 +35,13 @@ class Reply:
 
     @property
     def text(self) -> str:
-        return self.choice.message.content or ""
+        """The answer's text, of a chat or of plain text that was gone on from."""
+        return (self.choice.message.content if self.is_chat else self.choice.text) or ""
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it answers a chat, rather than going on from plain text."""
+        return hasattr(self.choice, "message")
 
     @property
     def prompt_tokens(self) -> int:
@@ -55,7 +61,7 @@ class Reply:
         choice = self.choice
         own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
         if choice.finish_reason != "stop" or own in OTHER_STOPS:
-            said: str = choice.finish_reason
+            said: str = choice.finish_reason or "unknown"
             return said
         return str(own or "") or ("unknown" if self._reason_is_missing() else "stop")
 

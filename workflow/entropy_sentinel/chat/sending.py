@@ -72,6 +72,7 @@ class Sender:
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
         self._litellm: Any = litellm  # does not say what it exports
+        self._texts: Any = None
 
     async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
         """The server's reply, to be given to `settle` once it is kept, or refusal.
@@ -126,6 +127,9 @@ class Sender:
 
     async def close(self) -> None:
         """Close LiteLLM's connections, which belong to one event loop, all of them."""
+        if self._texts is not None:
+            await self._texts.close()
+            self._texts = None
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
@@ -144,7 +148,7 @@ class Sender:
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
         """Tokens of a request: the most that its prompt can have, and about how many with the reply."""
-        said = {name: request[name] for name in ("messages", "response_format") if name in request}
+        said = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
         # No tokenizer makes more tokens than bytes; the rest is for what a chat template puts around them.
         longest = len(json.dumps(said, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
         replies = self._reply_lengths["replies"]
@@ -180,7 +184,9 @@ class Sender:
         raw.clear()
         # Over the whole reply: LiteLLM's own time-out starts again with every byte.
         with anyio.move_on_after(self.timeout_s):
-            parsed = await self._litellm.acompletion(
+            plain = "prompt" in request  # goes to /completions, without a chat template
+            parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
+                **({"client": self._text_client()} if plain else {}),
                 model=self.model,
                 base_url=self.base_url,
                 **request,
@@ -192,6 +198,15 @@ class Sender:
             )
             return Reply(parsed, _last(raw))
         raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
+
+    def _text_client(self) -> Any:
+        """One client for all texts, where LiteLLM would make one for each and leave its connections open."""
+        if self._texts is None:
+            from openai import AsyncOpenAI
+
+            _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+            self._texts = AsyncOpenAI(api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0)
+        return self._texts
 
     def _pause(self, state: tenacity.RetryCallState) -> float:
         """Seconds before the next try: doubled each time, with jitter; longer where the server says so."""

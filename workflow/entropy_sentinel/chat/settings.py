@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -63,17 +63,28 @@ class Message(Settings):
 
 
 class Prompt(Settings):
-    """What a model is asked: a user message, with a system message before it where there is one; or `messages`."""
+    """What a model is asked: a user message, with a system message before it where there is one; or `messages`.
+
+    Or plain `text` that it goes on from, as base models do, which have no chat template.
+    """
 
     version: Annotated[int, Field(ge=1, lt=2**31)] = Field(1, description="raised where the text changes, for readers")
     system: Text | None = Field(None, description="system message; null for none")
     user: Text | None = Field(None, description="user message")
     messages: list[Message] = Field([], description="several messages in place of system and user; a user's is last")
+    text: Text | None = Field(
+        None,
+        description="plain text in place of messages, without a chat template, for base models: examples with their "
+        "answers, then the question; `sampling: {stop: [...]}` ends an answer. For models alone, not for judges",
+    )
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> "Prompt":
-        if bool(self.messages) == bool(self.user) or (self.messages and self.system):
-            raise ValueError("must have a 'user' message, with or without 'system', or else a list of 'messages'")
+        ways = [bool(self.messages), bool(self.user), bool(self.text)]
+        if sum(ways) != 1 or (self.system and not self.user):
+            raise ValueError(
+                "must have a 'user' message, with or without 'system', or else a list of 'messages', or plain 'text'"
+            )
         if self.messages and self.messages[-1].role != "user":
             raise ValueError(f"the last of 'messages' must be a user's, was of role '{self.messages[-1].role}'")
         return self
@@ -89,7 +100,13 @@ class Prompt(Settings):
     @property
     def placeholders(self) -> list[str]:
         """The names in braces, each as often as it is there."""
-        return [name for message in self.chat for name in _PLACEHOLDER.findall(message["content"]) if name]
+        texts = [message["content"] for message in self.chat] if self.text is None else [self.text]
+        return [name for text in texts for name in _PLACEHOLDER.findall(text) if name]
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said, with its placeholders, as a job's settings have it: `text`, or `messages`."""
+        return {"messages": self.chat} if self.text is None else {"text": self.text}
 
     def render(self, **values: str) -> list[dict[str, str]]:
         """The messages with `values` in the places of their placeholders."""
@@ -98,11 +115,16 @@ class Prompt(Settings):
 
 def filled(chat: Iterable[dict[str, str]], **values: str) -> list[dict[str, str]]:
     """Messages with `values` in the places of their placeholders. Values are inserted as they are, braces included."""
+    return [{"role": message["role"], "content": filled_text(message["content"], **values)} for message in chat]
+
+
+def filled_text(text: str, **values: str) -> str:
+    """A text with `values` in the places of its placeholders, likewise."""
 
     def value(found: re.Match[str]) -> str:
         return values[found[1]] if found[1] else found[0]
 
-    return [{"role": one["role"], "content": _PLACEHOLDER.sub(value, one["content"])} for one in chat]
+    return _PLACEHOLDER.sub(value, text)
 
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:

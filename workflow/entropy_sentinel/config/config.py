@@ -9,13 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from entropy_sentinel.config.files import missing_file
+from entropy_sentinel.config.files import missing_file, unfit_rows
 from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.sources.settings import with_own_sources
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -30,15 +31,16 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
     What is left open is filled in, and what cannot be run is left out (`Config.left_out`). `own` is what the user's
-    own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said. Raises
-    ConfigError with one line per problem: where, what it must be, what it was.
+    own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said, and a
+    source of rows that they name replaces the other kind. Raises ConfigError with one line per problem: where, what it
+    must be, what it was.
     """
     # Names are looked at where they are free; here they may be those of models.
     found = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not found:
-            config = fitted(Config.model_validate(dict(raw)))
-            found = [missing] if (missing := missing_file(config)) else []
+            config = fitted(Config.model_validate(_with_own_sources(raw, own or {})))
+            found = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
     except ValidationError as error:
         found = [described(problem) for problem in error.errors()]
     except ValueError as error:
@@ -48,6 +50,13 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
+
+
+def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    benchmarks, named = raw.get("benchmarks"), own.get("benchmarks")
+    if not isinstance(benchmarks, Mapping) or not isinstance(named, Mapping):
+        return dict(raw)
+    return {**raw, "benchmarks": with_own_sources(benchmarks, named)}
 
 
 def _is_set(key: str, files: Any) -> bool:

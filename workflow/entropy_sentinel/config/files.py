@@ -1,11 +1,15 @@
-"""The local files that a study names: that they are there."""
+"""The local files that a study names: that they are there, and that rows have the columns that are asked for."""
 
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import source_file
+from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.judges.settings import LabelsFile, Llm
+from entropy_sentinel.sources.items import check_first_rows
 
 
 def missing_file(config: Config) -> str | None:
@@ -16,29 +20,42 @@ def missing_file(config: Config) -> str | None:
     return next((problem for path, problem in _needed(config) if not path.is_file()), None)
 
 
+def unfit_rows(config: Config) -> Iterator[str]:
+    """What is wrong with local files of rows, as their first rows show: `benchmarks.x: a.csv has no column 'q'; ...`.
+
+    Only of what is run.
+    """
+    for name in config.run.benchmarks:
+        if config.benchmarks[name].path is not None:
+            try:
+                check_first_rows(benchmark_settings(config, name))
+            except InputError as error:
+                yield f"benchmarks.{name}: {error}"
+
+
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     """Every local file of what is run, and what to say where it is missing."""
     judging = (config.judges[name] for name in config.run.judges)
-    served = [judge.served for judge in judging if judge.kind == "llm" and judge.served]
+    served = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
     for name in dict.fromkeys([*config.run.models, *served]):
         model, key = config.models[name], f"models.{name}"
-        if model.kind == "path":
+        if isinstance(model, LocalModel):
             folder = f"{key}.path: must be a folder with a config.json; '{model.path}' has none"
             yield Path(model.path) / "config.json", folder
-        if model.kind in ("id", "path") and model.lora is not None:
+        if isinstance(model, Weights) and model.lora is not None:
             folder = f"{key}.lora: must be a folder with an adapter_config.json; '{model.lora}' has none"
             yield Path(model.lora) / "adapter_config.json", folder
-        if model.kind == "source":
+        if isinstance(model, SourceModel):
             for benchmark in config.run.benchmarks:
-                file = source_file(config, name, benchmark)
+                file = model.file(benchmark)
                 yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
-    for run, model, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
+    for run, answering, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
         for name in config.asked(run, benchmark):
             judge = config.judges[name]
-            if judge.kind == "file":
-                file, missing = judge.file(model, benchmark), f"must hold {model}/{benchmark}.parquet"
+            if isinstance(judge, LabelsFile):
+                file, missing = judge.file(answering, benchmark), f"must hold {answering}/{benchmark}.parquet"
                 yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"

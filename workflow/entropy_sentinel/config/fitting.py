@@ -6,9 +6,9 @@ so. Unknown names are errors (`Config`).
 
 import math
 
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.settings import ALL_BUT_ONE, SweepSize
+from entropy_sentinel.config.settings import SweepSize
 from entropy_sentinel.config.study import shown_groups
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
@@ -90,7 +90,7 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     run: dict[int, SweepSize] = {}
     lines = []
     for sweep in config.run.sizes:
-        size = n_labelled - 1 if sweep.size == ALL_BUT_ONE else sweep.size
+        size = sweep.number(n_labelled)
         if size < 1 or size > n_labelled:
             lines.append(f"run.sizes: {sweep.size} left out, since of run.benchmarks {n_labelled} have references")
         elif size >= n_benchmarks:

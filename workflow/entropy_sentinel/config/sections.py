@@ -5,26 +5,30 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.analyses.settings import Analysis, sections
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
+from entropy_sentinel.config.analyses import Analysis, sections
 from entropy_sentinel.config.layout import STAGE_FOLDERS
-from entropy_sentinel.config.settings import Rates, Run
+from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
-from entropy_sentinel.engines.settings import AnyModel, Generation, extended
+from entropy_sentinel.engines.generation import Generation
+from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
+from entropy_sentinel.engines.variants import extended
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge, asked
+from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked
 from entropy_sentinel.signals.catalogue import FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
 SECTIONS = sections()
+_FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTIONS.items()}
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
     __doc__="A section for each analysis, each a folder of `analyses/`.",
-    **{name: (section, section()) for name, section in SECTIONS.items()},
+    **_FIELDS,
 )
 
 
@@ -93,7 +97,7 @@ class Config(Settings):
     def _are_brought(self, benchmark: str) -> bool:
         """Whether labels need no reference: all judges take over those made elsewhere."""
         asked = (one for judge in self.run.judges for one in self.asked(judge, benchmark))
-        return all(self.judges[one].kind == "file" for one in asked)
+        return all(isinstance(self.judges[one], LabelsFile) for one in asked)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
         """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
@@ -144,16 +148,24 @@ class Config(Settings):
         check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
         for model, settings in self.models.items():
             key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
-            name, variables = self.prompt_of(model), settings.prompt_variables
+            name, places = self.prompt_of(model), settings.prompt_variables
             check_names(f"prompt in {key}:", [name], self.generation_prompts)
-            if settings.kind != "source":
-                check_placeholders(f"{key}: prompt '{name}'", self.generation_prompts[name], ["question", *variables])
-        for judge, settings in self.judges.items():
-            if settings.kind == "llm":
-                self._can_be_served(f"judges.{judge}.served", settings.served)
-                key, name = f"judges.{judge}.prompt", settings.prompt
+            if not isinstance(settings, SourceModel):
+                prompt = self.generation_prompts[name]
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
+                if prompt.text is not None and settings.chat_template_kwargs:
+                    raise ValueError(
+                        f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text, which no chat template "
+                        "is put around; set it to null, or give the prompt a 'user' message"
+                    )
+        for judge, asking in self.judges.items():
+            if isinstance(asking, Llm):
+                self._can_be_served(f"judges.{judge}.served", asking.served)
+                key, name = f"judges.{judge}.prompt", asking.prompt
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
+                if prompt.text is not None:
+                    raise ValueError(f"{key}: prompt '{name}' is plain text; a judge needs one with a 'user' message")
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
 
@@ -163,9 +175,9 @@ class Config(Settings):
             return
         check_names(f"model in {key}:", [name], self.models)
         model = self.models[name]
-        if model.kind not in ("id", "path"):
+        if not isinstance(model, Weights):
             raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
-        if model.kind == "id" and model.revision is None:
+        if isinstance(model, HubModel) and model.revision is None:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     def _starts_no_server(self, key: str, names: list[str]) -> None:
@@ -204,10 +216,10 @@ class Config(Settings):
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:
-            for benchmark in self.groups[name].benchmarks:
-                if benchmark in self.run.benchmarks and benchmark not in self.labelled:
+            for trained in self.groups[name].benchmarks:
+                if trained in self.run.benchmarks and trained not in self.labelled:
                     raise ValueError(
-                        f"groups.{name}: benchmark '{benchmark}' has no references: nothing to train on; set "
-                        f"benchmarks.{benchmark}.reference, or leave it out"
+                        f"groups.{name}: benchmark '{trained}' has no references: nothing to train on; set "
+                        f"benchmarks.{trained}.reference, or leave it out"
                     )
         return self

@@ -1,14 +1,14 @@
-"""What is run, and what it takes: the config's sections `run` and `rates`."""
+"""What is run: the config's section `run`."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.frames.sections import Names, Number, Positive, Settings, check_names
+from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names
 from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
-ALL_BUT_ONE = "all-but-one"
+ALL_BUT_ONE: Literal["all-but-one"] = "all-but-one"
 
 
 class SweepSize(Settings):
@@ -20,6 +20,10 @@ class SweepSize(Settings):
     configurations: Literal["all", "default"] = Field(
         "default", description="`all` 48 configurations, or the `default` alone"
     )
+
+    def number(self, n_labelled: int) -> int:
+        """The size as a number, where so many benchmarks have references."""
+        return n_labelled - 1 if self.size == ALL_BUT_ONE else self.size
 
 
 def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
@@ -77,24 +81,3 @@ class Run(Settings):
     def further_families(self) -> list[str]:
         """The families beside `tokens`."""
         return [name for name in self.features if name != TOKENS]
-
-
-class Rates(Settings):
-    """What `snakemake plan` reckons with, for models that do not set their own; no result depends on it."""
-
-    tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
-    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes, bytes")
-    tokens_per_s: Number = Field(
-        2500, ge=1e-3, le=1e9, description="speed of one generate job, log-probabilities included"
-    )
-    engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
-    gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
-    judge_usd_per_response: Number = Field(
-        0, ge=0, le=1e9, description="price of one label, where its judge has no prices of its own"
-    )
-    tokens_per_judgement: Number = Field(
-        300, gt=0, le=1e9, description="mean length of the reply of a judge behind a server, reasoning included, tokens"
-    )
-    estimate_cpu_s: Number = Field(
-        5, ge=0, le=1e9, description="CPU-seconds of one model and training group, all configurations"
-    )

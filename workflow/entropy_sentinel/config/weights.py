@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def _fingerprint(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
     """The whole of a small file; blocks at equal distances of a large one, the last ending with it."""
-    starts = range(0, size, _BLOCK_BYTES)
+    starts: Sequence[int] = range(0, size, _BLOCK_BYTES)
     if size > _WHOLE_BYTES:
         step = (size - _BLOCK_BYTES) / (_BLOCKS - 1)
         starts = [round(number * step) for number in range(_BLOCKS)]

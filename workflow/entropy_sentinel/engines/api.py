@@ -13,13 +13,14 @@ import numpy as np
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import masked
-from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
+from entropy_sentinel.engines.api_steps import ids_of, of_chat, of_text
+from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 
 class LitellmEngine:
-    """A chat model behind an API that returns log-probabilities; answers chats.
+    """A model behind an API that returns log-probabilities; answers chats, and goes on from plain text.
 
     What an API leaves open, and what is done here:
 
@@ -30,6 +31,9 @@ class LitellmEngine:
     - Where the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
       the steps whose sampled token is the least likely of the 20 returned: those, and the steps at which it really
       is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing.
+    - Plain text goes to `/completions`, of which vLLM returns the top 20 and the sampled token beside them: no step is
+      displaced. It is asked for ids in place of texts, for two tokens with one text would be one entry. OpenAI itself
+      returns 5 there.
     - A server with a reasoning parser, and LiteLLM for `<think>`, take the thinking out of the text; the trace has it.
     """
 
@@ -52,8 +56,8 @@ class LitellmEngine:
             "logprobs_mode": self.LOGPROBS_MODE,
         }
 
-    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An
         empty reply does not show whether it returns any.
@@ -65,7 +69,11 @@ class LitellmEngine:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
 
-    def _request(self, chat: Chat, seed: int) -> dict[str, Any]:
+    def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
+        if isinstance(chat, str):
+            ids = {"return_tokens_as_token_ids": True}
+            sampling = self._settings["sampling"]
+            return {"prompt": chat, "seed": seed, "logprobs": TOP_K, **sampling, "extra_body": ids}
         request = {
             "messages": [dict(message) for message in chat],
             "seed": seed,
@@ -79,13 +87,14 @@ class LitellmEngine:
 
     def _keep(self, reply: Reply) -> dict[str, Any]:
         """What a response is made of; ConfigError without 20 log-probabilities at every step."""
-        steps = getattr(getattr(reply.choice, "logprobs", None), "content", None) or []
-        fewest = min((len(step.top_logprobs) for step in steps), default=0)
-        empty = not steps and not reply.text and not reply.completion_tokens
+        steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
+        fewest = min(map(len, steps.top), default=0)
+        empty = not steps.tokens and not reply.text and not reply.completion_tokens
         if fewest < TOP_K and not empty:
+            returned = str(fewest) if steps.tokens else "no"
             raise ConfigError(
-                f"{self._client.name}: the server returned {f'{fewest}' if steps else 'no'} log-probabilities per "
-                f"token, {TOP_K} are needed; start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns "
+                f"{self._client.name}: the server returned {returned} log-probabilities per token, {TOP_K} are needed; "
+                f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns "
                 f"top_logprobs={TOP_K}"
             )
         # A server may repeat the key that it was sent as its own name.
@@ -96,12 +105,12 @@ class LitellmEngine:
             "prompt_tokens": reply.prompt_tokens,
             "finish_reason": reply.finish_reason,
             "text": reply.text,
-            "tokens": [step.token for step in steps],
-            "token_logprobs": [step.logprob for step in steps],
-            "top_logprobs": [[entry.logprob for entry in step.top_logprobs] for step in steps],
+            "tokens": steps.tokens,
+            "token_logprobs": steps.sampled,
+            "top_logprobs": steps.top,
         }
 
-    def _response(self, chat: Chat, reply: Mapping[str, Any] | Refusal) -> Response:
+    def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         prompt_hash = hashlib.sha256(prompt.encode()).hexdigest()[:16]
         if isinstance(reply, Refusal):
@@ -111,6 +120,8 @@ class LitellmEngine:
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
+        plain = isinstance(chat, str)
+        ids = ids_of(reply["tokens"]) if plain else None
         return Response(
             prompt_hash=prompt_hash,
             prompt_tokens=reply["prompt_tokens"],
@@ -118,6 +129,7 @@ class LitellmEngine:
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            tokens=np.array(reply["tokens"], dtype=object),
-            displaced_steps=int((sampled == top_logprobs[:, -1]).sum()),
+            tokens=None if ids else np.array(reply["tokens"], dtype=object),
+            token_ids=np.array(ids, dtype=np.uint32) if ids else None,
+            displaced_steps=0 if plain else int((sampled == top_logprobs[:, -1]).sum()),
         )

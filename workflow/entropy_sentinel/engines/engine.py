@@ -9,12 +9,16 @@ import numpy as np
 from entropy_sentinel.frames.generation import REFUSED, TOP_K
 
 Chat = Sequence[Mapping[str, str]]
+# A chat, around which the engine puts the model's template; or plain text, which the model goes on from as it is.
+Asked = Chat | str
 
 
-def spoken(chat: Chat) -> str | list[dict[str, str]]:
-    """A chat as it is hashed: of a user's message alone the text."""
-    alone = len(chat) == 1 and chat[0]["role"] == "user"
-    return chat[0]["content"] if alone else [dict(message) for message in chat]
+def spoken(asked: Asked) -> str | dict[str, str] | list[dict[str, str]]:
+    """What is asked as it is hashed: of a user's message alone the text."""
+    if isinstance(asked, str):
+        return {"text": asked}
+    alone = len(asked) == 1 and asked[0]["role"] == "user"
+    return asked[0]["content"] if alone else [dict(message) for message in asked]
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
 
 
 class Engine(Protocol):
-    """What answers chats, lists of messages with role and content.
+    """What answers chats, lists of messages with role and content, and goes on from plain text.
 
     `provenance` says which engine it is and what kind of log-probabilities it gives.
     """
@@ -59,8 +63,8 @@ class Engine(Protocol):
     @property
     def provenance(self) -> dict[str, Any]: ...
 
-    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         A request that the engine refuses for its own sake has a response, too: `refused`.
         """

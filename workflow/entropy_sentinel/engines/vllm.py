@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.engines import cpu
-from entropy_sentinel.engines.engine import Chat, Response, refused, spoken
+from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -55,8 +55,8 @@ class VllmEngine:
             **told,
         }
 
-    def answer(self, chats: Sequence[Chat], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat with its own seed: (position in `chats`, response), in the order they are done.
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
         """
@@ -71,7 +71,7 @@ class VllmEngine:
                 if output.finished:
                     yield positions[output.request_id], self._response(output)
 
-    def _enqueue(self, chat: Chat, seed: int) -> str:
+    def _enqueue(self, chat: Asked, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""
         sampling = self._vllm.SamplingParams(
             **self._settings["sampling"],
@@ -81,13 +81,12 @@ class VllmEngine:
             # Without it the engine would send every token on its own.
             output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
         )
-        (request,) = self._engine.enqueue_chat(
-            [dict(message) for message in chat],
-            sampling,
-            use_tqdm=False,
-            lora_request=self._lora(),
-            chat_template_kwargs=self._template_variables(),
-        )
+        shared = {"use_tqdm": False, "lora_request": self._lora()}
+        if isinstance(chat, str):
+            (request,) = self._engine.enqueue(chat, sampling, **shared)
+        else:
+            messages, variables = [dict(message) for message in chat], self._template_variables()
+            (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
         # The engine adds a random suffix to the ids of its queue, which outputs come without.
         return str(request).split("-")[0]
 
@@ -128,7 +127,7 @@ class VllmEngine:
         )
 
 
-def _bytes(chat: Chat) -> bytes:
+def _bytes(chat: Asked) -> bytes:
     text = spoken(chat)
     return (text if isinstance(text, str) else json.dumps(text)).encode()
 

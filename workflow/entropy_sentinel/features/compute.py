@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, NLL, H, X
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.response import RESPONSE
 

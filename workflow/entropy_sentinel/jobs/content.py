@@ -6,7 +6,7 @@ With a hash among the settings another content is another setting, whatever the 
 
 import ast
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,21 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
     Traces were once generated with it. It concerns their features only: they are not generated again for its sake.
     """
+    for made in recorded_settings(recorded_params):
+        if "trace_after" in settings and made | {"trace_after": None} == settings:
+            return made
+    return settings
+
+
+def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """The settings that Snakemake has recorded for an output, which it writes as Python does."""
     for text in recorded_params or []:
         try:
             made = ast.literal_eval(text)
         except (ValueError, SyntaxError):
             continue
-        if isinstance(made, dict) and "trace_after" in settings and made | {"trace_after": None} == settings:
-            return made
-    return settings
+        if isinstance(made, dict):
+            yield made
 
 
 @cache

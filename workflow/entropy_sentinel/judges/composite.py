@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.frames.response import SAMPLE
 
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Of each member: the responses that it was asked about, that it labelled, and whose final label is (also) its own.
@@ -96,7 +97,7 @@ def _caution(said: Mapping[str, Verdict]) -> str | None:
 
 
 def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
-    keys = responses.select("item_id", "sample").to_dict(as_series=False)
+    keys = responses.select(SAMPLE).to_dict(as_series=False)
     said = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by", "caution")}
     return LABELS.frame(keys | said)
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.settings import Rates
 from entropy_sentinel.config.study import gpus, group_files, training_groups
+from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
+from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
 from entropy_sentinel.planning.rates import model_rates
@@ -83,7 +85,7 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
         for judge in config.run.judges
         for benchmark, one in counts.items()
         if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
-        and any(config.judges[name].kind != "file" for name in config.asked(judge, benchmark))
+        and any(not isinstance(config.judges[name], LabelsFile) for name in config.asked(judge, benchmark))
         and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
     )
@@ -91,7 +93,7 @@ def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[
 
 def _has_prices(config: Config, judge: str) -> bool:
     settings = config.judges[judge]
-    return settings.kind == "llm" and settings.usd_per_million_input_tokens is not None
+    return isinstance(settings, Llm) and settings.usd_per_million_input_tokens is not None
 
 
 def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
@@ -151,7 +153,7 @@ def plan(config: Config) -> list[Part]:
     unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
     if unknown:
         parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
-    elsewhere = [model for model in costs if config.models[model].kind == "api"]
+    elsewhere = [model for model in costs if isinstance(config.models[model], ApiModel)]
     if elsewhere:
         parts.append(f"Without what the provider charges for: {', '.join(elsewhere)}.")
     return parts

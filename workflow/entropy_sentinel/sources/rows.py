@@ -13,20 +13,26 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.settings import FORMATS
 
 
-def local_rows(path: str) -> Iterator[dict[str, Any]]:
+def kind_of(path: str) -> str | None:
+    """Which of FORMATS a local file is of, by its name; None for another one."""
+    return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
+
+
+def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
     """Rows of a local file: JSON Lines, CSV (all values text) or Parquet; `.gz` for the first two.
 
+    Of a table no more than `most` rows are read, if any; lines are read one after the other, as they are asked for.
     Raises InputError naming file and line for a line that is no JSON object, and for a file of another kind.
     """
-    kind = next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
+    kind = kind_of(path)
     if kind == ".jsonl":
         yield from _json_lines(path)
         return
     try:
         if kind == ".csv":
-            table = pl.read_csv(path, infer_schema=False)
+            table = pl.read_csv(path, infer_schema=False, n_rows=most)
         elif kind == ".parquet":
-            table = pl.read_parquet(path)
+            table = pl.read_parquet(path, n_rows=most)
         else:
             raise InputError(f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these")
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -2,8 +2,9 @@
 
 import re
 import string
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -11,6 +12,8 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, R
 
 # Ends of the names of files with traces made elsewhere, the first that is there.
 SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz")
+
+_FORMATTER = string.Formatter()
 
 # Ends of the names of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
@@ -32,6 +35,14 @@ def _local_file(path: str) -> str:
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 
 
+def named_columns(benchmark: Mapping[str, Any]) -> list[str]:
+    """The columns that the settings of a benchmark name: in format strings, as options, and as pictures."""
+    parsed = (part for key in ("question", "reference") for text in benchmark[key] for part in _FORMATTER.parse(text))
+    fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
+    found = [match[1] for match in map(FIELD.fullmatch, fields) if match]
+    return list(dict.fromkeys([*found, *benchmark["only_if_empty"]]))
+
+
 # Ways in which a reference can name one of several options.
 Reading = Literal["letter", "index", "number", "text"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -40,6 +51,26 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 _LISTED = BeforeValidator(
     lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
 )
+
+
+# What says where rows are, by the key that gives them; what one file says takes the place of what others say.
+_SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
+
+
+def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `benchmarks`, in which a source that the user's `own` files name replaces that of the others.
+
+    A section of `own` that names both, if only one of them as null, is left as it is.
+    """
+    return {name: _with_own_source(benchmark, own.get(name)) for name, benchmark in benchmarks.items()}
+
+
+def _with_own_source(benchmark: Any, own: Any) -> Any:
+    named = [key for key in _SOURCES if isinstance(own, Mapping) and key in own]
+    if len(named) != 1 or own[named[0]] is None:
+        return benchmark
+    replaced = {key for source, keys in _SOURCES.items() if source not in named for key in keys}
+    return {key: value for key, value in benchmark.items() if key in own or key not in replaced}
 
 
 class Tolerance(Settings):
@@ -84,7 +115,9 @@ class Benchmark(Settings):
     split: Text = Field("test", description="split of the data set")
     revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
     path: Annotated[str, AfterValidator(_local_file)] | None = Field(
-        None, description="local file in place of a data set: .jsonl, .csv, .parquet, also .gz"
+        None,
+        description="local file in place of a data set: .jsonl, .csv, .parquet, also .gz; what another config file "
+        "says of the data set (`dataset`, `configs`, `split`, `revision`) then counts as not set",
     )
     question: list[str] = Field(
         min_length=1,
@@ -136,7 +169,7 @@ class Benchmark(Settings):
     def _formats_name_columns(cls, templates: list[str]) -> list[str]:
         for template in templates:
             try:
-                parts = string.Formatter().parse(template)
+                parts = _FORMATTER.parse(template)
                 fields = [(name, spec, conversion) for _, name, spec, conversion in parts if name is not None]
             except ValueError as error:
                 raise ValueError(f"'{template}' is no format string: {error}") from None
@@ -155,7 +188,8 @@ class Benchmark(Settings):
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
-            raise ValueError("needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)")
+            has = "has none" if self.path is None else "has both: leave one out"
+            raise ValueError(f"needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file), {has}")
         if self.revision is not None and self.path is not None:
             raise ValueError("'revision' goes with 'dataset'; leave it out, or set it to null")
         if self.options is None and (self.reference_is or self.shuffle_options):

@@ -12,10 +12,10 @@ from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.observation import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.frames.signals import with_reasons
 

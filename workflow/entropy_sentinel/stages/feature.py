@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.features.compute import USED, compute_features
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.features.thinking import start_after
 from entropy_sentinel.frames.batches import read_traces
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 
 
 def write_features(generations: str, settings: Mapping[str, Any], output: str) -> None:

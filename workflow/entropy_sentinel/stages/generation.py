@@ -17,16 +17,16 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.chat.servers import announced_server
-from entropy_sentinel.chat.settings import filled
+from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.engine import Engine, Response
+from entropy_sentinel.engines.engine import Asked, Engine, Response
 from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
 from entropy_sentinel.frames.lists import list_column
-from entropy_sentinel.sources.importing import import_generations
+from entropy_sentinel.sources.given_traces import import_generations
 from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)
@@ -113,10 +113,8 @@ def generate(
 ) -> None:
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
-    prompt = settings.get("messages") or PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
-    variables = settings.get("prompt_variables", {})
-    answers = engine.answer([filled(prompt, **variables, question=questions[item_id]) for item_id, _ in keys], seeds)
+    answers = engine.answer([asked(settings, questions[item_id]) for item_id, _ in keys], seeds)
     # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
     with closing(answers):
         for positions, responses in _batches(answers, len(keys)):
@@ -130,6 +128,14 @@ def generate(
                 if reason.startswith(REFUSED):
                     log.warning("item '%s', sample %d: %s", item_id, sample, reason)
             parts.append(rows, engine.provenance)  # a server says what it is in its replies only
+
+
+def asked(settings: Mapping[str, Any], question: str) -> Asked:
+    """What a model is asked with a question: a chat, or plain text that it goes on from."""
+    values = settings.get("prompt_variables", {}) | {"question": question}
+    if text := settings.get("text"):
+        return filled_text(text, **values)
+    return filled(settings.get("messages") or PROMPTS[settings["prompt"]].chat, **values)
 
 
 def _batches(

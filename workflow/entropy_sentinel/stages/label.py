@@ -17,10 +17,11 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS
-from entropy_sentinel.sources.importing import KEY, import_labels
+from entropy_sentinel.sources.given_labels import import_labels
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class _Asking:
     def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
         self.benchmark, self.sources, self.whose = benchmark, sources, whose
         self.exchanges: list[dict[str, Any]] = []
-        self.responses = GENERATIONS.read(generations, ["item_id", "sample", "text", "finish_reason"])
+        self.responses = GENERATIONS.read(generations, [*SAMPLE, "text", "finish_reason"])
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -77,7 +78,7 @@ class _Asking:
         source = next(one for one in self.sources if Path(one).parents[1] == Path(settings["path"]))
         # All responses, for the file is checked against all, whichever of them are asked about.
         frame, unused = import_labels(self.responses, source)
-        frame = responses.select(KEY).join(frame, on=KEY, how="left", maintain_order="left")
+        frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
         return frame.select(LABELS.schema.names()), {"source": source, "unused_rows": unused}
 
     def _combined(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -155,7 +156,7 @@ def label(
     )
     exchanges = [
         {"item_id": item_id, "sample": sample, "reason": verdict.reason, **verdict.exchange}
-        for (item_id, sample), verdict in zip(joined.select("item_id", "sample").rows(), verdicts, strict=True)
+        for (item_id, sample), verdict in zip(joined.select(SAMPLE).rows(), verdicts, strict=True)
         if verdict.exchange
     ]
     return frame, exchanges

@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.observation import OBSERVATIONS, observations_of
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.statistics.splits import train_or_test
@@ -69,7 +69,7 @@ def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) 
         features.rename({"reason": "feature_reason"})
         .join(
             labels.rename({"reason": "label_reason"}),
-            on=["item_id", "sample"],
+            on=SAMPLE,
             how="left",
             maintain_order="left",
             validate="1:1",

@@ -18,12 +18,11 @@ import polars as pl
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.jobs.finished import FINISHED, keep
 from entropy_sentinel.jobs.ownership import Ownership
 
 log = logging.getLogger(__name__)
 
-# The finished output under a second name.
-_WHOLE = "whole.parquet"
 # What reading a damaged file raises, Polars' own assertions included.
 _UNREADABLE = (ContractError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
@@ -46,7 +45,7 @@ class Parts:
         `run` counts the jobs that have left rows here before: 0 for the first.
         """
         self._ownership.__enter__()
-        for path in [*self._files(), self.folder / _WHOLE]:
+        for path in [*self._files(), self.folder / FINISHED]:
             if path.exists() and self._metadata(path).get("identity") != self.identity:
                 _delete(path)
         self.run = max((int(path.name.split("-")[1]) + 1 for path in self._files()), default=0)
@@ -78,15 +77,12 @@ class Parts:
 
     def keep(self, output: str) -> None:
         """Trade the parts for a second name of the finished output, which takes no room."""
-        try:
-            os.link(output, self.folder / _WHOLE)
-        except OSError:  # a file system without hard links: the parts stay
-            return
-        self.drop()
+        if keep(output, self.folder):
+            self.drop()
 
     def restore(self, output: str) -> bool:
         """Give the output that an earlier job has finished its name again; False where there is none."""
-        path = self.folder / _WHOLE
+        path = self.folder / FINISHED
         if not path.exists() or self._load(path) is None:
             return False
         with whole_file(output) as partial:

@@ -1,15 +1,12 @@
-"""The config of a small study, with comments: benchmarks from files of rows, models as they are named."""
+"""The config of a small study, with comments: benchmarks from files of rows, and models."""
 
-import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.sources.settings import SOURCE_ENDS
-from entropy_sentinel.starting.rows import MARK, Rows, free_name, name_of
+from entropy_sentinel.starting.named import quoted
+from entropy_sentinel.starting.rows import MARK, Rows
 
 
 @dataclass(frozen=True)
@@ -30,55 +27,6 @@ class Start:
     def labelled(self) -> list[str]:
         """The benchmarks that can be learned from: those with references, or with labels."""
         return [name for name, rows in self.benchmarks.items() if rows.reference or name in self.with_labels]
-
-
-def named_rows(found: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
-    """Rows by names of their own: none twice, and none that config.yaml has."""
-    named: dict[str, Rows] = {}
-    for rows in found:
-        named[free_name(name_of(rows.path), [*taken, *named])] = rows
-    return named
-
-
-def named_models(asked: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The lines of each model's section by its name; `base` are config.yaml's models, which have none.
-
-    `asked` are folders, ids of the hub, and names of config.yaml. Raises ConfigError for a folder that has neither
-    weights nor traces of all benchmarks.
-    """
-    known = {model.get("id"): name for name, model in base.items()}
-    named: dict[str, list[str]] = {}
-    for one in asked:
-        if one in known or one in base:
-            named[known.get(one, one)] = []
-            continue
-        name = free_name(name_of(one).lower(), [*base, *named])
-        named[name] = _model(one, list(benchmarks))
-    return named
-
-
-def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
-    folder = Path(asked)
-    if not folder.is_dir():
-        return [f"id: {_quoted(asked)} # Hugging Face id; revision: pins a commit"]
-    if (folder / "config.json").is_file():
-        return [f"path: {_quoted(asked)} # folder with weights"]
-    missing = [name for name in benchmarks if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS)]
-    if missing:
-        raise ConfigError(
-            f"--model {asked}: must be a folder with weights (config.json), or with traces of every benchmark; there "
-            f"is no {missing[0]}.parquet and no {missing[0]}.jsonl"
-        )
-    return source_lines(asked)
-
-
-def source_lines(folder: str) -> list[str]:
-    """The section of a model whose traces were made elsewhere."""
-    return [
-        f"source: {_quoted(folder)} # folder with traces made elsewhere, a file for each benchmark",
-        "# What its log-probabilities are, where the files do not say so: those before temperature.",
-        "source_logprobs_mode: raw_logprobs",
-    ]
 
 
 def text_of(start: Start, file: str) -> str:
@@ -105,7 +53,7 @@ def text_of(start: Start, file: str) -> str:
         "",
         *_generation(start),
         *_models(start),
-        *(["judges:", f"  people: {{kind: file, path: {_quoted(start.labels)}}}", ""] if start.labels else []),
+        *(["judges:", f"  people: {{kind: file, path: {quoted(start.labels)}}}", ""] if start.labels else []),
         "benchmarks:",
         *(line for name, rows in start.benchmarks.items() for line in _benchmark(name, rows, start.labels is None)),
     ]
@@ -152,24 +100,19 @@ def _models(start: Start) -> list[str]:
 
 
 def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
-    lines = [f"  {name}:", f"    path: {_quoted(rows.path)}", f"    question: {_column(rows.question)}"]
+    lines = [f"  {name}:", f"    path: {quoted(rows.path)}", f"    question: {_column(rows.question)}"]
     if rows.reference is None and wants_references:
         lines.append('    # reference: ["{column}"] # none was found: a domain without labels, which is estimated')
     elif rows.reference:
         lines.append(f"    reference: {_column(rows.reference)}")
     if rows.marked:
-        lines.append(f"    reference_after: {_quoted(MARK)} # the final answer stands after it")
+        lines.append(f"    reference_after: {quoted(MARK)} # the final answer stands after it")
     if rows.options:
-        lines += [f"    options: {_quoted(rows.options)} # written below the question", "    judge: choice"]
+        lines += [f"    options: {quoted(rows.options)} # written below the question", "    judge: choice"]
     if rows.reference_is:
         lines.append(f"    reference_is: {rows.reference_is} # from 0, if it is not `number`, from 1: please check")
     return lines
 
 
 def _column(name: str) -> str:
-    return f"[{_quoted(f'{{{name}}}')}]"
-
-
-def _quoted(text: str) -> str:
-    """A text as YAML, which JSON is."""
-    return json.dumps(text, ensure_ascii=False)
+    return f"[{quoted(f'{{{name}}}')}]"

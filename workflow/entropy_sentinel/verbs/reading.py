@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import one_line

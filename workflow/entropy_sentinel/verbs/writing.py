@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.outputs import check_outputs
 

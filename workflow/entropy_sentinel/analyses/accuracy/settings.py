@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.settings import Analysis, Made, Reads, Studied
+from entropy_sentinel.config.analyses import Analysis, Made, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole, check_names
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.

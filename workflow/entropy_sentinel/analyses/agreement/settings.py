@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.agreement.catalogue import TABLES
-from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
+from entropy_sentinel.config.analyses import Analysis, Reads, Studied
 from entropy_sentinel.frames.sections import check_names
 
 

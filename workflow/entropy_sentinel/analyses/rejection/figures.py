@@ -7,7 +7,7 @@ from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.inputs import call, read_apart
 from entropy_sentinel.analyses.rejection import figures_of_curves
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import style, write_figure
 

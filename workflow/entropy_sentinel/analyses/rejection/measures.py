@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.rejection.catalogue import (
 )
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.statistics.rejection import interval, kept, measures, resamples, threshold
 

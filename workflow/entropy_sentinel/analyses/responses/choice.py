@@ -3,6 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.analyses.responses.reading import Which
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 
 # Kinds of responses: which labels (null for any), and whether the most certain come first.
 KINDS: dict[str, tuple[bool | None, bool]] = {
@@ -20,14 +21,13 @@ def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> d
     and where there are no scores, LNTP, the geometric mean of the tokens' probabilities. Responses without features
     are no candidates.
     """
-    key = ["model", "benchmark", "item_id", "sample"]
     rows = observations.filter(pl.col("feature_reason").is_null()).join(
-        scores.select(*key, "p"), on=key, how="left", maintain_order="left"
+        scores.select(*RESPONSE, "p"), on=RESPONSE, how="left", maintain_order="left"
     )
     chosen: dict[Which, list[str]] = {}
     for kind, (label, certain) in KINDS.items():
         candidates = rows if label is None else rows.filter(pl.col("label") == label)
-        first = candidates.sort("p", "lntp", "item_id", "sample", descending=[certain, certain, False, False])
-        for which in first.head(per_kind).select("item_id", "sample").iter_rows():
+        first = candidates.sort("p", "lntp", *SAMPLE, descending=[certain, certain, False, False])
+        for which in first.head(per_kind).select(SAMPLE).iter_rows():
             chosen.setdefault(which, []).append(kind)
     return chosen

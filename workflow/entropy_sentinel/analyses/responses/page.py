@@ -9,10 +9,10 @@ import polars as pl
 from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles, estimator_of, read_responses
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.token_texts import TokenTexts
 from entropy_sentinel.report.tokens import FULL, cut, parts

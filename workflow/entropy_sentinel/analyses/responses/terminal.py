@@ -22,10 +22,10 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import kept_estimators, shown_groups
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
-from entropy_sentinel.frames.observation import OBSERVATIONS
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.token_texts import TokenTexts

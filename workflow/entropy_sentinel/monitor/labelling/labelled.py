@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.improving import improved
 from entropy_sentinel.monitor.reading.problems import Problems

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.settings import LogOptions

@@ -7,10 +7,10 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons

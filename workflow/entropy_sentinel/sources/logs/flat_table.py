@@ -10,8 +10,8 @@ from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import LARGEST, NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
+from entropy_sentinel.sources.logs.responses import ROWS, Responses
 from entropy_sentinel.sources.logs.table import TEXTS, TRACES, own_columns
-from entropy_sentinel.sources.logs.traces import ROWS, Responses
 
 
 def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, trace_after: str | None = None) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import polars as pl
 
+from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.sources.logs.guarding import WholeFileError
 
 _MOST = 2**16
@@ -35,7 +36,7 @@ class Numbers:
         own = pl.col("column.benchmark").cast(pl.String) if "column.benchmark" in frame.columns else pl.lit(None)
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
         ids, samples, place = [], [], self._places[file]
-        for *group, item_id, sample in named.select("model", "benchmark", "item_id", "sample").iter_rows():
+        for *group, item_id, sample in named.select(RESPONSE).iter_rows():
             ids.append(f"{file}-{place:05d}" if item_id is None else item_id)
             place += 1
             samples.append(self._number((*group, ids[-1]), sample))

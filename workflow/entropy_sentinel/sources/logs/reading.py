@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
-from entropy_sentinel.frames.feature import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import flat_table, reply
 from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import Numbers
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
+from entropy_sentinel.sources.logs.record import BadRecord, Found
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
+from entropy_sentinel.sources.logs.responses import Responses, gathered
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
+from entropy_sentinel.sources.logs.traces import combined, to_frame
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_sentinel.sources.logs.records import BadRecord
+from entropy_sentinel.sources.logs.record import BadRecord
 
 # Bad records that are shown one by one; all are counted.
 SHOWN = 5

@@ -7,7 +7,7 @@ from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distrib
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
 from entropy_sentinel.analyses.inputs import call, read_estimates
-from entropy_sentinel.frames.observation import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
 

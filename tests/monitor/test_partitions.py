@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.partitions import Partitions
+from entropy_sentinel.monitor.partitions import Partitions
 
 
 def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:

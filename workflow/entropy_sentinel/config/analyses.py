@@ -114,8 +114,9 @@ class Analysis(Settings):
 
 def sections() -> dict[str, type[Analysis]]:
     """The sections of all analyses, by the name of their folder."""
-    folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/settings.py"))
-    return {name: getattr(import_module(f"{__package__}.{name}.settings"), _class_name(name)) for name in folders}
+    folders = sorted(path.parent.name for path in (Path(__file__).parents[1] / "analyses").glob("*/settings.py"))
+    rooms = {name: import_module(f"entropy_sentinel.analyses.{name}.settings") for name in folders}
+    return {name: getattr(room, _class_name(name)) for name, room in rooms.items()}
 
 
 def _class_name(folder: str) -> str:

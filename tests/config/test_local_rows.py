@@ -1,0 +1,158 @@
+"""Benchmarks of local files: they take the place of data sets, and their columns are checked before anything runs."""
+
+import gzip
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.sections import merged
+
+PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp"], "groups": [], "sizes": [{"size": 1}]}}
+ROWS = [{"question": f"{n} + 1?", "answer": f"#### {n + 1}"} for n in range(3)]
+
+
+def study(**benchmarks: Any) -> Config:
+    """The paper's study with the user's own file over it, as Snakemake and the commands load it."""
+    own = {**RUN, "benchmarks": benchmarks}
+    return load_config(merged(deepcopy(PAPER), own), "config.yaml + mine.yaml", own)
+
+
+def refusal(**benchmarks: Any) -> str:
+    with pytest.raises(ConfigError) as error:
+        study(**benchmarks)
+    return str(error.value)
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_a_path_takes_the_place_of_the_data_set_and_keeps_the_mapping(tmp_path: Path) -> None:
+    path = lines(tmp_path / "own.jsonl", ROWS)
+    found = study(gsm8k={"path": path}).benchmarks["gsm8k"]
+    assert (found.dataset, found.configs, found.split, found.path) == (None, [], "test", path)
+    assert (found.question, found.reference_after) == (["{question}"], "####"), "the built-in mapping"
+
+
+def test_settings_of_a_study_that_takes_the_data_set_back_itself_stay_as_they_were(tmp_path: Path) -> None:
+    """`dataset: null` was needed once; its items are not made again."""
+    path = lines(tmp_path / "own.jsonl", ROWS)
+    settings = benchmark_settings(study(gsm8k={"dataset": None, "path": path}), "gsm8k")
+    assert settings == {
+        "version": 1,
+        "benchmark": "gsm8k",
+        "limit": None,
+        "seed": 42,
+        "dataset": None,
+        "configs": ["main"],
+        "split": "test",
+        "revision": None,
+        "path": path,
+        "question": ["{question}"],
+        "reference": ["{answer}"],
+        "reference_after": "####",
+        "only_if_empty": [],
+    }
+
+
+def test_a_data_set_takes_the_place_of_a_path(tmp_path: Path) -> None:
+    raw = merged(deepcopy(PAPER), RUN)
+    raw["benchmarks"]["gsm8k"] = {"path": "nowhere.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
+    own = {"benchmarks": {"gsm8k": {"dataset": "me/mine"}}}
+    found = load_config(merged(raw, own), "mine.yaml", own).benchmarks["gsm8k"]
+    assert (found.dataset, found.path) == ("me/mine", None)
+
+
+def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    path = lines(tmp_path / "own.jsonl", ROWS)
+    told = refusal(gsm8k={"dataset": "me/mine", "path": path})
+    assert "benchmarks.gsm8k: needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)" in told
+    assert told.endswith("has both: leave one out")
+    assert refusal(x={"question": ["{q}"]}).endswith("has none")
+
+
+def csv(path: Path) -> str:
+    pl.DataFrame(ROWS).write_csv(path)
+    return str(path)
+
+
+def parquet(path: Path) -> str:
+    pl.DataFrame(ROWS).write_parquet(path)
+    return str(path)
+
+
+def packed(path: Path) -> str:
+    with gzip.open(f"{path}.gz", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in ROWS)
+    return f"{path}.gz"
+
+
+def json_lines(path: Path) -> str:
+    return lines(path, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("write", "end"), [(json_lines, "jsonl"), (packed, "jsonl"), (csv, "csv"), (parquet, "parquet")]
+)
+@pytest.mark.parametrize(
+    ("changes", "column"),
+    [
+        ({"question": ["{Promt}"]}, "Promt"),
+        ({"reference": ["{anwser}"]}, "anwser"),
+        ({"options": ["a", "b"]}, "a"),
+        ({"only_if_empty": ["picture"]}, "picture"),
+    ],
+)
+def test_a_column_that_is_not_there_is_named_with_those_that_are(
+    tmp_path: Path, write: Callable[[Path], str], end: str, changes: dict[str, Any], column: str
+) -> None:
+    path = write(tmp_path / f"own.{end}")
+    told = refusal(gsm8k={"path": path, **changes})
+    assert told.startswith(f"config.yaml + mine.yaml: benchmarks.gsm8k: {path}")
+    assert told.endswith(f"has no column '{column}'; columns there: question, answer")
+
+
+def test_in_a_table_an_alternative_that_no_row_reaches_is_checked_too(tmp_path: Path) -> None:
+    alternatives = {"question": ["{question}", "{Promt}"]}
+    assert "has no column 'Promt'" in refusal(gsm8k={"path": csv(tmp_path / "own.csv"), **alternatives})
+    # Each line has columns of its own: this one asks nothing of the alternative, and a later one may have it.
+    assert study(gsm8k={"path": lines(tmp_path / "own.jsonl", ROWS), **alternatives})
+
+
+def test_a_part_that_is_not_there_and_a_line_that_is_no_json_are_told_too(tmp_path: Path) -> None:
+    path = lines(tmp_path / "own.jsonl", ROWS)
+    assert "own.jsonl: row 0 has no 'answer[text]'" in refusal(gsm8k={"path": path, "reference": ["{answer[text]}"]})
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{\n")
+    assert "broken.jsonl: line 1 must be a JSON object" in refusal(gsm8k={"path": str(broken)})
+
+
+def test_what_only_all_rows_together_can_say_is_left_to_the_job(tmp_path: Path) -> None:
+    """Whether a reference is an option's number from 0 or from 1 may be clear from a later row alone."""
+    row = {"question": "Which?", "answer": "1", "options": ["a", "b"]}
+    path = lines(tmp_path / "own.jsonl", [row] * 100 + [row | {"answer": "2"}])
+    assert study(gsm8k={"path": path, "reference_after": None, "options": "options"})
+
+
+def test_only_the_first_rows_of_a_long_file_are_read(tmp_path: Path) -> None:
+    """What is no JSON stands behind them; a plan must not read a file of any size."""
+    path = tmp_path / "long.jsonl"
+    lines(path, ROWS * 40)
+    path.write_text(path.read_text() + "{\n")
+    assert study(gsm8k={"path": str(path)})
+
+
+def test_benchmarks_that_are_not_run_may_wait_for_their_columns(tmp_path: Path) -> None:
+    assert study(math={"path": lines(tmp_path / "own.jsonl", ROWS), "question": ["{Promt}"]})

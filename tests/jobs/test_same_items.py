@@ -1,0 +1,77 @@
+"""Rows that changed and give the same items; tests/workflow/test_replaced_inputs.py runs it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropy_sentinel.jobs import same_items
+from entropy_sentinel.jobs.same_items import as_made
+from entropy_sentinel.stages.benchmark import write_benchmark
+
+ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
+
+
+def settings(path: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "benchmark": "sums",
+        "dataset": None,
+        "configs": [],
+        "split": "test",
+        "revision": None,
+        "path": str(path),
+        "question": ["{q}"],
+        "reference": ["{a}"],
+        "reference_after": None,
+        "only_if_empty": [],
+        "limit": None,
+        "seed": 42,
+        **changes,
+    }
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "same"),
+    [
+        ([{**row, "more": 1} for row in ROWS], {"content": "new"}, True),
+        ([{"Q": row["q"], "a": row["a"]} for row in ROWS], {"question": ["{Q}"]}, True),
+        (ROWS, {"limit": 5}, True),
+        (ROWS, {"limit": 4}, False),
+        (ROWS, {"version": 2}, False),
+        (ROWS[:-1], {"content": "new"}, False),
+        ([ROWS[1], ROWS[0], *ROWS[2:]], {"content": "new"}, False),
+        ([{**ROWS[0], "a": "2"}, *ROWS[1:]], {"content": "new"}, False),
+        ([{"a": "1"}], {"content": "new"}, False),
+    ],
+)
+def test_settings_are_those_that_the_items_were_made_with_where_they_give_the_same(
+    tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any], same: bool
+) -> None:
+    path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
+    write_rows(path, ROWS)
+    before, now = settings(path), settings(path, **changes)
+    write_benchmark(before, output)
+    write_rows(path, rows)
+    assert as_made(now, [repr(before)], output) == (before if same else now)
+
+
+def test_without_records_items_or_a_file_of_readable_size_settings_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
+    write_rows(path, ROWS)
+    before, now = settings(path), settings(path, content="new")
+    assert as_made(now, [repr(before)], output) == now
+    write_benchmark(before, output)
+    assert as_made(now, [repr(before)], output) == before
+    assert as_made(now, None, output) == now
+    hub = settings(path) | {"path": None, "dataset": "me/mine"}
+    assert as_made(hub | {"split": "train"}, [repr(hub)], output)["split"] == "train"
+    monkeypatch.setattr(same_items, "LARGEST_BYTES", 10)
+    assert as_made(now, [repr(before)], output) == now

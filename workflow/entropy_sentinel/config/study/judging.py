@@ -1,0 +1,99 @@
+"""The labels of a judge: what they depend on, who labels what, and who serves it."""
+
+import hashlib
+import json
+from typing import Any
+
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study.generations import generation_settings
+from entropy_sentinel.engines.settings import HubModel
+from entropy_sentinel.frames.label import LABEL_VERSION
+from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, members
+
+
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+    """What the labels of a judge depend on, or of the benchmark's own judge in its place.
+
+    With the benchmark's tolerance where the judge compares numbers by it; of a judge made of others, under `members`,
+    also what theirs depend on.
+    """
+    return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
+
+
+def _settings_of(config: Config, judge: str, benchmark: str | None) -> dict[str, Any]:
+    settings = config.judges[judge]
+    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
+    if isinstance(settings, Llm):
+        return job | {"kind": "llm", **_llm_settings(config, settings)}
+    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
+    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
+    return job | {"members": parts} if parts else job
+
+
+def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
+    """What is asked of an LLM as judge, under `llm`; and where its jobs serve it, under `server`, the model."""
+    prompt = config.judge_prompts[judge.prompt]
+    # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+    said = judge.model_dump(include=set(judge.ASKED)) | {"prompt_version": prompt.version, "messages": prompt.chat}
+    if judge.served is None:
+        return {"llm": said}
+    server = _server(config, judge.served)
+    # A reply that is kept is of use as long as the server is the same.
+    version = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
+    said |= {"model": f"hosted_vllm/{judge.served}", "revision": version}
+    return {"llm": said, "server": server}
+
+
+def _server(config: Config, model: str) -> dict[str, Any]:
+    """What `engines.server.running_server` needs of a model that serves as a judge."""
+    settings = generation_settings(config, model, "")
+    keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
+    variables = settings["chat_template_kwargs"]
+    return {key: settings[key] for key in keys} | {
+        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {})
+    }
+
+
+def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
+    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
+
+
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    settings = [config.judges[name] for name in config.asked(judge, benchmark)]
+    return [one.file(model, benchmark) for one in settings if isinstance(one, LabelsFile)]
+
+
+def served_judges(config: Config) -> list[str]:
+    """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    if len(own_judges(config)) == len(config.run.benchmarks):
+        return []
+    judges = {name: config.judges[name] for name in config.run.judges}
+    return [name for name, judge in judges.items() if isinstance(judge, Llm) and judge.served]
+
+
+def own_judges(config: Config) -> dict[str, str]:
+    """The benchmarks that are run with a judge of their own, and its name: no other judge labels them."""
+    own = {name: config.benchmarks[name].judge for name in config.run.benchmarks}
+    return {name: judge for name, judge in own.items() if judge is not None}
+
+
+def paid_judges(config: Config) -> dict[str, list[str]]:
+    """The judges behind servers that the study asks: what they cost is told.
+
+    For each, the judges that are run and ask it: itself, and those that it is a part of.
+    """
+    asking: dict[str, list[str]] = {}
+    for run in config.run.judges:
+        for name in dict.fromkeys(one for benchmark in config.run.benchmarks for one in config.asked(run, benchmark)):
+            if isinstance(config.judges[name], Llm):
+                asking.setdefault(name, []).append(run)
+    return asking
+
+
+def hub_models(config: Config) -> list[str]:
+    """The models whose weights are on the hub: those that answer, and those that label jobs serve as judges."""
+    judging = (config.judges[name] for name in served_judges(config))
+    judges = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
+    return [name for name in dict.fromkeys([*config.run.models, *judges]) if isinstance(config.models[name], HubModel)]

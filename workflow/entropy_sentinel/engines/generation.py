@@ -1,0 +1,132 @@
+"""How responses are asked for, whatever the model: the config's section `generation`."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from entropy_sentinel.chat.settings import PLACEHOLDERS
+from entropy_sentinel.frames.secrets import refuse_secrets
+from entropy_sentinel.frames.sections import Free, Number, Settings, Whole
+
+# Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
+SET_ELSEWHERE: dict[str, str] = {
+    "model": "models.<name>.id or models.<name>.path",
+    "revision": "models.<name>.revision",
+    "seed": "seed",
+    "enable_lora": "models.<name>.lora",
+    "lora_modules": "models.<name>.lora",
+    "generation_config": "generation.sampling",
+    "override_generation_config": "generation.sampling",
+    "max_logprobs": "nothing: the 20 most likely tokens are always kept",
+    "logprobs_mode": "nothing: the log-probabilities are always those before temperature",
+    "served_model_name": "nothing: a model is served under its name in the config",
+    "host": "--host of the command that serves",
+    "port": "--port of the command that serves",
+}
+PARALLEL_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+
+
+def _engine_arguments(arguments: Free) -> Free:
+    for key, value in arguments.items():
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
+            raise ValueError(f"'{key}' is no keyword argument: lower-case letters, digits and '_'")
+        if key in SET_ELSEWHERE:
+            raise ValueError(f"'{key}' is set by the pipeline; set {SET_ELSEWHERE[key]}")
+        if key in PARALLEL_SIZES and (type(value) is not int or not 1 <= value <= 1024):
+            raise ValueError(f"'{key}' must be a number of GPUs, 1 to 1024")
+    return arguments
+
+
+def _environment(variables: dict[str, str]) -> dict[str, str]:
+    for name in variables:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise ValueError(f"'{name}' is no name of an environment variable: letters, digits and '_'")
+    return variables
+
+
+EngineArguments = Annotated[Free, AfterValidator(_engine_arguments)]
+
+
+class Sampling(Settings):
+    """How tokens are drawn. The log-probabilities of the 20 most likely ones are kept, before temperature.
+
+    A key that is not set is no part of a job's settings.
+    """
+
+    temperature: Number = Field(
+        0.5, ge=0, le=100, description="softmax temperature; 0, or 0.01 and more: vLLM takes 0.01 for what is smaller"
+    )
+    top_p: Number = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
+    max_tokens: Whole = Field(
+        2048,
+        ge=1,
+        le=2**20,
+        description="longest response, tokens; longer ones are cut off, and their share is reported per benchmark",
+    )
+    # What is not set is no part of a job's settings, so that a key that is new here generates nothing again.
+    top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
+    min_p: Number | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="least probability of a token that is drawn, as a share of the likeliest one's",
+    )
+    repetition_penalty: Number | None = Field(
+        None, gt=0, le=2, description="above 1: tokens that were there before are less likely"
+    )
+    # A line's end alone ends answers of base models.
+    stop: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None, min_length=1, max_length=16, description="texts that end a response"
+    )
+
+    @field_validator("temperature")
+    @classmethod
+    def _temperature_is_kept(cls, temperature: float) -> float:
+        if 0 < temperature < 0.01:
+            raise ValueError("must be 0 or at least 0.01, which vLLM would take in its place")
+        return temperature
+
+
+def _variables(variables: dict[str, Any]) -> dict[str, Any]:
+    for name in variables:
+        if not re.fullmatch("[a-z_]+", name) or name in PLACEHOLDERS:
+            raise ValueError(f"'{name}' must be lower-case letters and '_', and none of {', '.join(PLACEHOLDERS)}")
+    return variables
+
+
+Variables = Annotated[dict[str, str | int | float], AfterValidator(_variables)]
+# Responses of an item are numbered from 0 in a column of 16 bits.
+Samples = Annotated[Whole, Field(ge=1, le=2**16)]
+
+
+class Generation(Settings):
+    """How responses are generated; the same for all models unless a model says otherwise."""
+
+    prompt: str = Field(
+        "solve-step-by-step", description="name of the prompt, of engines/catalogue.py or of the section `prompts`"
+    )
+    samples: Samples = Field(1, description="responses per item, each with its own seed")
+    sampling: Sampling = Sampling()
+    keep_top_token_ids: bool = Field(
+        False,
+        description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
+        "disk",
+    )
+    engine_args: EngineArguments = Field(
+        {},
+        description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
+        "itself (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) is refused, with the key to "
+        "set instead. A CPU build of vLLM gets what it needs by itself, where it is not set here: enforce_eager, "
+        "no chunked prefill, a cache of 1 to 4 GiB and so on (engines/cpu.py)",
+    )
+    environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
+        {}, description="environment variables set before vLLM is loaded; a change generates again. Secrets are refused"
+    )
+    threads: Whole = Field(1, ge=1, le=1024, description="CPU cores of one generate job")
+
+    @model_validator(mode="after")
+    def _known(self) -> "Generation":
+        refuse_secrets("environment", self.environment)
+        refuse_secrets("engine_args", self.engine_args)
+        return self

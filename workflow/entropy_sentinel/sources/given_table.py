@@ -1,0 +1,127 @@
+"""A table that a user gives: its columns in the dtypes of a contract, its rows checked; nothing is repaired by a guess.
+
+Columns that a contract does not know are left out. What cannot be used is an InputError with file, row and column.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Column, Contract, Dtype
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.sources.steps import ImpossibleStep, of_one_width
+
+log = logging.getLogger(__name__)
+
+
+def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+    """The contract's columns of a Parquet file, in its dtypes, `sample` counted per item where there is none.
+
+    `required` says of each column that must be there whether it may be null.
+    """
+    try:
+        raw = pl.read_parquet(source)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{source}: must be a Parquet file: {error}") from None
+    if absent := [name for name in required if name not in raw.columns]:
+        raise InputError(f"{source}: column '{absent[0]}' is missing; columns there: {', '.join(raw.columns)}")
+    if not len(raw):
+        raise InputError(f"{source}: has no row")
+    known = [column for column in contract.columns if column.name in raw.columns]
+    frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
+    nulls = {
+        column.name: (pl.col(column.name).is_null(), "must not be null")
+        for column in known
+        if not required.get(column.name, column.nullable)
+    }
+    refuse_rows(frame, source, nulls)
+    if "sample" not in frame.columns:
+        frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
+    twice = pl.struct(SAMPLE).is_first_distinct().not_()
+    refuse_rows(frame, source, {"item_id": (twice, "must be there once per sample")})
+    return frame
+
+
+def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """`frame` with all columns of the contract; those that it lacks from `values`, or null."""
+    new = {name: (values or {}).get(name) for name in contract.schema if name not in frame.columns}
+    filled = {
+        name: (value if isinstance(value, pl.Expr) else pl.lit(value)).cast(contract.schema[name])
+        for name, value in new.items()
+    }
+    return frame.with_columns(**filled)
+
+
+def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.Expr, str]]) -> None:
+    """Raise InputError for the first row that a check finds."""
+    for column, (wrong, must) in checks.items():
+        rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
+        if len(rows):
+            raise unusable(source, rows[0], column, must, frame[column][rows[0]])
+
+
+def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
+    """The rows of `frame` on the item ids `known`, and how many others are set aside.
+
+    Raises InputError for the first id that no row of the benchmark can have, and where no row is left.
+    """
+    benchmark = known[0].rpartition("-")[0]
+    possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
+    refuse_rows(frame, source, {"item_id": (~possible, f"must be an item of the benchmark, {benchmark}-NNNNN")})
+    used = frame.filter(pl.col("item_id").is_in(known.implode()))
+    unused = len(frame) - len(used)
+    if used.is_empty():
+        raise InputError(
+            f"{source}: none of its {unused} rows is on an item that the study uses, such as {known[0]}; the number in "
+            "an id must be that of the item's row in the benchmark's source, from 0"
+        )
+    if unused:
+        log.info("%s: %d of %d rows are on items that the study does not use, set aside", source, unused, len(frame))
+    return used, unused
+
+
+def _column(found: pl.Series, column: Column, source: str) -> pl.Series:
+    """A column in the contract's dtype; traces with the width that they have."""
+    inner = found.dtype.inner if isinstance(found.dtype, pl.List) else None
+    if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
+        made = of_one_width(found)
+        if isinstance(made, ImpossibleStep):
+            raise unusable(source, f"{made.row}, step {made.step}", made.column, made.must, made.was)
+        return made
+    return _cast(found, column.dtype, source)
+
+
+def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
+    """The column in the contract's dtype; InputError for the first row that has no such value."""
+    if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
+        raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
+    try:
+        return _whole_numbers(column, dtype)
+    except pl.exceptions.PolarsError:
+        row = next(row for row in range(len(column)) if not _fits(column[row : row + 1], dtype))
+        raise unusable(source, row, column.name, f"must be {dtype}", column[row]) from None
+
+
+def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
+    """The column in another dtype; PolarsError where it has no such value. Half a sample is no sample."""
+    cast = column.cast(dtype)
+    if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
+        raise pl.exceptions.InvalidOperationError("not a whole number")
+    return cast
+
+
+def _fits(value: pl.Series, dtype: Dtype) -> bool:
+    try:
+        _whole_numbers(value, dtype)
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
+    was = was.to_list() if isinstance(was, pl.Series) else was
+    return InputError(f"{source}: row {row}: '{column}' {must}; was {str(was)[:200]}")

@@ -1,0 +1,143 @@
+"""Traces made elsewhere: files that are checked, completed and taken over as this pipeline's own.
+
+What cannot be used is an InputError with file, row and step (from 0) and column. Rows of items that the study leaves
+out, by its limit or because the row lacks a question, are set aside and counted.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ContractError, InputError
+from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, unusable, with_missing
+from entropy_sentinel.sources.steps import impossible_step
+
+log = logging.getLogger(__name__)
+
+# Columns that a file of traces must have.
+_REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
+# Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
+_OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
+
+
+def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output: str) -> None:
+    """Take over the traces in the file `settings["source"]` on `items` (contract BENCHMARKS), in benchmark order.
+
+    `settings` is `config.study.generation_settings` of a model with a source. Items without a response and rows of
+    items that are not among `items` are counted in the log and in the provenance. Raises InputError for what cannot
+    be used.
+    """
+    source = settings["source"]
+    if source.endswith(".parquet"):
+        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
+        numbered = "sample" in pl.read_parquet_schema(source)
+    else:
+        frame, numbered = _from_log(source), False
+    refuse_rows(frame, source, _checks(settings["samples"], numbered))
+    _refuse_steps(frame, source)
+    frame, unused = of_items(frame, items["item_id"], source)
+    missing = items.join(frame, on="item_id", how="anti").height
+    if missing:
+        log.warning("%s: has no response to %d of %d items", source, missing, len(items))
+    frame = items.select("item_id").join(frame.sort(SAMPLE), on="item_id", how="inner", maintain_order="left_right")
+    facts = source_provenance(source, settings) | {
+        "top_k_returned": top_k_of(frame.schema),
+        "missing_items": missing,
+        "unused_rows": unused,
+    }
+    GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
+
+
+def _from_log(source: str) -> pl.DataFrame:
+    """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used."""
+    from entropy_sentinel.sources.logs.reading import Logs, Options
+    from entropy_sentinel.sources.logs.traces import combined
+
+    frames = list(Logs([source], Options(strict=True)))
+    if not frames:
+        raise InputError(f"{source}: has no response")
+    frame = combined(frames)
+    refused = pl.col("finish_reason").str.starts_with(REFUSED)
+    refuse_rows(frame, source, {"text": (pl.col(UNUSABLE).is_not_null() & ~refused, "must have log-probabilities")})
+    return frame.select(GENERATIONS.schema.names())
+
+
+def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
+    """Fill in the columns of contract GENERATIONS that a file of traces lacks.
+
+    Seed -1, prompt hash "" and 0 prompt tokens say that they are not known.
+    """
+    known = {
+        "seed": -1,
+        "run": 0,
+        "prompt_hash": "",
+        "prompt_tokens": 0,
+        "n_tokens": pl.col("token_logprobs").list.len(),
+        "trace_start": 0,
+        "displaced_steps": 0,
+    }
+    return with_missing(frame, GENERATIONS, known)
+
+
+def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says about its origin; else nobody knows how its tokens were drawn.
+
+    Raises InputError where neither says of which kind the log-probabilities are.
+    """
+    try:
+        own = read_provenance(source)
+    except ContractError:
+        own = {}
+    mode = own.get("logprobs_mode") or settings["logprobs_mode"]
+    if mode is None:
+        raise InputError(
+            f"{source}: does not say whether its log-probabilities are those before temperature; if they are, set "
+            f"models.{settings['model']}.source_logprobs_mode: raw_logprobs"
+        )
+    from_config = {key: settings[key] for key in ("version", "model", "benchmark", "engine", "source", "samples")}
+    return {
+        "sampling": "unknown",
+        **{key: value for key, value in own.items() if key != "stage"},
+        **from_config,
+        "logprobs_mode": mode,
+        "source_content": settings.get("content"),
+        "source_engine": own.get("engine"),
+        "source_model": own.get("model"),
+    }
+
+
+def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
+    """Per column: which rows of a file of traces cannot be used, and what they must be."""
+    steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
+    too_many = f"must be below generation.samples, {samples}"
+    if not numbered:
+        too_many = f"must be there once per sample, of which there is {samples} (generation.samples)"
+    return {
+        "finish_reason": (
+            reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
+            "must be 'stop', 'length' or the reason why the response is not whole",
+        ),
+        "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
+        **{
+            name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
+            for name in ("top_logprobs", "token_ids", "top_token_ids")
+        },
+        "n_tokens": (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs"),
+        "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
+        "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
+    }
+
+
+def _has_null(column: str) -> pl.Expr:
+    return pl.col(column).list.eval(pl.element().is_null()).list.any()
+
+
+def _refuse_steps(frame: pl.DataFrame, source: str) -> None:
+    """Raise InputError for the first step that no model can have taken."""
+    if found := impossible_step(frame):
+        raise unusable(source, f"{found.row}, step {found.step}", found.column, found.must, found.was)
