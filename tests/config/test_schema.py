@@ -9,9 +9,11 @@ import pytest
 import yaml
 from documented import DOCUMENTS, blocks
 
-from entropy_sentinel.config.schema import SCHEMAS
+from entropy_sentinel.config.schema import study_schema
+from entropy_sentinel.monitor.schema import monitor_schema
 
 ROOT = Path(__file__).parents[2]
+SCHEMAS = {"study": study_schema, "monitor": monitor_schema}
 SCHEMA, MONITOR = (json.loads(SCHEMAS[name]()) for name in ("study", "monitor"))
 # Parts of a study, in all that is written for users; the monitor's file is another one.
 SNIPPETS = [

@@ -18,11 +18,12 @@ def command(which: Which = Kind.study, output: Output = None) -> None:
 
     Editors check and complete a config with it."""
     from entropy_sentinel.commands.options import BASE
-    from entropy_sentinel.config.schema import SCHEMAS
+    from entropy_sentinel.config.schema import study_schema
     from entropy_sentinel.frames.files import whole_file
     from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.schema import monitor_schema
 
-    made = SCHEMAS[which]()
+    made = study_schema() if which is Kind.study else monitor_schema()
     if output is None:
         typer.echo(made, nl=False)
         return

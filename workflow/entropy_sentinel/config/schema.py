@@ -1,8 +1,7 @@
-"""The JSON schemas of the files that people write, for editors: `entropy-sentinel schema` prints them.
+"""The JSON schema of a study's config, for editors: `entropy-sentinel schema` prints it.
 
-`workflow/schemas/` has them, made from the classes, and a test fails when one has drifted. A config file of a study
-holds what differs from others: so nothing is required in it, and a model may have the keys of all kinds, some of them
-null.
+`workflow/schemas/` has it, made from the classes, and a test fails when it has drifted. A config file holds what
+differs from others: so nothing is required in it, and a model may have the keys of all kinds, some of them null.
 """
 
 import json
@@ -10,33 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.monitor.settings import MonitorFile
-
-# Where the bound of a number may be null too, Pydantic keeps its own names.
-_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
 def study_schema() -> str:
     """The JSON schema of a config file, which may be a part of the configuration."""
     schema = Config.model_json_schema()
     return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
-
-
-def monitor_schema() -> str:
-    """The JSON schema of the file that `workflow/monitor.smk` reads."""
-    return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
-
-
-SCHEMAS = {"study": study_schema, "monitor": monitor_schema}
-
-
-def _with_bounds(schema: Any) -> Any:
-    """The schema with the bounds of numbers under the names that JSON schema has for them."""
-    if isinstance(schema, list):
-        return [_with_bounds(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in schema.items()}
 
 
 def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
