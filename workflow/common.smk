@@ -65,11 +65,14 @@ LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
-SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 COSTS = LAYOUT.costs
 KEPT = study.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
+TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
+# What most jobs ask for. A profile says otherwise under set-resources; profiles/default cannot hold it, for what it says
+# takes the place of a cluster's own default-resources.
+USUAL = {"mem_mb": 4000, "runtime": 30}
 
 
 def of_content(settings, files, output):
@@ -78,6 +81,18 @@ def of_content(settings, files, output):
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
     return with_content(settings, files, record and record.params, record and record.input_checksums)
+
+
+def analysis_code(script, *templates):
+    """The fingerprint of `analysis/script` and of the templates that it fills in, which are named from the package."""
+    analysis, name = script.split("/")
+    return fingerprint(f"entropy_sentinel/analyses/{analysis}/scripts/{name}.py", *templates)
+
+
+def shown(section, *keys):
+    """What an analysis shows: of its section the settings that a family of exhibits is made from."""
+    chosen = {key: getattr(section, key) for key in ("headline_group", *keys)}
+    return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
 
 
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.

@@ -49,7 +49,6 @@ rule monitor_part:
         "monitor_parts"
     conda:
         "../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=120,
@@ -74,7 +73,6 @@ rule monitor:
         f"{FOLDER}/logs/monitor.log",
     conda:
         "../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,

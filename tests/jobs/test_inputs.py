@@ -30,7 +30,7 @@ def test_places_are_those_of_the_layout() -> None:
     layout = Layout("my.study")
     assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
     assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
-    assert place(layout.sweep.format(**NAMES)) == {"judge": "j"}
+    assert place(layout.observations.format(**NAMES)) == {"judge": "j", "model": "m"}
     for elsewhere in ("rows.parquet", "results/my.study/other/x.parquet", "demo/benchmarks/gsm8k.parquet", ""):
         assert place(elsewhere) == {}
 
