@@ -22,7 +22,8 @@ from frames import (
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
-from entropy_sentinel.analyses.accuracy.showing.report import Study, render_report
+from entropy_sentinel.analyses.accuracy.showing.report import render_report
+from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure

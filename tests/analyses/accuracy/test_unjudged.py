@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, trust
 
-from entropy_sentinel.analyses.accuracy.showing.report import Study
+from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.showing.summary import summarise
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS

@@ -10,6 +10,7 @@ from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.intervals import NOTES
 
 # Of the intervals shown; nine labelled domains are the fewest that have a conformal one.
 LEVEL = 0.9
@@ -143,3 +144,9 @@ def _read(path: str | Path) -> Trust:
         raise DamagedFileError(
             f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
         ) from None
+
+
+def interval_notes(trusts: Sequence[Trust]) -> list[str]:
+    """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
+    bases = {one.basis for trust in trusts for one in trust.unlabelled}
+    return [text for basis, text in NOTES.items() if basis in bases]
