@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from entropy_sentinel.analyses.inputs import call, read_apart
-from entropy_sentinel.analyses.rejection import tables_of_curves
+from entropy_sentinel.analyses.rejection import tables_of_curves, tables_of_pairs
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import write_table
@@ -20,6 +20,6 @@ def write_tables(
     """
     inputs = settings | {"measures": read_apart(MEASURES, measures, {"model": models})}
     for name, title in titles.items():
-        table = call(f"table_{name}", [tables_of_curves], inputs)
+        table = call(f"table_{name}", [tables_of_pairs, tables_of_curves], inputs)
         table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
         write_table(Exhibit("table", name, title), table, folder)

@@ -14,13 +14,20 @@ from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_sma
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
 from entropy_sentinel.analyses.accuracy.published.notes import rests_on
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
-from entropy_sentinel.analyses.accuracy.tables import by_model, of_domains, of_medians, of_methods, of_validation
+from entropy_sentinel.analyses.accuracy.tables import (
+    by_model,
+    of_domains,
+    of_groups,
+    of_medians,
+    of_methods,
+    of_validation,
+)
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
-_MODULES = (of_validation, of_domains, of_methods, by_model, of_medians)
+_MODULES = (of_validation, of_domains, of_methods, by_model, of_medians, of_groups)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
