@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.showing.summary import interval, summarise
 from entropy_sentinel.analyses.accuracy.showing.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.showing.unjudged import unjudged
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_notes, read_trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_notes, read_validations
 from entropy_sentinel.analyses.headings import SCOPES
 from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.estimators.catalogue import title
@@ -29,9 +29,9 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 # The figure that stands at the top.
-PICTURE = Exhibit("figure", "left_out", "").file
+PICTURE = Exhibit("figure", "validation", "").file
 # The tables that have all numbers of the page's top.
-NUMBERS = {"domains": Exhibit("table", "left_out", "").file, "methods": Exhibit("table", "methods", "").file}
+NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
 def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str, machine: str) -> None:
@@ -47,7 +47,7 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
         estimates=read_estimates(files["estimates"]),
         sweep=SWEEP.read(files["sweep"]),
         domains=DOMAINS.read(files["domains"]),
-        trusts=read_trust(files["validation"]),
+        validations=read_validations(files["validation"]),
         groups=settings["groups"],
         headline_group=settings["headline_group"],
         unjudged=unjudged(files["labels"], files["benchmarks"]),
@@ -62,7 +62,8 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
         figures=files["figures"],
     )
     told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
-    text = summarise(study.trusts, study.estimates, study.sweep, study.groups, study.headline_group, study.unjudged)
+    frames = study.validations, study.estimates, study.sweep
+    text = summarise(*frames, study.groups, study.headline_group, study.unjudged)
     for path, what in ((page, content), (machine, told), (summary, text)):
         with whole_file(path) as partial:
             partial.write_text(what, encoding="utf-8")
@@ -108,13 +109,13 @@ def render_report(
 def _estimated(study: Study, default: str) -> dict[str, Any]:
     """How far the recommended estimator can be trusted, and what one training group tells."""
     return {
-        "trusts": study.trusts,
+        "validations": study.validations,
         "level": f"{LEVEL:.0%}",
         "confidence": f"{CONFIDENCE:.0%}",
         "usable": f"{USABLE_ERROR:.2f}",
-        "unlabelled": any(trust.unlabelled for trust in study.trusts),
+        "unlabelled": any(validation.unlabelled for validation in study.validations),
         "interval": interval,
-        "bases": interval_notes(study.trusts),
+        "bases": interval_notes(study.validations),
         "default_title": title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,
         "advice": study.advice,

@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, S
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
 from entropy_sentinel.analyses.accuracy.published.notes import rests_on
-from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.accuracy.tables import (
     by_model,
     of_domains,
@@ -54,7 +54,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
         "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
-        "trusts": read_trust(files["validation"]),
+        "validations": read_validations(files["validation"]),
         "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
     }
     for name, title in titles.items():
