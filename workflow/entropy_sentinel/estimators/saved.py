@@ -40,15 +40,15 @@ class SavedEstimator:
 
     Attributes:
         estimator: The fitted estimator.
-        about: What it was fitted on: model, domains, signal, statistics of the features, its validation card.
+        about: What it was fitted on: model, domains, signal, statistics of the features, its validation.
     """
 
     estimator: Estimator
     about: dict[str, Any]
 
     @property
-    def card(self) -> Validation | None:
-        """Its validation card; null for one that was fitted on rows without domains, or by an earlier version."""
+    def validation(self) -> Validation | None:
+        """Its validation; null for one that was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
 
     def __repr__(self) -> str:
