@@ -38,7 +38,7 @@ GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
 
 def settings(names: tuple[str, ...]) -> dict[str, object]:
     """The paper's, as a study's jobs get them."""
-    fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "beside", "keep"})
+    fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "estimators", "keep"})
     return {"seed": 42, **fields, "estimators": list(names)}
 
 

@@ -195,7 +195,8 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
         ),
         ({"run": {"figures": [1]}}, "my.yaml: run: 'figures' is now analyses.accuracy.figures"),
         ({"analyses": {"accuracy": {"label": "a"}}}, "analyses.accuracy: 'label' is now labels, by study"),
-        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now beside"),
+        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now estimators"),
+        ({"estimation": {"beside": ["atc-max"]}}, "estimation: 'beside' is now estimators"),
     ],
 )
 def test_what_is_no_study_says_so(over: Any, differences: dict[str, Any], expected: str) -> None:

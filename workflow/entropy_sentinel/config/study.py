@@ -42,7 +42,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
         for benchmarks in combinations(sorted(config.labelled), sweep.size):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
+    return {group: in_order([*estimators, *config.estimation.estimators]) for group, estimators in wanted.items()}
 
 
 def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
@@ -334,5 +334,7 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
     return {
         "estimators": list(estimators),
         "seed": estimation_seed(config),
-        **config.estimation.model_dump(exclude={"default", "seed", "test_share", "groups_per_job", "beside", "keep"}),
+        **config.estimation.model_dump(
+            exclude={"default", "seed", "test_share", "groups_per_job", "estimators", "keep"}
+        ),
     }

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.generation import CUT_OFF
@@ -18,7 +18,7 @@ from entropy_sentinel.statistics.delong import auroc_interval
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
     """AUROC of every feature, and the counts of labels and nulls, per model and domain of the files, one a model."""
-    frame = read_apart(OBSERVATIONS, observations, {"model": models})
+    frame = read_several(OBSERVATIONS, observations, {"model": models})
     parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
     AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
     DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})

@@ -37,7 +37,7 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
+    return replace(table, notes=(*table.notes, f"Study: {label}."), published=compare(name, inputs))
 
 
 def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
