@@ -32,6 +32,8 @@ TEXT = {".csv", ".md", ".tex", ".txt", ".html", ".prom"}
 _CODE = re.compile(r"\b[0-9a-f]{64}\b|(?<=<dt>version</dt><dd>)[^<]*|\bcommit [0-9a-f]{12}\b( with changes)?")
 _PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+# Names of parts of a drawing that are reckoned from the picture's own name.
+_PARTS = re.compile(r'(?<=[#"])[a-z][0-9a-f]{10}(?=[")])')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
 Rename = Callable[[str], str]
@@ -124,7 +126,7 @@ def _of_text(before: Path, after: Path, tolerance: float, rename: Rename) -> Ite
 def _plain(text: str) -> str:
     """Text with what its pictures draw, and without what says which code wrote it."""
     drawn = _PICTURE.sub(lambda found: b64decode(found[1]).decode(), text)
-    return _CODE.sub("", _METADATA.sub("", drawn))
+    return _PARTS.sub("", _CODE.sub("", _METADATA.sub("", drawn)))
 
 
 def _same_line(old: str | None, new: str | None, tolerance: float) -> bool:

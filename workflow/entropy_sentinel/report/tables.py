@@ -22,8 +22,8 @@ _MANY_COLUMNS = 14
 class Table:
     """Numbers at full precision, one row per row shown, with headings that a person reads.
 
-    `words` are shown in place of nulls, by row number and column. `published` is shown below the table, as a part of it,
-    where it has rows.
+    `words` are shown in place of nulls, by row number and column. `published` is shown below the table, as a part of
+    it, where it has rows.
     """
 
     caption: str
