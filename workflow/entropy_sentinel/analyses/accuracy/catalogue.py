@@ -38,7 +38,7 @@ FIGURES: dict[str, str] = {
     "auroc_by_domain": "What separates correct from incorrect responses, in every domain",
 }
 
-# The file of `paper/` that has a table's published values.
+# The file of `published/` that has a table's published values.
 PUBLISHED_IN: dict[str, str] = {
     "1_auroc": "table_1_6_auroc",
     "2_by_model": "table_2_7_estimation",
