@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo gallery notebook docs test test-fast attack check plan progress clean
+.PHONY: demo study-demo gallery notebook docs test test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -68,6 +68,10 @@ plan: $(INSTALLED)
 
 progress: $(INSTALLED)
 	$(BIN)/entropy-sentinel progress
+
+# What differs between the results of two commits: make compare BEFORE=../before/results/demo AFTER=results/demo
+compare: $(INSTALLED)
+	$(BIN)/python tests/compare/results.py $(BEFORE) $(AFTER)
 
 bench-%: $(INSTALLED)
 	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py

@@ -86,6 +86,19 @@ def test_the_ground_floor_and_what_plans_import_nothing_heavy() -> None:
             assert {name.split(".")[0] for name in imports(path)} <= LIGHT, path
 
 
+def test_only_its_own_folder_and_commands_know_an_analysis_by_name() -> None:
+    own = "|".join(sorted(path.parent.name for path in (ROOT / "analyses").glob("*/__init__.py")))
+    assert "accuracy" in own
+    for path in MODULES:
+        if path.relative_to(ROOT).parts[0] not in ("analyses", "commands"):
+            named = [name for name in imports(path) if re.match(rf"entropy_sentinel\.analyses\.({own})\b", name)]
+            assert named == [], path
+    rules = [ROOT.parent / "common.smk", *ROOT.parent.glob("rules/*.smk"), ROOT.parents[1] / "Snakefile"]
+    for path in rules:
+        found = re.findall(rf"\b(?:{own})_|analyses[./](?:{own})\b|{own.upper()}", path.read_text())
+        assert found == [], path
+
+
 def test_commands_hold_commands_only() -> None:
     """A module per subcommand, which has the function `command`, beside what starts them and the options they share."""
     assert {path for path in (ROOT / "commands").iterdir() if path.is_dir() and path.name != "__pycache__"} == set()

@@ -71,11 +71,14 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
 SIGNAL_CODE = [module_of(family) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
-SWEEP, AUROC, DOMAINS, REPORT = LAYOUT.sweep, LAYOUT.auroc, LAYOUT.domains, LAYOUT.report
 COSTS = LAYOUT.costs
 KEPT = study.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
+TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
+# What most jobs ask for. A profile says otherwise under set-resources; profiles/default cannot hold it, for what it says
+# takes the place of a cluster's own default-resources.
+USUAL = {"mem_mb": 4000, "runtime": 30}
 
 
 def of_content(settings, files, output):
@@ -98,6 +101,18 @@ def items_settings(benchmark):
 def rows_file(benchmark):
     path = CONFIG.benchmarks[benchmark].path or []
     return ancient(path) if path and items_settings(benchmark)[1] else path
+
+
+def analysis_code(script, *templates):
+    """The fingerprint of `analysis/script`, of the templates that it fills in, named from the package, and of signals."""
+    analysis, name = script.split("/")
+    return fingerprint(f"entropy_sentinel/analyses/{analysis}/scripts/{name}.py", *templates, *SIGNAL_CODE)
+
+
+def shown(section, *keys):
+    """What an analysis shows: of its section the settings that a family of exhibits is made from."""
+    chosen = {key: getattr(section, key) for key in ("headline_group", *keys)}
+    return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
 
 
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.

@@ -50,7 +50,6 @@ rule monitor_part:
         "monitor_parts"
     conda:
         "../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=120,
@@ -72,7 +71,6 @@ rule monitor:
         f"{FOLDER}/logs/monitor.log",
     conda:
         "../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,

@@ -22,7 +22,7 @@ from worlds import world
 
 from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, in_order
-from entropy_sentinel.estimators.settings import BESIDE, Estimation
+from entropy_sentinel.estimators.settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 from entropy_sentinel.statistics.spread import median, quartile_range
@@ -30,7 +30,7 @@ from entropy_sentinel.statistics.spread import median, quartile_range
 WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"
 DEFAULT, ATC_MAX = "forest-10d-balanced-isotonic", "atc-max"
-NAMES = in_order([DEFAULT, *BESIDE, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"])
+NAMES = in_order([DEFAULT, *DEFAULT_ESTIMATORS, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"])
 # The default's median AEE over the recommendation's must reach the first on every model given; on the worlds too, the
 # recommendation's may be larger than that of ATC on max entropy by the second at most.
 GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
@@ -38,7 +38,7 @@ GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
 
 def settings(names: tuple[str, ...]) -> dict[str, object]:
     """The paper's, as a study's jobs get them."""
-    fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "beside", "keep"})
+    fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "estimators", "keep"})
     return {"seed": 42, **fields, "estimators": list(names)}
 
 

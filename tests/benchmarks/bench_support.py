@@ -37,7 +37,7 @@ DATA = Path(__file__).parent / "data" / "support.parquet"
 BAD = (0.1, 0.15, 0.25)
 MIX = "(mix of the group)"
 SHIPPED = "distance from the nearest mix x 4p(1-p)"
-SETTINGS = {"seed": 42, **Estimation().model_dump(exclude={"default", "seed", "test_share", "beside", "keep"})}
+SETTINGS = {"seed": 42, **Estimation().model_dump(exclude={"default", "seed", "test_share", "estimators", "keep"})}
 
 
 def studies(worlds: int, distortion: float) -> Iterator[pl.DataFrame]:

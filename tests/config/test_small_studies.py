@@ -180,7 +180,7 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
         ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
         (
             {"analyses": {"accuracy": {"tables": ["2"]}}},
-            "analyses.accuracy: unknown table '2'; known: left_out, methods",
+            "analyses.accuracy: unknown table '2'; known: validation, methods",
         ),
         ({"analyses": {"monitor": {}}}, "my.yaml: analyses: unknown key 'monitor'; known keys: accuracy, agreement, "),
         ({"run": {"analyses": ["monitor"]}}, "unknown name in run.analyses: 'monitor'; known: accuracy, agreement, "),
@@ -195,7 +195,8 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
         ),
         ({"run": {"figures": [1]}}, "my.yaml: run: 'figures' is now analyses.accuracy.figures"),
         ({"analyses": {"accuracy": {"label": "a"}}}, "analyses.accuracy: 'label' is now labels, by study"),
-        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now beside"),
+        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now estimators"),
+        ({"estimation": {"beside": ["atc-max"]}}, "estimation: 'beside' is now estimators"),
     ],
 )
 def test_what_is_no_study_says_so(over: Any, differences: dict[str, Any], expected: str) -> None:

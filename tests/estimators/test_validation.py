@@ -1,4 +1,4 @@
-"""The validation card: by leaving out one domain at a time, worked out with the verbs and by hand."""
+"""The validation: by leaving out one domain at a time, worked out with the verbs and by hand."""
 
 import json
 

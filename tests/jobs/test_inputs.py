@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import STAGE_FOLDERS, Layout
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.errors import ContractError, DamagedFileError
@@ -30,9 +30,15 @@ def test_places_are_those_of_the_layout() -> None:
     layout = Layout("my.study")
     assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
     assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
-    assert place(layout.sweep.format(**NAMES)) == {"judge": "j"}
+    assert place(layout.observations.format(**NAMES)) == {"judge": "j", "model": "m"}
     for elsewhere in ("rows.parquet", "results/my.study/other/x.parquet", "demo/benchmarks/gsm8k.parquet", ""):
         assert place(elsewhere) == {}
+
+
+def test_the_layout_has_files_of_stages_alone() -> None:
+    layout = {name: template for name, template in vars(Layout("s")).items() if name not in ("results", "logs")}
+    assert layout.pop("costs") == "results/s/{judge}/costs.csv"
+    assert {Path(template).parts[2] for template in layout.values()} <= set(STAGE_FOLDERS)
 
 
 @pytest.mark.parametrize(

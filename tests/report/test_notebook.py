@@ -54,25 +54,27 @@ def test_an_estimator_is_a_few_lines(estimator: object) -> None:
     assert lines[0].endswith(" of model tiny-1m")
     assert lines[1].startswith(f"  fitted on 160 responses to 4 domains: {HOSTILE}, multiply-then-add, ")
     assert lines[2] == "  log-probabilities: logprobs_mode raw_logprobs, top_k_returned 20"
-    assert lines[3].startswith(f"  verdict: {estimator.card.verdict}; off by {estimator.card.aee:.3f} in the mean")
+    assert lines[3].startswith(
+        f"  verdict: {estimator.validation.verdict}; off by {estimator.validation.aee:.3f} in the mean"
+    )
     assert len(lines) == 4
     assert max(map(len, lines)) < 200
 
 
 def test_a_card_is_its_verdict_and_reasons(estimator: object) -> None:
-    card = estimator.card
+    card = estimator.validation
     assert repr(card).splitlines() == [f"verdict on recommended: {card.verdict}", *(f"  {one}" for one in card.reasons)]
 
 
 def test_an_estimator_shows_its_card(estimator: object) -> None:
-    for text in (estimator._repr_html_(), estimator.card._repr_html_()):
+    for text in (estimator._repr_html_(), estimator.validation._repr_html_()):
         assert "script" not in Tables(text).tags
         head, *rows = Tables(text).rows
         assert head == ["domain", "labels", "estimated", "true", "error"]
         assert [[row[0], row[1], row[3]] for row in rows] == [
-            [one.domain, "40", f"{one.true:.3f}"] for one in estimator.card.domains
+            [one.domain, "40", f"{one.true:.3f}"] for one in estimator.validation.domains
         ]
-        assert f"Verdict: {estimator.card.verdict}" in text
+        assert f"Verdict: {estimator.validation.verdict}" in text
 
 
 def test_what_a_monitor_found(estimator: object, features: pl.DataFrame) -> None:

@@ -64,7 +64,7 @@ def test_a_table_without_rows_is_a_line_of_the_page_that_says_so(tmp_path):
 
 def test_a_page_links_to_the_files_of_a_table(tmp_path):
     beside = Table("Beside.", pl.DataFrame({"AEE": [0.2]}))
-    html = written(Table("In.", pl.DataFrame({"AEE": [0.1]}), beside=beside), tmp_path)["html"]
+    html = written(Table("In.", pl.DataFrame({"AEE": [0.1]}), published=beside), tmp_path)["html"]
     stem = "tables/table_2_by_model"
     assert re.findall(r'href="([^"]*)"', html) == [f"{stem}.csv", f"{stem}.md", f"{stem}.tex", f"{stem}_published.csv"]
     assert (tmp_path / "table_2_by_model_published.csv").read_text() == "AEE\n0.2\n"

@@ -10,7 +10,7 @@ import polars as pl
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, ModelValidation
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
@@ -88,12 +88,12 @@ def estimate_rows(
     return ESTIMATES.frame(full)
 
 
-def trust(
+def validation(
     model: str = "a",
     left_out: Sequence[tuple[str, float | None, float]] = (("logic", 0.30, 0.45), ("words", 0.8, 0.9)),
     unlabelled: Sequence[tuple[str, float | None]] = (),
     **changes: Any,
-) -> Trust:
+) -> ModelValidation:
     """What a model's validation came to: domains (name, estimated, true) and those without labels, of 100 responses.
 
     Intervals are 0.1 to either side. The default estimator has an AEE of 0.2, ATC of 0.05.
@@ -121,7 +121,7 @@ def trust(
         "error_at_least": 0.06 if known else None,
         "error_at_most": 0.09 if known else None,
     }
-    return Trust(model=model, **(told | changes))
+    return ModelValidation(model=model, **(told | changes))
 
 
 def _domain(name: str, estimated: float | None, true: float | None) -> Domain:
@@ -147,7 +147,7 @@ class SyntheticStudy:
         self.estimates = pl.concat(estimates)
         self.sweep = pl.concat([_errors(frame) for frame in estimates])
         self.repeats = self._repeats()
-        self.trusts = [self._trust(model) for model in models]
+        self.validations = [self._validation(model) for model in models]
         self.observations = self._observations(models[0])
 
     def inputs(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class SyntheticStudy:
             "estimates": self.estimates,
             "observations": self.observations,
             "repeats": self.repeats,
-            "trusts": self.trusts,
+            "validations": self.validations,
             "groups": GROUPS,
             "default": DEFAULT,
             "headline_group": "extremes",
@@ -171,11 +171,11 @@ class SyntheticStudy:
             "rests_on": "The values of this study rest on nothing: they are made up.",
         }
 
-    def _trust(self, model: str) -> Trust:
+    def _validation(self, model: str) -> ModelValidation:
         rows = [
             (name, min(self.accuracy[model, name] + 0.03, 1.0), self.accuracy[model, name]) for name in self.benchmarks
         ]
-        return trust(model, rows, [(UNLABELLED, 0.6)])
+        return validation(model, rows, [(UNLABELLED, 0.6)])
 
     def _groups(self) -> list[str]:
         sizes = sorted({1, 2, 3, len(self.benchmarks) - 1})

@@ -132,12 +132,12 @@ def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> Non
         (["area"], {}, "run: features: must have 'tokens', was area"),
         (
             ["tokens", "area"],
-            {"beside": ["atc-area", "doc-baseline-short"]},
-            "estimation.beside: 'doc-baseline-short' needs the signal 'short' of the family 'short', which "
+            {"estimators": ["atc-area", "doc-baseline-short"]},
+            "estimation.estimators: 'doc-baseline-short' needs the signal 'short' of the family 'short', which "
             "run.features does not name: add it there, or leave the estimator out",
         ),
         (["tokens"], {"keep": ["own", "atc-area"]}, "estimation.keep: 'atc-area' needs the signal 'area' of"),
-        (["tokens"], {"beside": ["atc-nothing"]}, "unknown estimator in beside: 'atc-nothing'; known: "),
+        (["tokens"], {"estimators": ["atc-nothing"]}, "unknown estimator in estimators: 'atc-nothing'; known: "),
     ],
 )
 def test_planning_refuses_what_no_family_of_the_study_makes(
@@ -309,7 +309,7 @@ print(json.dumps({
     "short": [features["short"].to_list(), traces["n_tokens"].to_list()],
     "signals": [fitted.about["signals"], list(fitted.signals), list(es.load("short.estimator").signals)],
     "statistics": list(fitted.about["feature_statistics"])[-1],
-    "card": fitted.card.estimator,
+    "card": fitted.validation.estimator,
     "missing": [said(lambda: es.fit(plain, labels, "baseline-short")), said(lambda: es.estimate(fitted, plain)),
                 said(lambda: es.monitor(fitted, plain))],
     "estimate": es.estimate(fitted, holes).select("benchmark", "n_rows", "n_excluded").sort("benchmark").rows()[:2],

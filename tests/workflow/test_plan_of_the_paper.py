@@ -1,7 +1,9 @@
 """The paper's full study is planned, quickly, without GPU, vLLM or network, and has the paper's number of jobs."""
 
+import re
 from pathlib import Path
 
+import pytest
 from dry_runs import dry_run
 from workflow_runs import Project, job_counts
 
@@ -18,3 +20,28 @@ def test_full_study_has_its_jobs(tmp_path: Path) -> None:
     expected |= {"accuracy_validation": 9, "rejection_assessments": 9, "rejection_measures": 9, "responses_page": 9}
     assert counts == expected | {f"rejection_{rule}": 1 for rule in ("tables", "figures", "report")}
     assert plan.cpu_s < 20, "seconds of CPU time; see make bench-dag"
+
+
+def asked(output: str) -> dict[str, set[str]]:
+    """What the jobs of each rule ask for, by what a dry run prints of them."""
+    found: dict[str, set[str]] = {}
+    for block in re.split(r"\n *(?:local)?rule ", output)[1:]:
+        rule, _, about = block.partition(":")
+        said = re.findall(r"^ +(threads: \d+)$|\b((?:mem_mb|runtime|gpu)=\d+)", about, re.MULTILINE)
+        found.setdefault(rule, set()).update(one or other for one, other in said)
+    return found
+
+
+@pytest.mark.slow
+def test_jobs_ask_for_the_same_without_any_profile_and_a_profile_has_the_last_word(tmp_path: Path) -> None:
+    project = Project(tmp_path, ["demo/config.yaml", "tests/workflow/tiny.yaml"])
+    bare = ("--dry-run", "--workflow-profile", "none")
+    plain = asked(project.run(*bare))
+    usual = {"mem_mb=4000", "runtime=30"}
+    assert [plain[rule] for rule in ("feature", "accuracy_sweep", "accuracy_report")] == [usual] * 3
+    assert plain["generation"] == {"gpu=1", "mem_mb=4000", "runtime=240"}
+    assert (plain["label"], plain["benchmark"]) == ({"mem_mb=2000", "runtime=60"}, {"mem_mb=2000", "runtime=30"})
+    said = asked(
+        project.run(*bare, "--cores", "2", "--set-resources", "feature:mem_mb=9000", "--set-threads", "label=2")
+    )
+    assert said == plain | {"feature": {"mem_mb=9000", "runtime=30"}, "label": {"threads: 2", *plain["label"]}}

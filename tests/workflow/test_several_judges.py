@@ -24,7 +24,7 @@ SEVERAL = STUDY | {
     "run": {"models": ["theirs"], "judges": ["people", "few", "cascade"], "analyses": ["agreement"], "sizes": []},
     "judges": JUDGES,
     "groups": {"extremes": {"configurations": "default"}},
-    "estimation": {"keep": [], "beside": ["group-accuracy", "atc-max"]},
+    "estimation": {"keep": [], "estimators": ["group-accuracy", "atc-max"]},
 }
 
 

@@ -15,7 +15,6 @@ rule benchmark:
         f"{LOGS}/benchmarks/{{benchmark}}.log",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=30,

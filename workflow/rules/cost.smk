@@ -17,7 +17,6 @@ rule cost:
         judge="|".join(map(re.escape, study.paid_judges(CONFIG))) or "none",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,

@@ -22,7 +22,6 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             "estimate_{model}"
         conda:
             "../../envs/cpu.yaml"
-        threads: 1
         resources:
             mem_mb=2000,
             runtime=120,

@@ -22,7 +22,6 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             f"{LOGS}/estimators/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
         conda:
             "../../envs/cpu.yaml"
-        threads: 1
         resources:
             mem_mb=2000,
             runtime=60,

@@ -11,10 +11,8 @@ rule feature:
         f"{LOGS}/features/{{model}}/{{benchmark}}.log",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
         *fingerprint("feature.py"),
         settings=lambda wildcards: study.feature_settings(CONFIG, wildcards.model),

@@ -31,7 +31,6 @@ rule label:
         judge="|".join(re.escape(judge) for judge in JUDGES if judge not in SERVED or OWN_JUDGES) or "none",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,

@@ -14,7 +14,6 @@ rule observation:
         f"{LOGS}/observations/{{judge}}/{{model}}.log",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=30,

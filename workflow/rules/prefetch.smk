@@ -24,7 +24,6 @@ rule prefetch_model:
         f"{LOGS}/prefetch/models/{{model}}.log",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=600,
@@ -46,7 +45,6 @@ rule prefetch_dataset:
         f"{LOGS}/prefetch/datasets/{{benchmark}}.log",
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=60,

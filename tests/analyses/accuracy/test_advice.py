@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from frames import DEFAULT, MASS, domains, sweep_rows, trust
+from frames import DEFAULT, MASS, domains, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
 from entropy_sentinel.analyses.accuracy.showing.advice import advise
@@ -19,7 +19,7 @@ WORST = ("a", "worst", 0, 400, 0.0)  # with these 400: 340 / 800 = 0.425
 
 
 def test_a_group_that_is_too_easy_is_told_which_domain_to_add() -> None:
-    group, every = advise(domains([*ROWS, HARD, WORST]), [trust()], EASY)
+    group, every = advise(domains([*ROWS, HARD, WORST]), [validation()], EASY)
     assert (group.accuracy, group.outside, group.add) == (pytest.approx(0.85), True, "hard")
     assert group.with_it == pytest.approx(0.6), "nearer to 0.55 than 0.425 is"
     assert group.text == (
@@ -32,13 +32,15 @@ def test_a_group_that_is_too_easy_is_told_which_domain_to_add() -> None:
 
 
 def test_a_group_inside_the_range_is_left_alone() -> None:
-    group, _ = advise(domains([("a", "adding", 60, 40, 0.6), ("a", "counting", 50, 50, 0.5), HARD]), [trust()], EASY)
+    group, _ = advise(
+        domains([("a", "adding", 60, 40, 0.6), ("a", "counting", 50, 50, 0.5), HARD]), [validation()], EASY
+    )
     assert (group.outside, group.add) == (False, None)
     assert group.text.endswith("weighted accuracy 0.55, inside 0.4-0.7, where the paper's errors are least.")
 
 
 def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
-    known = trust(unlabelled=[("puzzles", 0.2), ("riddles", 0.99), ("empty", None)])
+    known = validation(unlabelled=[("puzzles", 0.2), ("riddles", 0.99), ("empty", None)])
     _, every = advise(domains(ROWS), [known], EASY)
     # 100 puzzles at 0.2: (340 + 20) / 500.
     assert (every.add, every.with_it) == ("puzzles", pytest.approx(0.72))
@@ -47,7 +49,7 @@ def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
 
 def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
     counts = domains([*ROWS, ("b", "adding", 0, 0, None), ("b", "counting", 50, 50, 0.5)])
-    found = advise(counts, [trust(), trust("b")], EASY)
+    found = advise(counts, [validation(), validation("b")], EASY)
     assert [one.model for one in found] == ["a", "a", "b", "b"]
     assert found[2].accuracy is None
     assert "is not known" in found[2].text
@@ -62,7 +64,7 @@ def test_what_failed_is_told_by_reason() -> None:
             sweep_rows([None], [None], ["a"], estimator="atc-max", scope="all"),
         ]
     )
-    lines = failures(sweep, [trust(left_out=[("logic", None, 0.5)], method=None, method_reason="no row")])
+    lines = failures(sweep, [validation(left_out=[("logic", None, 0.5)], method=None, method_reason="no row")])
     assert lines == [
         "a, logic: the recommended estimator gives no estimate: all training rows are correct.",
         "a: no recommended estimator could be fitted: no row.",
@@ -73,7 +75,7 @@ def test_what_failed_is_told_by_reason() -> None:
         "computed (a; ATC, SE max): estimated "
         "accuracies are all equal.",
     ]
-    assert failures(sweep_rows([0.1], [None], ["a"]), [trust()]) == []
+    assert failures(sweep_rows([0.1], [None], ["a"]), [validation()]) == []
 
 
 def test_gaps_are_domains_that_lack_much() -> None:

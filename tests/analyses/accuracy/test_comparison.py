@@ -146,7 +146,7 @@ def test_medians_over_other_models_than_the_papers_are_not_compared():
 
 def test_a_study_of_other_models_shows_nothing_of_the_paper():
     inputs = SyntheticStudy().inputs()
-    assert [name for name in TABLES if make_table(name, inputs, LABEL).beside] == []
+    assert [name for name in TABLES if make_table(name, inputs, LABEL).published] == []
     assert compared(TABLES, inputs["domains"]["model"]) == []
 
 

@@ -1,6 +1,16 @@
 import polars as pl
 import pytest
-from frames import DEFAULT, GROUPS, LABEL, UNLABELLED, SyntheticStudy, auroc_frame, estimate_rows, sweep_rows, trust
+from frames import (
+    DEFAULT,
+    GROUPS,
+    LABEL,
+    UNLABELLED,
+    SyntheticStudy,
+    auroc_frame,
+    estimate_rows,
+    sweep_rows,
+    validation,
+)
 from matplotlib.figure import Figure
 from observations import BESIDE
 
@@ -12,7 +22,7 @@ from entropy_sentinel.analyses.accuracy.figures.of_distributions import (
     figure_4_errors_by_group_accuracy,
 )
 from entropy_sentinel.analyses.accuracy.figures.of_features import figure_auroc_by_domain
-from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_left_out
+from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
@@ -77,8 +87,8 @@ def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path
 
 
 def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
-    known = trust(unlabelled=[(UNLABELLED, 0.6), ("riddles", None)])
-    drawing = figure_left_out([known, trust("b", [("logic", None, 0.5)])], LABEL)
+    known = validation(unlabelled=[(UNLABELLED, 0.6), ("riddles", None)])
+    drawing = figure_validation([known, validation("b", [("logic", None, 0.5)])], LABEL)
     (axes,) = drawing.figure.axes  # nothing is known of the other model
     bars, labelled, more_bars, unlabelled = axes.collections
     assert labelled.get_offsets().tolist() == [[0.45, 0.3], [0.9, 0.8]]
@@ -92,9 +102,9 @@ def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
 
 
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
-    drawing = figure_left_out([trust(left_out=[])], LABEL)
+    drawing = figure_validation([validation(left_out=[])], LABEL)
     assert drawing.caption == "No domain could be estimated."
-    only = figure_left_out([trust(left_out=[], unlabelled=[(UNLABELLED, 0.6)])], LABEL)
+    only = figure_validation([validation(left_out=[], unlabelled=[(UNLABELLED, 0.6)])], LABEL)
     assert only.figure.axes[0].get_title() == "a: too few domains to say\nno labelled domain was left out"
 
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from frames import GROUPS, LABEL, SyntheticStudy, trust
+from frames import GROUPS, LABEL, SyntheticStudy, validation
 
-from entropy_sentinel.analyses.accuracy.showing.report import Study
+from entropy_sentinel.analyses.accuracy.showing.study import Study
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "summary.md"
 
 
 def machine_summary(**changes: Any) -> dict[str, Any]:
     synthetic = SyntheticStudy()
-    frames = {name: getattr(synthetic, name) for name in ("estimates", "sweep", "domains", "trusts")}
+    frames = {name: getattr(synthetic, name) for name in ("estimates", "sweep", "domains", "validations")}
     study = Study(**(frames | {"groups": GROUPS, "headline_group": "extremes"} | changes))
     # What is not JSON is an error here.
     return json.loads(json.dumps(study.machine_summary(LABEL, "forest-10d-balanced-isotonic"), allow_nan=False))
@@ -42,7 +42,7 @@ def test_every_key_is_documented_and_every_documented_key_is_there() -> None:
 
 
 def test_a_model_has_its_verdict_errors_and_domains() -> None:
-    found = machine_summary(trusts=[trust("tiny-a", unlabelled=[("puzzles", 0.25)])])
+    found = machine_summary(validations=[validation("tiny-a", unlabelled=[("puzzles", 0.25)])])
     (model,) = found["models"]
     assert (model["model"], model["verdict"], model["reasons"]) == ("tiny-a", "usable", ["off by 0.125 in the mean"])
     assert (model["confidence"], model["error_at_least"], model["error_at_most"]) == (0.9, 0.06, 0.09)
@@ -74,6 +74,6 @@ def test_the_training_group_is_that_of_the_text() -> None:
 
 
 def test_a_model_without_results_for_the_group_and_a_study_without_labels() -> None:
-    (model,) = machine_summary(trusts=[trust("other", [], method=None)])["models"]
+    (model,) = machine_summary(validations=[validation("other", [], method=None)])["models"]
     assert model["training_group"] is None
     assert (model["worst"], model["best"], model["recommended"]["aee"]) == (None, None, None)

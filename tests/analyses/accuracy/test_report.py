@@ -16,13 +16,14 @@ from frames import (
     domains,
     estimate_rows,
     sweep_rows,
-    trust,
+    validation,
 )
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
-from entropy_sentinel.analyses.accuracy.showing.report import Study, render_report
+from entropy_sentinel.analyses.accuracy.showing.report import render_report
+from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
@@ -60,7 +61,7 @@ def small_study(**changes: object) -> Study:
         "domains": DOMAINS.frame(
             [("a", "logic", *counts, *MASS, json.dumps({"no answer": 20, "cut off": 10}))],
         ),
-        "trusts": [trust()],
+        "validations": [validation()],
         "groups": GROUPS,
         "headline_group": "extremes",
     }
@@ -101,7 +102,7 @@ def full_report(tmp_path_factory) -> str:
         estimates=study.estimates,
         sweep=study.sweep,
         domains=study.domains,
-        trusts=study.trusts,
+        validations=study.validations,
         generations=GENERATIONS,
         tables=[folder / f"table_{name}.html" for name in TABLES],
         figures=[folder / f"figure_{name}.html" for name in FIGURES],
@@ -199,25 +200,25 @@ def test_the_page_begins_with_a_verdict_and_its_numbers():
     assert (
         text.index("Can I trust this on my model?") < text.index("off by 0.125") < text.index("What one training group")
     )
-    six = trust(left_out=[(name, 0.5, 0.5 + place / 100) for place, name in enumerate("abcdef")])
-    assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(trusts=[six]))
+    six = validation(left_out=[(name, 0.5, 0.5 + place / 100) for place, name in enumerate("abcdef")])
+    assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(validations=[six]))
 
 
 @pytest.mark.parametrize("verdict", ["usable", "ranking only", "do not use", "too few domains to say"])
 def test_every_verdict_has_its_look(verdict):
-    html = small_report(trusts=[trust(verdict=verdict)])
+    html = small_report(validations=[validation(verdict=verdict)])
     assert f'<b class="verdict {verdict.replace(" ", "-")}">{verdict}</b>' in html
     assert verdict == "too few domains to say" or f".verdict.{verdict.replace(' ', '-')} {{ background" in html
 
 
 def test_where_nothing_could_be_left_out_the_page_says_so():
-    text = text_of(small_report(trusts=[trust(left_out=[], caution="only 3 rows are correct")]))
+    text = text_of(small_report(validations=[validation(left_out=[], caution="only 3 rows are correct")]))
     assert "a too few domains to say - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
     assert "a : caution, only 3 rows are correct." in text
 
 
 def test_domains_without_labels_stand_at_the_top_with_an_interval():
-    html = small_report(trusts=[trust(unlabelled=[("puzzles", 0.6149), ("riddles", None)])])
+    html = small_report(validations=[validation(unlabelled=[("puzzles", 0.6149), ("riddles", None)])])
     assert html.index('id="unlabelled"') < html.index('id="methods"') < html.index('id="summary"')
     assert "a puzzles 0.61 0.51 to 0.71 100 usable" in text_of(html)
     assert "a riddles (all training rows are correct) - - 100 usable" in text_of(html)
@@ -231,9 +232,9 @@ def test_the_recommended_method_stands_beside_the_default_and_the_best():
     text = text_of(small_report())
     assert "a 0.125 Consensus of 3 ATC 0.200 0.050 ATC, SE max" in text
     # One that estimates fewer domains is not the best, however good.
-    own, *others = trust().methods
-    fewer = replace(trust(), methods=(own, *(replace(one, n_domains=1) for one in others[1:]), others[0]))
-    assert "a 0.125 Consensus of 3 ATC 0.200 0.200 Random forest" in text_of(small_report(trusts=[fewer]))
+    own, *others = validation().methods
+    fewer = replace(validation(), methods=(own, *(replace(one, n_domains=1) for one in others[1:]), others[0]))
+    assert "a 0.125 Consensus of 3 ATC 0.200 0.200 Random forest" in text_of(small_report(validations=[fewer]))
 
 
 def test_what_failed_is_told_and_where_nothing_did_too():
@@ -253,13 +254,13 @@ def test_other_reports_are_linked():
 
 
 def test_the_tables_with_all_numbers_are_linked_where_they_are_made(full_report):
-    assert '<a href="#table_left_out">domains</a> <a href="#table_methods">methods</a>' in full_report
+    assert '<a href="#table_validation">domains</a> <a href="#table_methods">methods</a>' in full_report
     assert "All numbers" not in small_report()
 
 
 def test_the_picture_of_trust_stands_at_the_top_and_no_second_time(full_report):
-    assert full_report.count('id="figure_left_out"') == 1
-    assert full_report.index('id="figure_left_out"') < full_report.index('id="summary"')
+    assert full_report.count('id="figure_validation"') == 1
+    assert full_report.index('id="figure_validation"') < full_report.index('id="summary"')
 
 
 def test_labels_for_a_part_of_a_domain_are_counted():

@@ -1,5 +1,5 @@
 import polars as pl
-from frames import GROUPS, estimate_rows, sweep_rows, trust
+from frames import GROUPS, estimate_rows, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.showing.summary import summarise as whole_summary
 
@@ -21,7 +21,7 @@ SWEEP = pl.concat(
 
 def summarise(estimates: pl.DataFrame, sweep: pl.DataFrame) -> str:
     """The part on the headline group."""
-    text = whole_summary([trust()], estimates, sweep, GROUPS, "extremes")
+    text = whole_summary([validation()], estimates, sweep, GROUPS, "extremes")
     return text[text.index("Accuracy estimated from entropy") :]
 
 
@@ -84,11 +84,11 @@ def test_summary_without_results():
 
 
 def test_the_summary_begins_with_verdicts_and_domains_without_labels():
-    trusts = [
-        trust(unlabelled=[("puzzles", 0.6149), ("riddles", None)]),
-        trust("b", [], [("puzzles", 0.4)], caution="only 3 rows are correct"),
+    validations = [
+        validation(unlabelled=[("puzzles", 0.6149), ("riddles", None)]),
+        validation("b", [], [("puzzles", 0.4)], caution="only 3 rows are correct"),
     ]
-    text = whole_summary(trusts, ESTIMATES, SWEEP, GROUPS, "extremes")
+    text = whole_summary(validations, ESTIMATES, SWEEP, GROUPS, "extremes")
     assert text.splitlines()[:18] == [
         "Can the estimates be trusted? The recommended estimator on each labelled domain without its labels",
         "  a: usable",
@@ -109,7 +109,7 @@ def test_the_summary_begins_with_verdicts_and_domains_without_labels():
         "Accuracy estimated from entropy, trained on arithmetic, words (Extremes)",
         "",
     ]
-    assert "Domains without labels" not in whole_summary([trust()], ESTIMATES, SWEEP, GROUPS, "extremes")
+    assert "Domains without labels" not in whole_summary([validation()], ESTIMATES, SWEEP, GROUPS, "extremes")
 
 
 def test_labels_for_a_part_of_a_domain_are_counted_and_compared_with_the_estimate_on_that_part():

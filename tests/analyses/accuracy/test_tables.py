@@ -16,19 +16,20 @@ from frames import (
     cell,
     estimate_rows,
     sweep_rows,
-    trust,
+    validation,
 )
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.figures import of_accuracies as figures_of_accuracies
 from entropy_sentinel.analyses.accuracy.figures import of_distributions as figures_of_distributions
 from entropy_sentinel.analyses.accuracy.figures import of_features as figures_of_features
-from entropy_sentinel.analyses.accuracy.figures import of_validation as figures_of_trust
+from entropy_sentinel.analyses.accuracy.figures import of_validation as figures_of_validation
 from entropy_sentinel.analyses.accuracy.tables import by_model as tables_by_model
 from entropy_sentinel.analyses.accuracy.tables import of_domains as tables_of_domains
+from entropy_sentinel.analyses.accuracy.tables import of_groups as tables_of_groups
 from entropy_sentinel.analyses.accuracy.tables import of_medians as tables_of_medians
 from entropy_sentinel.analyses.accuracy.tables import of_methods as tables_of_methods
-from entropy_sentinel.analyses.accuracy.tables import of_validation as tables_of_trust
+from entropy_sentinel.analyses.accuracy.tables import of_validation as tables_of_validation
 from entropy_sentinel.analyses.accuracy.tables.by_model import (
     table_1_auroc,
     table_2_by_model,
@@ -38,7 +39,7 @@ from entropy_sentinel.analyses.accuracy.tables.by_model import (
 )
 from entropy_sentinel.analyses.accuracy.tables.of_domains import table_cut_off, table_estimates
 from entropy_sentinel.analyses.accuracy.tables.of_methods import table_recommended, table_repeats
-from entropy_sentinel.analyses.accuracy.tables.of_validation import table_left_out, table_methods
+from entropy_sentinel.analyses.accuracy.tables.of_validation import table_methods, table_validation
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.exhibits import Exhibit
@@ -203,10 +204,10 @@ def test_estimates_show_domains_without_labels_first():
 
 
 def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelled_first():
-    known = trust(left_out=[("logic", 0.3, 0.45), ("units", None, 0.5)], unlabelled=[("puzzles", 0.6)])
+    known = validation(left_out=[("logic", 0.3, 0.45), ("units", None, 0.5)], unlabelled=[("puzzles", 0.6)])
     logic, units = known.left_out
     known = replace(known, left_out=(replace(logic, conformal_lower=0.25, conformal_upper=0.35), units))
-    table = table_left_out([known, trust("b", [], [("puzzles", 0.4)])])
+    table = table_validation([known, validation("b", [], [("puzzles", 0.4)])])
     assert table.cells() == [
         ["a", "puzzles", "100", "0.600", "0.500", "0.700", "-", "-", "-", "-", "predictive"],
         ["b", "puzzles", "100", "0.400", "0.300", "0.500", "-", "-", "-", "-", "predictive"],
@@ -216,9 +217,9 @@ def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelle
 
 
 def test_every_method_has_a_row_and_every_model_a_column():
-    own, default, _ = trust().methods
-    fewer = trust("b", methods=(own, replace(default, aee=None, n_domains=1)))
-    table = table_methods([trust(), fewer])
+    own, default, _ = validation().methods
+    fewer = validation("b", methods=(own, replace(default, aee=None, n_domains=1)))
+    table = table_methods([validation(), fewer])
     assert table.frame.columns == ["Estimator", "a", "b"]
     assert table.cells() == [
         ["Recommended", "0.125", "0.125"],
@@ -303,9 +304,14 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
+    of_studies = (tables_by_model, tables_of_domains, tables_of_methods, tables_of_validation)
     for kind, modules, names in (
-        ("table", (tables_by_model, tables_of_domains, tables_of_medians, tables_of_methods, tables_of_trust), TABLES),
-        ("figure", (figures_of_accuracies, figures_of_distributions, figures_of_features, figures_of_trust), FIGURES),
+        ("table", (*of_studies, tables_of_medians, tables_of_groups), TABLES),
+        (
+            "figure",
+            (figures_of_accuracies, figures_of_distributions, figures_of_features, figures_of_validation),
+            FIGURES,
+        ),
     ):
         functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
         assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import GROUPS, estimate_rows, sweep_rows, trust
+from frames import GROUPS, estimate_rows, sweep_rows, validation
 
-from entropy_sentinel.analyses.accuracy.showing.report import Study
+from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.showing.summary import summarise
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -82,9 +82,9 @@ def test_the_summary_and_the_failures_tell(written: Any) -> None:
     found = written([(None, TEXT)], [("Why?", "Rayleigh scattering by air molecules")])
     estimates = estimate_rows("a", "arithmetic+words", [("logic", "held_out", 0.3, 0.2)])
     sweep = sweep_rows([0.1], [None], ["a"])
-    text = summarise([trust()], estimates, sweep, GROUPS, "extremes", found)
+    text = summarise([validation()], estimates, sweep, GROUPS, "extremes", found)
     told = "a, gases: mine gave no label to any of 1 responses (reference is text, not an expression)."
     assert f"No label from the judge\n  {told} To have labels, name a judge of kind llm in" in text
-    study = Study(estimates, sweep, sweep.clear(), [trust()], GROUPS, "extremes", found)
+    study = Study(estimates, sweep, sweep.clear(), [validation()], GROUPS, "extremes", found)
     assert study.failures[0].startswith(told)
-    assert "No label from the judge" not in summarise([trust()], estimates, sweep, GROUPS, "extremes")
+    assert "No label from the judge" not in summarise([validation()], estimates, sweep, GROUPS, "extremes")

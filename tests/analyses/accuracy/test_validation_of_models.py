@@ -9,7 +9,7 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.analyses.accuracy.measuring.validation import validation, write_validation
-from entropy_sentinel.analyses.accuracy.showing.verdicts import Trust, read_trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation, read_validations
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
@@ -24,11 +24,11 @@ def study(*unlabelled: pl.DataFrame, names: str = "abcd") -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def found() -> Trust:
+def found() -> ModelValidation:
     return validation(study(observations("z", **UNLABELLED)), OF_NAMES)
 
 
-def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(found: Trust) -> None:
+def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(found: ModelValidation) -> None:
     """The floor estimates every domain by the others' accuracy, which a sum gives."""
     rows = study().filter(pl.col("split") == "train")
     true = dict(rows.group_by("benchmark").agg(pl.col("label").mean()).iter_rows())
@@ -42,7 +42,7 @@ def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(fou
     assert [one.true for one in found.left_out] == sorted(true.values(), reverse=True)
 
 
-def test_the_card_is_that_of_the_recommended_estimator(found: Trust) -> None:
+def test_the_card_is_that_of_the_recommended_estimator(found: ModelValidation) -> None:
     errors = [one.estimated - one.true for one in found.left_out]
     assert found.recommended.aee == pytest.approx(np.mean(np.abs(errors)))
     assert found.recommended.bias == pytest.approx(np.mean(errors))
@@ -54,7 +54,7 @@ def test_the_card_is_that_of_the_recommended_estimator(found: Trust) -> None:
     assert found.n_training == 4 * 48
 
 
-def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: Trust) -> None:
+def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: ModelValidation) -> None:
     from entropy_sentinel.estimators.training import TrainingRows
 
     rows = study().filter(pl.col("split") == "train")
@@ -104,12 +104,12 @@ def test_a_domain_without_features_has_no_estimate() -> None:
     assert (one.estimated, one.lower, one.n, one.reason) == (None, None, 0, "no row of the domain has features")
 
 
-def test_what_is_written_is_read_again(found: Trust, tmp_path: Path) -> None:
+def test_what_is_written_is_read_again(found: ModelValidation, tmp_path: Path) -> None:
     path = tmp_path / "m.parquet"
     rows = study(observations("z", **UNLABELLED))
     OBSERVATIONS.write(rows, path, {"logprobs": {"logprobs_mode": "raw_logprobs"}})
     write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
-    (read,) = read_trust([tmp_path / "m.json"])
+    (read,) = read_validations([tmp_path / "m.json"])
     assert read == found
     OBSERVATIONS.write(rows, path, {"logprobs": {"logprobs_mode": "processed_logprobs"}})
     with pytest.raises(ProvenanceError, match="before temperature"):
@@ -120,10 +120,10 @@ def test_what_is_written_is_read_again(found: Trust, tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(text)
     with pytest.raises(DamagedFileError, match=r"m\.json: must be a file of stage 'validation'.*delete it"):
-        read_trust([tmp_path / "m.json"])
+        read_validations([tmp_path / "m.json"])
 
 
-def test_the_file_is_json_for_others_too(found: Trust, tmp_path: Path) -> None:
+def test_the_file_is_json_for_others_too(found: ModelValidation, tmp_path: Path) -> None:
     found.write(tmp_path / "m.json")
     said = json.loads((tmp_path / "m.json").read_text())
     assert said["unlabelled"][0]["domain"] == "z"

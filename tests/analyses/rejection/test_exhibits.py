@@ -31,13 +31,8 @@ from entropy_sentinel.analyses.rejection.measures import measure
 from entropy_sentinel.analyses.rejection.report import render_report, write_report
 from entropy_sentinel.analyses.rejection.rows import slices
 from entropy_sentinel.analyses.rejection.tables import write_tables
-from entropy_sentinel.analyses.rejection.tables_of_curves import (
-    best_pairs,
-    table_areas,
-    table_auarc,
-    table_best_pairs,
-    table_coverage,
-)
+from entropy_sentinel.analyses.rejection.tables_of_curves import table_areas, table_auarc, table_coverage
+from entropy_sentinel.analyses.rejection.tables_of_pairs import best_pairs, table_best_pairs
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.rejection import curve
 

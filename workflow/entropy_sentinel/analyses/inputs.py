@@ -23,7 +23,7 @@ def read_estimates(paths: Sequence[str]) -> pl.DataFrame:
     return pl.concat(map(ESTIMATES.read, paths)) if paths else ESTIMATES.frame([])
 
 
-def read_apart(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
+def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
     """One frame of several files, which say themselves whose rows they hold.
 
     `expected` has the values that a column can have. Raises ContractError for a file whose rows are of another model

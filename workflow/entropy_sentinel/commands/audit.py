@@ -45,7 +45,8 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
-    from entropy_sentinel.auditing.sample import material, sample_file
+    from entropy_sentinel.auditing.material import material
+    from entropy_sentinel.auditing.sample import sample_file
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.frames.outputs import check_outputs
 
@@ -87,8 +88,10 @@ def report(context: typer.Context, configfile: ConfigFiles = (), judge: Judge = 
     the answers, as report.json, agreement.csv and domains.csv.
     """
     from entropy_sentinel.auditing.answers import answers_file, read_answers
-    from entropy_sentinel.auditing.report import audit, parts, write_audit
-    from entropy_sentinel.auditing.sample import folder_of, material, read_sample, sample_file
+    from entropy_sentinel.auditing.material import material
+    from entropy_sentinel.auditing.measuring import audit
+    from entropy_sentinel.auditing.report import parts, write_audit
+    from entropy_sentinel.auditing.sample import folder_of, read_sample, sample_file
     from entropy_sentinel.report.terminal import show
 
     files, named = context.obj
@@ -114,11 +117,13 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
     """The sample drawn before, or a new one; InputError where the one drawn before is of another size or seed."""
+    from entropy_sentinel.auditing.material import population
     from entropy_sentinel.auditing.sample import draw_sample, read_sample, sample_file
 
     path = sample_file(config.study, judge)
     if new or not path.exists():
-        sample = draw_sample(config, judge, SIZE if size is None else size, SEED if seed is None else seed)
+        asked = SIZE if size is None else size, SEED if seed is None else seed
+        sample = draw_sample(population(config, judge), config.study, judge, *asked)
         about = sample.about
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
         say(

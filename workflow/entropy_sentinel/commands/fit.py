@@ -26,7 +26,7 @@ Domain = Annotated[
         "--domain",
         "-d",
         metavar="COLUMN",
-        help="Whose values are the domains that the card leaves out one at a time, as metadata.route of a log.",
+        help="Whose values are the domains that the validation leaves out one at a time, as metadata.route of a log.",
     ),
 ]
 
@@ -43,7 +43,7 @@ def command(
     """Fit an estimator on labelled responses, and keep it.
 
     It learns from the responses in FILES that have a label, and goes to a file that `estimate` and `monitor` read. Its
-    validation card says how far it can be trusted: each labelled domain is estimated by what is fitted on
+    validation says how far it can be trusted: each labelled domain is estimated by what is fitted on
     the others.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
@@ -69,24 +69,24 @@ def command(
         say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
     if about["caution"]:
         say(f"caution: {about['caution']}")
-    _show_card(about["validation"])
+    _show_validation(about["validation"])
 
 
-def _show_card(card: "Mapping[str, Any]") -> None:
-    """The validation card: what was estimated for each labelled domain without it, and what follows."""
+def _show_validation(validation: "Mapping[str, Any]") -> None:
+    """The validation: what was estimated for each labelled domain without it, and what follows."""
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import show, table
 
-    if card["domains"]:
+    if validation["domains"]:
         rows = []
-        for one in card["domains"]:
+        for one in validation["domains"]:
             error = None if one["estimated"] is None else one["estimated"] - one["true"]
             numbers = [number(one["estimated"]), number(one["true"]), number(error, "+.3f")]
             rows.append([one["domain"], f"{one['n']:,}", *numbers])
         typer.echo("\nEach domain estimated by what is fitted on the others:")
         show([table(["domain", "labels", "estimated", "true", "error"], rows)])
-    for one in card["coverage"]:
+    for one in validation["coverage"]:
         say(f"{one['level']:.0%} intervals hold the truth of {one['covered']} of {one['n']} domains ({one['basis']})")
-    say(f"verdict: {card['verdict']}")
-    for reason in card["reasons"]:
+    say(f"verdict: {validation['verdict']}")
+    for reason in validation["reasons"]:
         say(f"  {reason}")

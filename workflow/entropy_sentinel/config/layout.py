@@ -36,10 +36,6 @@ class Layout:
         self.scores = f"{self.results}/scores/{{judge}}/{{model}}/{{name}}.parquet"
         self.spending = f"{self.results}/spending/{{server}}.sqlite"
         self.costs = f"{self.results}/{{judge}}/costs.csv"
-        self.sweep = f"{self.results}/{{judge}}/sweep.parquet"
-        self.auroc = f"{self.results}/{{judge}}/auroc.parquet"
-        self.domains = f"{self.results}/{{judge}}/domains.parquet"
-        self.report = f"{self.results}/{{judge}}/report.html"
 
 
 def parts_folder(output: str) -> str:

@@ -190,7 +190,7 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":
-        for key, names in {"beside": self.estimation.beside, "keep": self.estimation.keep}.items():
+        for key, names in {"estimators": self.estimation.estimators, "keep": self.estimation.keep}.items():
             for name in names:
                 for signal in () if name == OWN else further_signals(name):
                     if (family := FAMILY_OF[signal]) not in self.run.features:

@@ -73,9 +73,9 @@ def _logprobs(value: Any) -> None:
         raise _Wrong("must be facts of the log-probabilities by name")
 
 
-def _validation(card: Any) -> None:
+def _validation(said: Any) -> None:
     """Its fields are of their types, and what is counted and shared can be."""
-    found = asdict(TypeAdapter(Validation).validate_python(asdict(Validation.from_dict(card))))
+    found = asdict(TypeAdapter(Validation).validate_python(asdict(Validation.from_dict(said))))
     if not all(_finite(one) for one in _numbers(found)):
         raise _Wrong("must hold finite numbers")
     for domain in found["domains"]:

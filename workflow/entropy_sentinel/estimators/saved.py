@@ -43,15 +43,15 @@ class SavedEstimator:
     Attributes:
         estimator: The fitted estimator.
         about: What it was fitted on: model, domains, logprobs, the signals that it needs by name with their family,
-            their statistics, its validation card.
+            their statistics, its validation.
     """
 
     estimator: Estimator
     about: dict[str, Any]
 
     @property
-    def card(self) -> Validation | None:
-        """Its validation card; null for one that was fitted on rows without domains, or by an earlier version."""
+    def validation(self) -> Validation | None:
+        """Its validation; null for one that was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
 
     @property

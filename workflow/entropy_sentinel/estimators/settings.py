@@ -13,7 +13,7 @@ from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, 
 # Stands for a named group's own estimator.
 OWN = "own"
 # The paper's nine baselines, the methods beyond it, and what any estimator must be compared with.
-BESIDE = (
+DEFAULT_ESTIMATORS = (
     *BASELINES,
     "log-3d",
     *COMBINATIONS,
@@ -33,7 +33,8 @@ class Estimation(Settings):
     """How estimators are selected and trained."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        "baselines": "is now beside, a list of estimators: baseline-ppl in the place of ppl",
+        "baselines": "is now estimators, a list of names: baseline-ppl in the place of ppl",
+        "beside": "is now estimators",
     }
 
     default: str = Field(
@@ -81,9 +82,9 @@ class Estimation(Settings):
         "that is missing then brings the others of its job with it, and another number makes all estimates again. "
         "On a cluster leave it at 1: profiles/slurm joins jobs, with a log for each group",
     )
-    beside: Annotated[list[str], DISTINCT] = Field(
-        list(BESIDE),
-        description="estimators that every training group gets beside its configurations, by the names of "
+    estimators: Annotated[list[str], DISTINCT] = Field(
+        list(DEFAULT_ESTIMATORS),
+        description="estimators that every training group gets with its configurations, by the names of "
         "estimators/catalogue.py: baseline-SIGNAL, a logistic regression on one signal (the paper's nine); "
         "log-3d, a regression on the logarithms of max, se_sum and nll_sum; group-accuracy, the training rows' "
         "own accuracy, the floor; atc-SIGNAL, the share of responses beyond a threshold on one signal; "
@@ -102,7 +103,7 @@ class Estimation(Settings):
     @model_validator(mode="after")
     def _known(self) -> "Estimation":
         check_names("configuration", [self.default], ESTIMATOR_NAMES)
-        check_names("estimator in beside:", self.beside, ESTIMATORS)
+        check_names("estimator in estimators:", self.estimators, ESTIMATORS)
         check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
         return self
 

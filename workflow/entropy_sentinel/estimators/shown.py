@@ -1,4 +1,4 @@
-"""An estimator and its validation card as a notebook shows them."""
+"""An estimator and its validation as a notebook shows them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _NAMED = 4
 
 
 def lines(name: str, about: Mapping[str, Any]) -> list[str]:
-    """An estimator in a few lines: what it is, what it was fitted on, and the verdict of its card."""
+    """An estimator in a few lines: what it is, what it was fitted on, and the verdict of its validation."""
     domains = str(about.get("group") or "?").split("+")
     named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
     chosen = (about.get("chosen") or {}).get("method")
@@ -24,19 +24,21 @@ def lines(name: str, about: Mapping[str, Any]) -> list[str]:
         f"log-probabilities: {logprobs or 'not known'}",
     ]
     if about.get("validation"):
-        card = Validation.from_dict(about["validation"])
-        return [*found, f"verdict: {card.verdict}; {card.reasons[0]}"]
-    return [*found, "verdict: has no validation card"]
+        validation = Validation.from_dict(about["validation"])
+        return [*found, f"verdict: {validation.verdict}; {validation.reasons[0]}"]
+    return [*found, "verdict: has no validation"]
 
 
 def estimator_as_html(name: str, about: Mapping[str, Any]) -> str:
-    """The same with its card."""
-    card = about.get("validation")
+    """The same with its validation."""
+    said = about.get("validation")
     first, *others = lines(name, about)
-    return html(first, others[:-1] if card else others) + (card_as_html(Validation.from_dict(card)) if card else "")
+    return html(first, others[:-1] if said else others) + (
+        validation_as_html(Validation.from_dict(said)) if said else ""
+    )
 
 
-def card_as_html(card: Validation) -> str:
+def validation_as_html(validation: Validation) -> str:
     """Verdict and reasons, each labelled domain as estimated by the others, how often intervals hold."""
     domains = [
         [
@@ -46,11 +48,11 @@ def card_as_html(card: Validation) -> str:
             number(one.true),
             number(None if one.estimated is None else one.estimated - one.true, "+.3f"),
         ]
-        for one in card.domains
+        for one in validation.domains
     ]
     held = [
         f"{one.level:.0%} intervals hold the truth of {one.covered} of {one.n} domains ({one.basis})"
-        for one in card.coverage
+        for one in validation.coverage
     ]
     tables = [(("domain", "labels", "estimated", "true", "error"), domains)] if domains else []
-    return html(f"Verdict: {card.verdict}", [*card.reasons, *held], *tables)
+    return html(f"Verdict: {validation.verdict}", [*validation.reasons, *held], *tables)

@@ -61,7 +61,7 @@ class Coverage:
 
 @dataclass(frozen=True, repr=False)
 class Validation:
-    """The validation card of an estimator.
+    """The leave-one-domain-out validation of an estimator.
 
     `n_domains` are the domains that the estimator is fitted on, `n_counted` those that count: with FEWEST_LABELS labels
     and an estimate. All that follows is over these. `bias` is the mean of estimated minus true; `aee`, `rho` and `bias`
@@ -84,7 +84,7 @@ class Validation:
 
     @classmethod
     def of(cls, estimator: str, n_domains: int, domains: tuple[Domain, ...]) -> "Validation":
-        """The card that follows from what was estimated for each domain without it."""
+        """The validation that follows from what was estimated for each domain without it."""
         known, residuals = _counted(domains), _residuals(domains, n_domains)
         errors = evaluate(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
@@ -125,23 +125,23 @@ class Validation:
         return _residuals(self.domains, self.n_domains)
 
     def as_dict(self) -> dict[str, Any]:
-        """The card as JSON has it."""
+        """The validation as JSON has it."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, card: Mapping[str, Any]) -> "Validation":
-        """The card from JSON, made anew from its domains, so that a card of an earlier release is judged as of now."""
-        domains = (Domain(**one) for one in card["domains"])
+    def from_dict(cls, said: Mapping[str, Any]) -> "Validation":
+        """The validation from JSON, made anew from its domains: one of an earlier release is judged as of now."""
+        domains = (Domain(**one) for one in said["domains"])
         counted = tuple(one if one.n >= FEWEST_LABELS else _too_few(one.domain, one.n, one.true) for one in domains)
-        return cls.of(card["estimator"], card["n_domains"], counted)
+        return cls.of(said["estimator"], said["n_domains"], counted)
 
     def __repr__(self) -> str:
         return "\n  ".join([f"verdict on {self.estimator}: {self.verdict}", *map(one_line, self.reasons)])
 
     def _repr_html_(self) -> str:
-        from entropy_sentinel.estimators.shown import card_as_html  # which imports this module
+        from entropy_sentinel.estimators.shown import validation_as_html  # which imports this module
 
-        return card_as_html(self)
+        return validation_as_html(self)
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:

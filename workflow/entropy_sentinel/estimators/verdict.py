@@ -1,4 +1,4 @@
-"""What a validation card's errors allow to do with an estimator, and with what confidence.
+"""What the errors of a validation allow to do with an estimator, and with what confidence.
 
 The mean error on new domains (AEE) is not known from k domains, but its posterior is (`statistics.predictive`). An
 estimator is `usable` where that error is at most USABLE_ERROR with a probability of CONFIDENCE, and no domain was off

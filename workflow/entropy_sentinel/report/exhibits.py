@@ -22,8 +22,8 @@ class Exhibit:
         return f"{self.kind}s"
 
     @property
-    def beside(self) -> "Exhibit":
-        """The published values beside this one."""
+    def published(self) -> "Exhibit":
+        """The published values of this one."""
         return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")
 
     @property

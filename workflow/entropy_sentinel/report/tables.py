@@ -22,8 +22,8 @@ _MANY_COLUMNS = 14
 class Table:
     """Numbers at full precision, one row per row shown, with headings that a person reads.
 
-    `words` are shown in place of nulls, by row number and column. `beside` is shown below the table, as a part of it,
-    where it has rows.
+    `words` are shown in place of nulls, by row number and column. `published` is shown below the table, as a part of
+    it, where it has rows.
     """
 
     caption: str
@@ -31,7 +31,7 @@ class Table:
     notes: tuple[str, ...] = ()
     decimals: int = 3
     words: Mapping[tuple[int, str], str] = field(default_factory=dict)
-    beside: "Table | None" = None
+    published: "Table | None" = None
 
     def cells(self) -> list[list[str]]:
         """The rows as text: floats rounded to `decimals`, null as "-" or what `words` says."""
@@ -79,14 +79,14 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
     """Write the table to `folder`: .csv with all digits; .md, .tex and .html (a page's part) rounded, with its text.
 
-    What stands beside it has a .csv of its own.
+    Published values have a .csv of their own.
     """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
     _write_csv(table, f"{stem}.csv")
-    if table.beside:
-        _write_csv(table.beside, Path(folder) / f"{exhibit.beside.file}.csv")
-        table = table if table.beside.frame.height else replace(table, beside=None)
+    if table.published:
+        _write_csv(table.published, Path(folder) / f"{exhibit.published.file}.csv")
+        table = table if table.published.frame.height else replace(table, published=None)
     texts = {"md": _markdown(exhibit, table), "tex": _latex(exhibit, table)}
     for kind, text in (texts | {"html": fragment("table", exhibit, table)}).items():
         Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
@@ -107,7 +107,7 @@ def _markdown(exhibit: Exhibit, table: Table) -> str:
     body = shown.to_markdown(index=False, disable_numparse=True, colalign=aligned if len(shown) else None)
     notes = "".join(f"- {note}\n" for note in table.notes)
     text = f"**{exhibit.heading}.** {table.caption}\n\n{body}\n\n{notes}"
-    return f"{text}\n{_markdown(exhibit.beside, table.beside)}" if table.beside else text
+    return f"{text}\n{_markdown(exhibit.published, table.published)}" if table.published else text
 
 
 def _latex(exhibit: Exhibit, table: Table) -> str:
@@ -124,7 +124,7 @@ def _latex(exhibit: Exhibit, table: Table) -> str:
     )
     below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
     text = body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
-    return text + _latex(exhibit.beside, table.beside) if table.beside else text
+    return text + _latex(exhibit.published, table.published) if table.published else text
 
 
 def _escape_latex(texts: Sequence[str]) -> list[str]:

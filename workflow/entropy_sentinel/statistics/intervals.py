@@ -8,7 +8,7 @@ they are to each other. Nothing in the labels can show that.
 Two intervals, made from the same errors:
 
 - `predictive`, the one to read, is the posterior predictive of `statistics.predictive`, at any level and for any number
-  of domains. The verdict of a validation card is read from the same posterior, so that an estimator that is called
+  of domains. The verdict of a validation is read from the same posterior, so that an estimator that is called
   usable after lucky errors has intervals that reckon with luck. Without any error it is the prior alone, `prior`: an
   assumption.
 - `conformal` is as wide as the error of the right rank among the k domains, up to the level k / (k + 1). It makes no

@@ -45,11 +45,11 @@ def fit(
             response: item_id, and model, benchmark and sample where both have them.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
-        domain: The column whose values are the domains that the validation card and `recommended` leave out one at a
+        domain: The column whose values are the domains that the validation and `recommended` leave out one at a
             time.
 
     Returns:
-        The estimator, with its validation card and what it was fitted on.
+        The estimator, with its validation and what it was fitted on.
 
     Raises:
         ConfigError: For an unknown estimator or setting.
@@ -171,7 +171,7 @@ def load(path: str | Path) -> SavedEstimator:
         path: A file that `save`, the command `fit` or a study has written.
 
     Returns:
-        The estimator, with its validation card and what it was fitted on.
+        The estimator, with its validation and what it was fitted on.
 
     Raises:
         InputError: For a file that is none, or has been changed or damaged.

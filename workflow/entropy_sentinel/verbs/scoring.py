@@ -23,7 +23,7 @@ def score(
 ) -> pl.DataFrame:
     """P(correct) of every response.
 
-    A probability holds as far as the validation card says for slices: it is calibrated on the domains that the
+    A probability holds as far as the validation says for slices: it is calibrated on the domains that the
     estimator was fitted on.
 
     Args:

@@ -11,8 +11,8 @@ from pathlib import Path
 PAPER = Path(__file__).with_name("published")
 
 TABLES: dict[str, str] = {
-    "left_out": "Estimated accuracy of every domain without its labels",
-    "methods": "Every method on domains without their labels",
+    "validation": "Validation: estimated accuracy of every domain without its labels",
+    "methods": "Validation: every method on domains without their labels",
     "estimates": "Estimated accuracy of every domain",
     "recommended": "The recommended estimator against the default and the best",
     "repeats": "What the seed alone does to the errors",
@@ -30,7 +30,7 @@ TABLES: dict[str, str] = {
 }
 
 FIGURES: dict[str, str] = {
-    "left_out": "Estimated against true accuracy, each domain without its labels",
+    "validation": "Validation: estimated against true accuracy, each domain without its labels",
     "1_accuracies": "Estimated against true accuracy, one model",
     "2_entropy_densities": "Entropy of correct and of incorrect responses",
     "3_accuracies_by_model": "Estimated against true accuracy, every model",
@@ -38,7 +38,7 @@ FIGURES: dict[str, str] = {
     "auroc_by_domain": "What separates correct from incorrect responses, in every domain",
 }
 
-# The file of `paper/` that has a table's published values.
+# The file of `published/` that has a table's published values.
 PUBLISHED_IN: dict[str, str] = {
     "1_auroc": "table_1_6_auroc",
     "2_by_model": "table_2_7_estimation",

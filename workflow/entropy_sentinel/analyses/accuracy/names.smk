@@ -4,6 +4,8 @@ from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLE
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
+SWEEP, REPORT = (f"{RESULTS}/{ACCURACY.STAGES[stage].file}" for stage in ("sweep", "report"))
+AUROC, DOMAINS = f"{RESULTS}/{{judge}}/auroc.parquet", f"{RESULTS}/{{judge}}/domains.parquet"
 ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURACY.tables]
 ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
 # Published values beside tables, of those that have any in a study of the paper's models.
@@ -27,23 +29,9 @@ ACCURACY_REPEATED = {
 }
 # Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
 ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"
-ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.beside]))
+ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.estimators]))
 
 PUBLISHED_FILES = [
     f"analyses/accuracy/published/{file.name}"
     for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
 ]
-
-
-def accuracy_settings(*keys):
-    """What is shown: of it those settings that a family of exhibits is made from."""
-    return {
-        **{key: getattr(ACCURACY, key) for key in ("headline_group", *keys)},
-        "label": ACCURACY.label(CONFIG.study),
-        "groups": NAMED_GROUPS,
-    }
-
-
-def accuracy_code(script, *templates):
-    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/accuracy/scripts/{script}.py", *templates, *SIGNAL_CODE)

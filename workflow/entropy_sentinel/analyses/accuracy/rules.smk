@@ -18,12 +18,10 @@ rule accuracy_sweep:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *accuracy_code("sweep"),
+        *analysis_code("accuracy/sweep"),
         models=MODELS,
         groups=list(GROUPS),
     script:
@@ -40,12 +38,10 @@ rule accuracy_domains:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *accuracy_code("domains"),
+        *analysis_code("accuracy/domains"),
         models=MODELS,
     script:
         "scripts/domains.py"
@@ -60,12 +56,11 @@ rule accuracy_repeats:
         f"{LOGS}/{{judge}}/accuracy_repeats/{{model}}.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=240,
     params:
-        *accuracy_code("repeats", *code(name for names in ACCURACY_REPEATED.values() for name in names)),
+        *analysis_code("accuracy/repeats", *code(name for names in ACCURACY_REPEATED.values() for name in names)),
         repeats={
             "groups": ACCURACY_REPEATED,
             "settings": study.estimation_settings(CONFIG, []),
@@ -84,12 +79,11 @@ rule accuracy_validation:
         f"{LOGS}/{{judge}}/accuracy_validation/{{model}}.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        *accuracy_code("validation", *code(ACCURACY_VALIDATED)),
+        *analysis_code("accuracy/validation", *code(ACCURACY_VALIDATED)),
         settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
     script:
         "scripts/validation.py"
@@ -106,20 +100,18 @@ rule accuracy_tables:
         generations=expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),
         labels=expand(LABELS, model=MODELS, benchmark=BENCHMARKS, allow_missing=True),
     output:
-        expand("{table}.{kind}", table=ACCURACY_TABLES, kind=["csv", "md", "tex", "html"]),
+        expand("{table}.{kind}", table=ACCURACY_TABLES, kind=TABLE_KINDS),
         ACCURACY_PUBLISHED,
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *accuracy_code("tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
+        *analysis_code("accuracy/tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
         titles={name: TABLE_TITLES[name] for name in ACCURACY.tables},
-        settings=accuracy_settings("auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
+        settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
         "scripts/tables.py"
 
@@ -133,19 +125,17 @@ rule accuracy_figures:
         validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
     output:
-        expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=["pdf", "png", "html"]),
+        expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *accuracy_code("figures", "report/exhibits.html.j2"),
+        *analysis_code("accuracy/figures", "report/exhibits.html.j2"),
         titles={name: FIGURE_TITLES[name] for name in ACCURACY.figures},
-        settings=accuracy_settings("figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
+        settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
     script:
         "scripts/figures.py"
 
@@ -169,15 +159,16 @@ rule accuracy_report:
         f"{LOGS}/{{judge}}/accuracy_report.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *accuracy_code(
-            "report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/accuracy/showing/report.html.j2"
+        *analysis_code(
+            "accuracy/report",
+            "report/exhibits.html.j2",
+            "report/page.html.j2",
+            "analyses/accuracy/showing/report.html.j2",
         ),
-        settings=lambda wildcards: accuracy_settings()
+        settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}
         | {"pages": study.pages(CONFIG, wildcards.judge, "accuracy")},

@@ -19,14 +19,4 @@ AGREEMENT_ESTIMATES = [
     for model in MODELS
     for group in study.shown_groups(CONFIG).values()
 ]
-AGREEMENT_SETTINGS = {
-    "headline_group": AGREEMENT.headline_group,
-    "label": AGREEMENT.label(CONFIG.study),
-    "groups": NAMED_GROUPS,
-    "own_judges": study.own_judges(CONFIG),
-}
-
-
-def agreement_code(script, *templates):
-    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/agreement/scripts/{script}.py", *templates)
+AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": study.own_judges(CONFIG)}

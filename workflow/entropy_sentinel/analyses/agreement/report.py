@@ -25,16 +25,16 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     `groups`, `headline_group` and `own_judges`, the judge of each benchmark that has one of its own.
     """
     pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
-    apart = own_judges(settings["own_judges"])
+    own = own_judges(settings["own_judges"])
     text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
-    text += "".join(f"\n{line}\n" for line in apart)
+    text += "".join(f"\n{line}\n" for line in own)
     Path(summary).write_text(text, encoding="utf-8")
     group = training_group(settings["groups"], settings["headline_group"])
     content = render(
         TEMPLATE,
         title="Agreement of judges",
         label=settings["label"],
-        sentences=[*sentences(pairs), *apart],
+        sentences=[*sentences(pairs), *own],
         group=group,
         headings=_HEADINGS,
         rows=error_rows(errors, group.group),

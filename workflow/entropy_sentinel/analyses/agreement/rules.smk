@@ -15,12 +15,10 @@ rule agreement_pairs:
         f"{LOGS}/agreement/pairs.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *agreement_code("pairs"),
+        *analysis_code("agreement/pairs"),
         files=AGREEMENT_LABELS,
         judges=JUDGES,
     script:
@@ -37,12 +35,10 @@ rule agreement_judged:
         f"{LOGS}/agreement/judged.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *agreement_code("judged"),
+        *analysis_code("agreement/judged"),
         files=AGREEMENT_ESTIMATES,
         groups=NAMED_GROUPS,
     script:
@@ -55,17 +51,15 @@ rule agreement_tables:
         judged=rules.agreement_judged.output.judged,
         errors=rules.agreement_judged.output.errors,
     output:
-        expand("{table}.{kind}", table=AGREEMENT_TABLES, kind=["csv", "md", "tex", "html"]),
+        expand("{table}.{kind}", table=AGREEMENT_TABLES, kind=TABLE_KINDS),
     log:
         f"{LOGS}/agreement/tables.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *agreement_code("tables", "report/exhibits.html.j2"),
+        *analysis_code("agreement/tables", "report/exhibits.html.j2"),
         titles={name: AGREEMENT_TITLES[name] for name in AGREEMENT.tables},
         settings=AGREEMENT_SETTINGS,
     script:
@@ -84,12 +78,12 @@ rule agreement_report:
         f"{LOGS}/agreement/report.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *agreement_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/agreement/report.html.j2"),
+        *analysis_code(
+            "agreement/report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/agreement/report.html.j2"
+        ),
         settings=AGREEMENT_SETTINGS,
     script:
         "scripts/report.py"

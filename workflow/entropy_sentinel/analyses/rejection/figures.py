@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.inputs import call, read_apart
+from entropy_sentinel.analyses.inputs import call, read_several
 from entropy_sentinel.analyses.rejection import figures_of_curves
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
@@ -24,7 +24,7 @@ def write_figures(
     `files` has lists `observations`, `scores` and `questions`: those of `models` for the headline group. `settings` has
     `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`) and `accuracies`.
     """
-    observations = read_apart(OBSERVATIONS, files["observations"], {"model": models})
+    observations = read_several(OBSERVATIONS, files["observations"], {"model": models})
     scores = read_scores(files["scores"], files["questions"])
     group = training_group(settings["groups"], settings["headline_group"])
     names = scored(scores, group.group, settings["assessors"][group.group])

@@ -20,6 +20,12 @@ EVERY_NOTE = "Domain all: these domains together, each response counting alike."
 INTERVAL_NOTE = (
     "From and to: 95 % bootstrap interval (percentiles over samples of the items, all responses to an item together)."
 )
+KEPT_NOTES = (
+    "Coverage: the largest share that could be kept, chosen with the labels of these very responses: how far an order "
+    "goes, and no promise.",
+    "Kept, out of distribution: by the threshold that reaches the wanted accuracy on the test split of the training "
+    "group, as users can do; where no threshold does, nothing is kept.",
+)
 OWN_TITLE = "Own"
 
 

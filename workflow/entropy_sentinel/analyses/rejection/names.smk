@@ -40,13 +40,7 @@ REJECTION_FIGURES = [f"{REJECTION_FOLDER}/figures/figure_{name}" for name in REJ
 def rejection_settings(*keys):
     """What is shown: of it those settings that a family of exhibits is made from."""
     return {
-        **{key: getattr(REJECTION, key) for key in ("headline_group", "accuracies", *keys)},
-        "label": REJECTION.label(CONFIG.study),
+        **shown(REJECTION, "accuracies", *keys),
         "groups": {name: NAMED_GROUPS[name] for name in REJECTION.groups},
         "assessors": REJECTION_ASSESSORS,
     }
-
-
-def rejection_code(script, *templates):
-    """The fingerprint of a script of this analysis and of the templates that it fills in, named from the package."""
-    return fingerprint(f"entropy_sentinel/analyses/rejection/scripts/{script}.py", *templates)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.analyses.rejection.catalogue import (
     coverage_measure,
     kept_accuracy_measure,
@@ -39,7 +39,7 @@ def write_report(
     exhibits' .html files. `settings` has `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`) and
     `accuracies`.
     """
-    measures = read_apart(MEASURES, files["measures"], {"model": models})
+    measures = read_several(MEASURES, files["measures"], {"model": models})
     content, text = render_report(measures, files["tables"], files["figures"], settings)
     Path(summary).write_text(text, encoding="utf-8")
     with whole_file(page) as partial:

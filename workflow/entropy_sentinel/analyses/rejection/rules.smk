@@ -17,12 +17,10 @@ rule rejection_assessments:
         f"{LOGS}/{{judge}}/rejection_assessments/{{model}}.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *rejection_code("assessments"),
+        *analysis_code("rejection/assessments"),
         groups=list(REJECTION_ASSESSORS),
     script:
         "scripts/assessments.py"
@@ -39,12 +37,11 @@ rule rejection_measures:
         f"{LOGS}/{{judge}}/rejection_measures/{{model}}.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        *rejection_code("measures"),
+        *analysis_code("rejection/measures"),
         settings={
             "assessors": REJECTION_ASSESSORS,
             "accuracies": REJECTION.accuracies,
@@ -59,17 +56,15 @@ rule rejection_tables:
     input:
         measures=expand(REJECTION_MEASURES, model=MODELS, allow_missing=True),
     output:
-        expand("{table}.{kind}", table=REJECTION_TABLES, kind=["csv", "md", "tex", "html"]),
+        expand("{table}.{kind}", table=REJECTION_TABLES, kind=TABLE_KINDS),
     log:
         f"{LOGS}/{{judge}}/rejection_tables.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *rejection_code("tables", "report/exhibits.html.j2"),
+        *analysis_code("rejection/tables", "report/exhibits.html.j2"),
         titles={name: REJECTION_TABLE_TITLES[name] for name in REJECTION.tables},
         settings=rejection_settings("best"),
         models=MODELS,
@@ -83,17 +78,15 @@ rule rejection_figures:
         scores=expand(SCORES, model=MODELS, name=REJECTION.headline_group, allow_missing=True),
         questions=expand(REJECTION_QUESTIONS, model=MODELS, allow_missing=True),
     output:
-        expand("{figure}.{kind}", figure=REJECTION_FIGURES, kind=["pdf", "png", "html"]),
+        expand("{figure}.{kind}", figure=REJECTION_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/rejection_figures.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *rejection_code("figures", "report/exhibits.html.j2"),
+        *analysis_code("rejection/figures", "report/exhibits.html.j2"),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
         models=MODELS,
@@ -113,12 +106,12 @@ rule rejection_report:
         f"{LOGS}/{{judge}}/rejection_report.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *rejection_code("report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/rejection/report.html.j2"),
+        *analysis_code(
+            "rejection/report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/rejection/report.html.j2"
+        ),
         settings=rejection_settings(),
         models=MODELS,
     script:

@@ -22,13 +22,11 @@ rule responses_page:
         f"{LOGS}/{{judge}}/responses_page/{{model}}.log",
     conda:
         "../../../../envs/cpu.yaml"
-    threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **USUAL,
     params:
-        *fingerprint(
-            "entropy_sentinel/analyses/responses/scripts/page.py",
+        *analysis_code(
+            "responses/page",
             "report/page.html.j2",
             "report/tokens.html.j2",
             "analyses/responses/responses.html.j2",

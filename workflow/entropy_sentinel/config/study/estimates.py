@@ -21,5 +21,7 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, 
     return {
         "estimators": list(estimators),
         "seed": estimation_seed(config),
-        **config.estimation.model_dump(exclude={"default", "seed", "test_share", "groups_per_job", "beside", "keep"}),
+        **config.estimation.model_dump(
+            exclude={"default", "seed", "test_share", "groups_per_job", "estimators", "keep"}
+        ),
     }

@@ -24,7 +24,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
         estimators = everything if sweep.configurations == "all" else {config.estimation.default}
         for benchmarks in combinations(sorted(config.labelled), sweep.number(len(config.labelled))):
             wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    return {group: in_order([*estimators, *config.estimation.beside]) for group, estimators in wanted.items()}
+    return {group: in_order([*estimators, *config.estimation.estimators]) for group, estimators in wanted.items()}
 
 
 def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:

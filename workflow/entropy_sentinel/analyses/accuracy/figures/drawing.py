@@ -5,7 +5,7 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distributions, of_features, of_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
@@ -36,7 +36,7 @@ def write_figures(
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
-        "trusts": read_trust(files["validation"]),
+        "validations": read_validations(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
     for name, title in titles.items():

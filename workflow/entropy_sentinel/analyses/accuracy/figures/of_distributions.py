@@ -29,10 +29,10 @@ def figure_2_entropy_densities(
     )
     classes = {correct: rows.filter(pl.col("label") == correct)["max"].to_numpy() for correct in (True, False)}
     peaks = [peak for values in classes.values() if (peak := _peak(values))]
-    apart = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
-    figure = new_figure(6.2, 5.4 if apart else 4.2, label)
-    panels = figure.subplots(2 if apart else 1, 1, squeeze=False, sharex=True).flatten()
-    for axes, (correct, values) in zip(panels if apart else (*panels, *panels), classes.items(), strict=True):
+    split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
+    figure = new_figure(6.2, 5.4 if split else 4.2, label)
+    panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
+    for axes, (correct, values) in zip(panels if split else (*panels, *panels), classes.items(), strict=True):
         _draw_class(axes, values, correct)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
@@ -40,7 +40,7 @@ def figure_2_entropy_densities(
         plain(axes)
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
     panels[0].set_title(f"{figure_model} on {figure_benchmark}", fontsize=11)
-    scales = " The two scales of density differ." if apart else ""
+    scales = " The two scales of density differ." if split else ""
     return Drawing(
         figure, "Density of the largest token entropy of a response, correct against incorrect responses." + scales
     )

@@ -1,4 +1,4 @@
-"""The picture of trust: what the recommended estimator makes of each labelled domain without its labels."""
+"""The picture of the validation: what the recommended estimator makes of each labelled domain without its labels."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_figure
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
 from entropy_sentinel.report.figures import BLUE, GREEN, Drawing, message
 from entropy_sentinel.report.numbers import number
 
@@ -18,32 +18,32 @@ _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0
 _POINT = EDGE | {"zorder": 7}
 
 
-def figure_left_out(trusts: Sequence[Trust], label: str) -> Drawing:
+def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
     """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
 
     Domains without labels stand on the axis of the estimates; bars are intervals.
     """
-    shown = [one for one in trusts if _points(one)]
+    shown = [one for one in validations if _points(one)]
     if not shown:
         return Drawing(message("No domain could be estimated", label), "No domain could be estimated.")
-    panels = [Panel(_title(one), partial(_draw, trust=one), _points(one), _bars(one)) for one in shown]
+    panels = [Panel(_title(one), partial(_draw, validation=one), _points(one), _bars(one)) for one in shown]
     return Drawing(
         panels_figure(panels, "The recommended estimator, without a domain's labels", label), _caption(shown)
     )
 
 
-def _title(trust: Trust) -> str:
-    aee = trust.recommended.aee
-    rho = "" if trust.headline_rho is None else f", rho {number(trust.headline_rho)}"
-    return f"{trust.model}: {trust.verdict}\n" + (
+def _title(validation: ModelValidation) -> str:
+    aee = validation.recommended.aee
+    rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
+    return f"{validation.model}: {validation.verdict}\n" + (
         "no labelled domain was left out" if aee is None else f"AEE {number(aee)}{rho}"
     )
 
 
-def _draw(axes: Axes, trust: Trust) -> None:
+def _draw(axes: Axes, validation: ModelValidation) -> None:
     for domains, look, what in (
-        (trust.left_out, _LABELLED, "labelled domain, left out"),
-        (trust.unlabelled, _UNLABELLED, "domain without labels: its estimate"),
+        (validation.left_out, _LABELLED, "labelled domain, left out"),
+        (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate"),
     ):
         known = _known(domains)
         if not known:
@@ -54,12 +54,12 @@ def _draw(axes: Axes, trust: Trust) -> None:
         axes.scatter(x, y, label=what, **_POINT | look)
 
 
-def _points(trust: Trust) -> dict[str, tuple[float, float]]:
-    return {one.domain: (one.x, one.y) for one in _known((*trust.left_out, *trust.unlabelled))}
+def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
+    return {one.domain: (one.x, one.y) for one in _known((*validation.left_out, *validation.unlabelled))}
 
 
-def _bars(trust: Trust) -> list[tuple[float, float, float]]:
-    return [(one.x, one.lower, one.upper) for one in _known((*trust.left_out, *trust.unlabelled))]
+def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
+    return [(one.x, one.lower, one.upper) for one in _known((*validation.left_out, *validation.unlabelled))]
 
 
 class _Point(NamedTuple):
@@ -80,7 +80,7 @@ def _known(domains: Iterable[Domain]) -> list[_Point]:
     ]
 
 
-def _caption(shown: Sequence[Trust]) -> str:
+def _caption(shown: Sequence[ModelValidation]) -> str:
     marked = any(one.unlabelled for one in shown)
     return (
         "Each labelled domain (blue circles) as estimated by the recommended method fitted on the other ones. On the "

@@ -14,6 +14,7 @@ from entropy_sentinel.statistics.spread import median, quartile_range
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
 LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
+IQR_NOTE = "IQR: interquartile range, from two values on."
 CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.features.observation_frame import families_of, observations_of
 from entropy_sentinel.frames.generation import CUT_OFF
@@ -21,7 +21,7 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
     """AUROC of every signal, and the counts of labels and nulls, per model and domain of the files, one a model."""
     # All files of a study have the same families.
     contract = observations_of(families_of(observations[0]) if observations else ())
-    frame = read_apart(contract, observations, {"model": models})
+    frame = read_several(contract, observations, {"model": models})
     parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
     AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
     DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
-from entropy_sentinel.analyses.inputs import read_apart
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.statistics.errors import evaluate_all
 
@@ -14,7 +14,7 @@ SCOPES = ("held_out", "all")
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
     """AEE and rho of every estimator in the files `estimates`, which are of these models and groups, in any order."""
-    SWEEP.write(sweep(read_apart(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
+    SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
 def sweep(estimates: pl.DataFrame) -> pl.DataFrame:

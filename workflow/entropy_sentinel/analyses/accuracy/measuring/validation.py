@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, ModelValidation
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
@@ -22,7 +22,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 
 
 def write_validation(observations: str, settings: Mapping[str, Any], output: str) -> None:
-    """Validate on one model's file `observations`, and write what `trust.read_trust` reads.
+    """Validate on one model's file `observations`, and write what `verdicts.read_validations` reads.
 
     `settings` is `config.study.estimation_settings`; its estimators are compared, the recommended among them.
     """
@@ -30,25 +30,25 @@ def write_validation(observations: str, settings: Mapping[str, Any], output: str
     validation(rows, settings).write(output)
 
 
-def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust:
+def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> ModelValidation:
     """What is known of the recommended estimator from the observations of one model."""
     labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
     labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
     group = "+".join(labelled)
-    cards = _cards(observations, group, settings)
+    found = _validations(observations, group, settings)
     training = training_rows(observations, group, settings)
-    own, recommended = cards[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    own, recommended = found[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(recommended, Unfitted):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
     else:
         chosen = recommended.chosen or {}
-    return Trust(
+    return ModelValidation(
         model=observations["model"][0],
         verdict=own.verdict,
         reasons=own.reasons,
         method=chosen["method"],
         method_reason=chosen["reason"],
-        methods=tuple(_method(card) for card in cards.values()),
+        methods=tuple(_method(one) for one in found.values()),
         coverage=tuple(map(asdict, own.coverage)),
         left_out=tuple(_left_out(own)),
         unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
@@ -60,8 +60,8 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Trust
     )
 
 
-def _cards(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> dict[str, Validation]:
-    """The cards of all estimators, in their order; each is validated on the rows that it can see."""
+def _validations(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> dict[str, Validation]:
+    """The validations of all estimators, in their order; each is on the rows that it can see."""
     found: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
         training = training_rows(seen, group, settings)
@@ -69,15 +69,15 @@ def _cards(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) 
     return {name: found[name] for name in settings["estimators"]}
 
 
-def _method(card: Validation) -> Method:
-    return Method(card.estimator, card.n_counted, card.aee, card.rho, card.bias)
+def _method(found: Validation) -> Method:
+    return Method(found.estimator, found.n_counted, found.aee, found.rho, found.bias)
 
 
-def _left_out(card: Validation) -> Iterable[Domain]:
+def _left_out(own: Validation) -> Iterable[Domain]:
     """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
-    residuals, place = card.residuals, 0
+    residuals, place = own.residuals, 0
     found = []
-    for one in card.domains:
+    for one in own.domains:
         if one.estimated is None:
             found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
             continue

@@ -1,6 +1,6 @@
 """The paper's published values beside this study's, table by table, where the study has what they are of.
 
-`paper/*.csv` are the published values, as printed. A comparison has the published rows whose model, benchmark or
+`published/*.csv` are the published values, as printed. A comparison has the published rows whose model, benchmark or
 training group this study has under the same name; of errors only those over the paper's ten domains.
 """
 

@@ -43,7 +43,7 @@ LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FE
 
 @cache
 def published_values(file: str) -> pl.DataFrame:
-    """The rows of one of the files of `paper/`."""
+    """The rows of one of the files of `published/`."""
     return pl.read_csv(PAPER / f"{file}.csv")
 
 

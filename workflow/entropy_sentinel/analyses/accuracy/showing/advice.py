@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.showing.verdicts import Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.report.numbers import number
 
@@ -57,17 +57,17 @@ class Advice:
         return "easy" if self.accuracy is not None and self.accuracy > HIGHEST else "hard"
 
 
-def advise(domains: pl.DataFrame, trusts: Collection[Trust], group: TrainingGroup) -> list[Advice]:
+def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
     """For each model advice on the training group, and on all its labelled domains; `domains` is a frame DOMAINS."""
     found = []
-    for trust in trusts:
-        rows = domains.filter(pl.col("model") == trust.model, pl.col("accuracy").is_not_null())
+    for validation in validations:
+        rows = domains.filter(pl.col("model") == validation.model, pl.col("accuracy").is_not_null())
         known = {name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()}
         title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
-        found.append(_advice(trust.model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
-        estimated = {one.domain: (one.estimated, one.n) for one in trust.unlabelled if one.estimated is not None}
+        found.append(_advice(validation.model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
+        estimated = {one.domain: (one.estimated, one.n) for one in validation.unlabelled if one.estimated is not None}
         every = f"all {len(known)} labelled domains"
-        found.append(_advice(trust.model, every, known, {**known, **estimated}, to_label=True))
+        found.append(_advice(validation.model, every, known, {**known, **estimated}, to_label=True))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.showing.verdicts import Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation
 from entropy_sentinel.estimators.catalogue import in_order, title
 
 # What `stages/label.py` gives as the reason of a response to an item without a reference: nothing failed.
@@ -17,18 +17,18 @@ SHARE = 0.05
 _NAMED = 3
 
 
-def failures(sweep: pl.DataFrame, trusts: Sequence[Trust]) -> list[str]:
+def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
     """What has no result, in sentences: domains by the recommended estimator, and rows of a frame SWEEP by reason."""
     lines = [
-        f"{trust.model}, {one.domain}: the recommended estimator gives no estimate: {one.reason}."
-        for trust in trusts
-        for one in (*trust.left_out, *trust.unlabelled)
+        f"{validation.model}, {one.domain}: the recommended estimator gives no estimate: {one.reason}."
+        for validation in validations
+        for one in (*validation.left_out, *validation.unlabelled)
         if one.estimated is None
     ]
     lines += [
-        f"{trust.model}: no recommended estimator could be fitted: {trust.method_reason}."
-        for trust in trusts
-        if trust.method is None
+        f"{validation.model}: no recommended estimator could be fitted: {validation.method_reason}."
+        for validation in validations
+        if validation.method is None
     ]
     unseen = sweep.filter(pl.col("scope") == "held_out")
     nulls = unseen.filter(pl.col("aee").is_null())

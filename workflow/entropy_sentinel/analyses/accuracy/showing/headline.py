@@ -1,6 +1,7 @@
 """The headline: one training group's estimates by domain, their errors, and the best simple estimator."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,21 @@ class Headline:
             return None
         return simple.aee < own.aee - _SAME
 
+    @property
+    def against_simple(self) -> str:
+        """One sentence: whether a simple estimator does better than the group's own."""
+        if self.simple is None:
+            return "No simple estimator was run."
+        simple = self.simple_scores["held_out"]
+        scored = f"{self.simple} (AEE {number(simple.aee)}, rho {simple.rho_text})"
+        match self.simple_is_better:
+            case None:
+                return f"The estimator has no AEE to compare with the best simple one, {scored}."
+            case True:
+                return f"A simple estimator does better here: {scored}."
+            case False:
+                return f"No simple estimator does better; the best is {scored}."
+
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
     """One headline per model that has results for the group, in the order of the sweep."""
@@ -90,6 +106,17 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
         )
         for model in sweep["model"].unique(maintain_order=True)
     ]
+
+
+def comparison(found: Sequence[Headline]) -> str:
+    """One sentence: for how many models a simple estimator does better than the group's own."""
+    compared = [headline.simple_is_better for headline in found if headline.simple_is_better is not None]
+    if not compared:
+        return "The estimator was not compared with simple ones."
+    return (
+        f"For {sum(compared)} of {len(compared)} models the best simple estimator is closer to the true accuracies "
+        "than this one."
+    )
 
 
 def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:

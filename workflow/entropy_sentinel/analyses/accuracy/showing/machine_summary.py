@@ -9,7 +9,7 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy.showing.advice import Advice
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.verdict import CONFIDENCE
 
@@ -26,7 +26,7 @@ _OF_GROUP = (
 
 def machine_summary(
     label: str,
-    trusts: Sequence[Trust],
+    validations: Sequence[ModelValidation],
     found: Sequence[Headline],
     group: TrainingGroup,
     default: str,
@@ -45,36 +45,37 @@ def machine_summary(
             "estimator": group.estimator,
         },
         "models": [
-            _model(trust, default)
+            _model(validation, default)
             | {
-                "advice": [_advice(one) for one in advice if one.model == trust.model],
-                "training_group": _headline(headlines[trust.model]) if trust.model in headlines else None,
+                "advice": [_advice(one) for one in advice if one.model == validation.model],
+                "training_group": _headline(headlines[validation.model]) if validation.model in headlines else None,
             }
-            for trust in trusts
+            for validation in validations
         ],
         "failures": list(failures),
         "gaps": [dict(row) for row in gaps],
     }
 
 
-def _model(trust: Trust, default: str) -> dict[str, Any]:
+def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
     return {
-        "model": trust.model,
-        "verdict": trust.verdict,
-        "reasons": list(trust.reasons),
+        "model": validation.model,
+        "verdict": validation.verdict,
+        "reasons": list(validation.reasons),
         "confidence": CONFIDENCE,
-        "error_at_least": trust.error_at_least,
-        "error_at_most": trust.error_at_most,
-        "recommended": asdict(trust.recommended) | {"method": trust.method, "method_reason": trust.method_reason},
-        "default": _method(trust.of(default)),
-        "best": _method(trust.best),
-        "worst": trust.worst and _domain(trust.worst),
-        "coverage": [dict(one) for one in trust.coverage],
-        "left_out": [_domain(one) for one in trust.left_out],
-        "unlabelled": [_domain(one) for one in trust.unlabelled],
-        "n_training": trust.n_training,
-        "training_accuracy": trust.training_accuracy,
-        "caution": trust.caution,
+        "error_at_least": validation.error_at_least,
+        "error_at_most": validation.error_at_most,
+        "recommended": asdict(validation.recommended)
+        | {"method": validation.method, "method_reason": validation.method_reason},
+        "default": _method(validation.of(default)),
+        "best": _method(validation.best),
+        "worst": validation.worst and _domain(validation.worst),
+        "coverage": [dict(one) for one in validation.coverage],
+        "left_out": [_domain(one) for one in validation.left_out],
+        "unlabelled": [_domain(one) for one in validation.unlabelled],
+        "n_training": validation.n_training,
+        "training_accuracy": validation.training_accuracy,
+        "caution": validation.caution,
     }
 
 

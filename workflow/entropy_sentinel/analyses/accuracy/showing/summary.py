@@ -7,13 +7,13 @@ from tabulate import tabulate
 
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score, headlines
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.report.numbers import number
 
 
 def summarise(
-    trusts: Sequence[Trust],
+    validations: Sequence[ModelValidation],
     estimates: pl.DataFrame,
     sweep: pl.DataFrame,
     groups: Groups,
@@ -22,33 +22,40 @@ def summarise(
 ) -> str:
     """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
 
-    `trusts` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those that
-    have no labels since the judge gave none. Accuracies and AEE are shares in [0, 1].
+    `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those
+    that have no labels since the judge gave none. Accuracies and AEE are shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
     parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    return "\n\n".join([_verdicts(trusts), *_unlabelled(trusts), *_unjudged(unjudged), title, *parts]) + "\n"
+    return "\n\n".join([_verdicts(validations), *_unlabelled(validations), *_unjudged(unjudged), title, *parts]) + "\n"
 
 
-def _verdicts(trusts: Sequence[Trust]) -> str:
+def _verdicts(validations: Sequence[ModelValidation]) -> str:
     """For each model whether to trust the recommended estimator, and why."""
     lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
-    for trust in trusts:
-        lines += [f"  {trust.model}: {trust.verdict}", *(f"    {reason}" for reason in trust.reasons)]
-        lines.append(f"    method: {trust.method_title} ({trust.method_reason})")
-        if trust.caution:
-            lines.append(f"    caution: {trust.caution}")
+    for validation in validations:
+        lines += [f"  {validation.model}: {validation.verdict}", *(f"    {reason}" for reason in validation.reasons)]
+        lines.append(f"    method: {validation.method_title} ({validation.method_reason})")
+        if validation.caution:
+            lines.append(f"    caution: {validation.caution}")
     return "\n".join(lines)
 
 
-def _unlabelled(trusts: Sequence[Trust]) -> list[str]:
+def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     """What has no label, in one table for all models, with intervals; nothing where all is labelled."""
     rows = [
-        (trust.model, one.domain, str(one.n), number(one.estimated, ".2f"), interval(one), one.reason or trust.verdict)
-        for trust in trusts
-        for one in trust.unlabelled
+        (
+            validation.model,
+            one.domain,
+            str(one.n),
+            number(one.estimated, ".2f"),
+            interval(one),
+            one.reason or validation.verdict,
+        )
+        for validation in validations
+        for one in validation.unlabelled
     ]
     if not rows:
         return []

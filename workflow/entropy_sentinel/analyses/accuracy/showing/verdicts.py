@@ -1,4 +1,4 @@
-"""How far the recommended estimator can be trusted on a model, as `{judge}/validation/{model}.json` has it."""
+"""The validation of the recommended estimator on a model, as `{judge}/validation/{model}.json` has it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.intervals import NOTES
 
 # Of the intervals shown; nine labelled domains are the fewest that have a conformal one.
 LEVEL = 0.9
@@ -59,7 +60,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Trust:
+class ModelValidation:
     """The recommended estimator on one model: what came of leaving out each labelled domain, and what is unlabelled.
 
     `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
@@ -124,12 +125,12 @@ class Trust:
             partial.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
-def read_trust(paths: Sequence[str | Path]) -> list[Trust]:
-    """What `Trust.write` wrote, of several models; DamagedFileError for another file."""
+def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
+    """What `ModelValidation.write` wrote, of several models; DamagedFileError for another file."""
     return [_read(path) for path in paths]
 
 
-def _read(path: str | Path) -> Trust:
+def _read(path: str | Path) -> ModelValidation:
     try:
         said = json.loads(Path(path).read_text(encoding="utf-8"))
         lists = {
@@ -139,8 +140,14 @@ def _read(path: str | Path) -> Trust:
             "left_out": tuple(Domain(**one) for one in said["left_out"]),
             "unlabelled": tuple(Domain(**one) for one in said["unlabelled"]),
         }
-        return Trust(**(said | lists))
+        return ModelValidation(**(said | lists))
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedFileError(
             f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
         ) from None
+
+
+def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
+    """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
+    bases = {one.basis for validation in validations for one in validation.unlabelled}
+    return [text for basis, text in NOTES.items() if basis in bases]

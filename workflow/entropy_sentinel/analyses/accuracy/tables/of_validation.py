@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Trust
+from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, ModelValidation
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.tables import Table, number_frame
 from entropy_sentinel.statistics.conformal import fewest
@@ -13,11 +13,11 @@ _FEWEST = fewest(LEVEL)
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the training split of the other ones."
 
 
-def table_left_out(trusts: Sequence[Trust]) -> Table:
+def table_validation(validations: Sequence[ModelValidation]) -> Table:
     """Every domain by the recommended estimator that has not seen its labels, domains without any label first."""
     rows = [
         {
-            "Model": trust.model,
+            "Model": validation.model,
             "Domain": one.domain,
             "Responses": one.n,
             "Estimated": one.estimated,
@@ -30,8 +30,8 @@ def table_left_out(trusts: Sequence[Trust]) -> Table:
             "Interval": one.basis or one.reason,
         }
         for domains in ("unlabelled", "left_out")
-        for trust in trusts
-        for one in getattr(trust, domains)
+        for validation in validations
+        for one in getattr(validation, domains)
     ]
     bases = {row["Interval"] for row in rows}
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
@@ -48,22 +48,23 @@ def table_left_out(trusts: Sequence[Trust]) -> Table:
     )
 
 
-def table_methods(trusts: Sequence[Trust]) -> Table:
+def table_methods(validations: Sequence[ModelValidation]) -> Table:
     """AEE of every method over the labelled domains, each left out, a column for every model."""
-    names = list(dict.fromkeys(method.estimator for trust in trusts for method in trust.methods))
+    names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
     rows = [
-        {"Estimator": title(name)} | {trust.model: getattr(trust.of(name), "aee", None) for trust in trusts}
+        {"Estimator": title(name)}
+        | {validation.model: getattr(validation.of(name), "aee", None) for validation in validations}
         for name in names
     ]
     few = [
-        f"{trust.model}: {method.title} could estimate {method.n_domains} of {len(trust.left_out)} domains."
-        for trust in trusts
-        for method in trust.methods
-        if method.n_domains < len(trust.left_out)
+        f"{validation.model}: {method.title} could estimate {method.n_domains} of {len(validation.left_out)} domains."
+        for validation in validations
+        for method in validation.methods
+        if method.n_domains < len(validation.left_out)
     ]
     return Table(
         "AEE of every method over the labelled domains, each estimated without its labels.",
-        number_frame(rows, ["Estimator"], [trust.model for trust in trusts]),
+        number_frame(rows, ["Estimator"], [validation.model for validation in validations]),
         (
             _LEFT_OUT_NOTE,
             "The recommended estimator is chosen anew for each domain, by the others' labels alone.",

@@ -13,14 +13,21 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, S
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
 from entropy_sentinel.analyses.accuracy.published.notes import rests_on
-from entropy_sentinel.analyses.accuracy.showing.verdicts import read_trust
-from entropy_sentinel.analyses.accuracy.tables import by_model, of_domains, of_medians, of_methods, of_validation
+from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
+from entropy_sentinel.analyses.accuracy.tables import (
+    by_model,
+    of_domains,
+    of_groups,
+    of_medians,
+    of_methods,
+    of_validation,
+)
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
-_MODULES = (of_validation, of_domains, of_methods, by_model, of_medians)
+_MODULES = (of_validation, of_domains, of_methods, by_model, of_medians, of_groups)
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
@@ -30,7 +37,7 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     table: Table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."), beside=compare(name, inputs))
+    return replace(table, notes=(*table.notes, f"Study: {label}."), published=compare(name, inputs))
 
 
 def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
@@ -48,7 +55,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "domains": DOMAINS.read(files["domains"]),
         "estimates": read_estimates(files["estimates"]),
         "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
-        "trusts": read_trust(files["validation"]),
+        "validations": read_validations(files["validation"]),
         "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
     }
     for name, title in titles.items():
