@@ -1,6 +1,5 @@
 """Files of estimators that call functions when they are loaded. Each one does so where skops is told to trust it."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +22,7 @@ from forged import (
 )
 from rows import SETTINGS, rows
 
+from entropy_sentinel.commands.main import main
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
@@ -147,13 +147,13 @@ def test_no_code_of_a_file_is_run(
     assert "\n" not in str(refused.value)
 
 
-def test_a_command_says_so_in_a_line(good: Path, tmp_path: Path) -> None:
+def test_a_command_says_so_in_a_line(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil, mark = tmp_path / "evil.estimator", tmp_path / "mark"
     forge(good, evil, in_place(command(mark)))
-    arguments = [sys.executable, "-m", "entropy_sentinel", "estimate", str(evil), str(example().log)]
-    found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert found.returncode == 1
-    assert found.stderr == (
+    with pytest.raises(SystemExit) as ended:
+        main(["estimate", str(evil), str(example().log)])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == (
         f"InputError: {evil}: holds a entropy_sentinel.estimators.fit.fit (ConstructorFromReduceNode), which is no "
         "part of an estimator; it is not loaded: take estimators from whom you trust\n"
     )

@@ -26,7 +26,7 @@ from workflow_runs import Project
 
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 BASE = ["demo/config.yaml", "tests/workflow/tiny.yaml"]
 RESULTS, MODEL = "results/imported", "theirs"
