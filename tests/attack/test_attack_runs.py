@@ -49,7 +49,13 @@ STUDY = {
     },
     "models": {MODEL: {"source": "given/traces", "source_logprobs_mode": "raw_logprobs"}},
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
-    "groups": {"both": {"benchmarks": list(BENCHMARKS), "estimator": "forest-10d-balanced-isotonic"}},
+    "groups": {
+        "both": {
+            "benchmarks": list(BENCHMARKS),
+            "estimator": "forest-10d-balanced-isotonic",
+            "configurations": "default",
+        }
+    },
     "estimation": {"trees": 2, "max_depth": [2], "min_samples_split": [2]},
     "analyses": {"accuracy": {"auroc_models": [MODEL]}},
 }

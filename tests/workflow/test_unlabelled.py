@@ -28,6 +28,7 @@ STUDY = {
         "groups": ["extremes"],
         "sizes": [],
     },
+    "groups": {"extremes": {"configurations": "default"}},
     "analyses": {"accuracy": {"tables": ["estimates"], "figures": [], "auroc_models": None}},
 }
 
