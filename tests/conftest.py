@@ -3,11 +3,16 @@
 `slow` and `long` are declared in pyproject.toml; CONTRIBUTING.md says what belongs where.
 """
 
+import os
 import resource
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# Tests run beside each other, on small tables: threads of each would wait for one another. Jobs of a run inherit it.
+for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 # CPU seconds of an unmarked test, its first fixtures and the processes that it waits for: more than the first is listed
 # at the end of a run; more than the second is an error. Between them is what a busy machine and a first import add.
