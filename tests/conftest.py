@@ -26,13 +26,19 @@ def tier(item: pytest.Item) -> int:
     return next((number for number, name in enumerate(TIERS) if item.get_closest_marker(name)), len(TIERS))
 
 
+def place(item: pytest.Item) -> tuple[int, float]:
+    """What an item is sorted by: its tier, and there the minutes that its mark may say, as in `long(minutes=5)`."""
+    marks = [item.get_closest_marker(name) for name in TIERS]
+    return tier(item), -max((mark.kwargs.get("minutes", 0) for mark in marks if mark), default=0)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with the longest tests come first: whichever worker has the last file, the others wait little for it."""
-    longest: dict[Any, int] = {}
+    first: dict[Any, tuple[int, float]] = {}
     for item in items:
-        longest[item.path] = min(tier(item), longest.get(item.path, len(TIERS)))
-    items.sort(key=lambda item: longest[item.path])
+        first[item.path] = min(place(item), first.get(item.path, place(item)))
+    items.sort(key=lambda item: first[item.path])
 
 
 def cpu_s() -> float:

@@ -34,16 +34,18 @@ def test_files_with_long_tests_come_first_and_keep_their_order(tests: pytest.Pyt
         test_b=mark.format("@pytest.mark.slow\n", ""),
         test_c=mark.format("", "@pytest.mark.long\n"),
         test_d=mark.format("", "@pytest.mark.slow\n"),
+        test_e=mark.format("@pytest.mark.slow(minutes=2)\n", ""),
     )
 
     def order(*arguments: str) -> list[str]:
         found = tests.runpytest("--collect-only", "-q", *arguments).outlines
         return [line.removeprefix("test_").replace(".py::test_", " ") for line in found if "::" in line]
 
-    assert order() == ["c one", "c two", "b one", "b two", "d one", "d two", "a one", "a two"]
+    assert order() == ["c one", "c two", "e one", "e two", "b one", "b two", "d one", "d two", "a one", "a two"]
     # What is left out does not count: of c the quick test alone is left.
-    assert order("-m", "not long") == ["b one", "b two", "d one", "d two", "a one", "a two", "c one"]
-    assert order("-m", "not slow and not long") == ["a one", "a two", "b two", "c one", "d one"]
+    slow = ["e one", "e two", "b one", "b two", "d one", "d two"]
+    assert order("-m", "not long") == [*slow, "a one", "a two", "c one"]
+    assert order("-m", "not slow and not long") == ["a one", "a two", "b two", "c one", "d one", "e two"]
 
 
 def test_what_takes_too_long_without_a_mark_is_listed_and_then_refused(tests: pytest.Pytester) -> None:

@@ -26,7 +26,7 @@ from workflow_runs import Project
 
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(minutes=5)
 
 BASE = ["demo/config.yaml", "tests/workflow/tiny.yaml"]
 RESULTS, MODEL = "results/imported", "theirs"

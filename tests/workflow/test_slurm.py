@@ -23,7 +23,7 @@ TIMEOUT_S = 900  # a bound for a busy machine: all tests take three minutes on t
 reason = obstacle()
 if not reason and not find_spec("snakemake_executor_plugin_slurm"):
     reason = "Snakemake has no plugin for Slurm: pip install --no-deps --require-hashes -r envs/slurm.txt"
-pytestmark = [pytest.mark.long, pytest.mark.skipif(reason is not None, reason=reason or "")]
+pytestmark = [pytest.mark.long(minutes=6), pytest.mark.skipif(reason is not None, reason=reason or "")]
 
 
 class Run(NamedTuple):
