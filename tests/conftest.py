@@ -14,6 +14,9 @@ import pytest
 for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+# No test cuts the power: what it writes need not be on the disk before it goes on. Jobs of a run have the real one.
+os.fsync = lambda descriptor: None
+
 # CPU seconds of an unmarked test, its first fixtures and the processes that it waits for: more than the first is listed
 # at the end of a run; more than the second is an error. Between them is what a busy machine and a first import add.
 LISTED_S, REFUSED_S = 2.0, 15.0

@@ -27,6 +27,8 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.reading import example
 
+pytestmark = pytest.mark.slow
+
 SIGNAL = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 PATH = f"{OWN}.machine_code.Path"
 

@@ -108,6 +108,7 @@ def replaced(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     return raw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
 def test_bad_values_are_refused_by_name_or_do_no_harm(path: tuple[Any, ...]) -> None:
     for bad, value in BAD.items():

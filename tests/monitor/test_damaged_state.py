@@ -78,6 +78,7 @@ def _values(holder: Any) -> list[Any]:
     return list(holder.values() if isinstance(holder, dict) else holder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [flip, cut, more, other, changed])
 @pytest.mark.parametrize("part", ["state.json", "places.json", "files", "sums", "responses", "numbers"])
 def test_whatever_was_changed_is_named(
