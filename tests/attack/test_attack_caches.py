@@ -13,7 +13,7 @@ from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.sources import hub
 
-pytestmark = quiet_litellm
+pytestmark = [quiet_litellm, pytest.mark.slow]
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from attack_cases import ROOT, Case, attack, cases
 from observations import BESIDE
 
@@ -14,6 +15,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.stages.estimate import write_estimates
+
+pytestmark = pytest.mark.slow
 
 N = 100  # rows of each of the domains a, on which is trained, and b
 # One of each family, with all features and with few.

@@ -15,6 +15,8 @@ from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.writing import write_features
 
+pytestmark = pytest.mark.slow
+
 
 def estimator() -> Any:
     features = es.features(es.read_logs(es.example().traces))

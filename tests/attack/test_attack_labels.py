@@ -10,6 +10,8 @@ from attack_cases import Case, attack, cases, expand
 
 from entropy_sentinel.frames.label import LABELS
 
+pytestmark = pytest.mark.slow
+
 
 def write_traces(path: Path) -> None:
     traces = {

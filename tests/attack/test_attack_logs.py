@@ -25,6 +25,8 @@ from entropy_sentinel.sources.logs.record import Found
 from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.summary import Summary
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = sorted((ROOT / "tests" / "sources" / "logs").glob("*.*"))
 FORMATS = [path for path in SAMPLES if path.suffix != ".log"]
 SEEDS = 60
@@ -224,7 +226,6 @@ def readable(line: Any) -> str | None:
         return None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
 def test_mutations_of_every_format(path: Path, tmp_path: Path) -> None:
     """One odd record among good ones: no error but for itself, and the good ones give what they gave."""
@@ -289,7 +290,6 @@ def write_packed(path: Path, *parts: bytes | tuple[bytes, int]) -> None:
                 file.write(what)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a line", "an entry of an array", "blank lines", "blank lines of spaces"])
 def test_a_gigabyte_of_nothing(kind: str, tmp_path: Path) -> None:
     """Little memory, and no longer than unpacking takes; what stands around it is read."""

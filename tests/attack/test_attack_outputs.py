@@ -15,6 +15,8 @@ from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.writing import write_features
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = es.example()
 # A call by what it writes, with OUT in the place of the file; each ends well where OUT is a new file.
 CALLS = {

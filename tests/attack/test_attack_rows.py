@@ -17,6 +17,8 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.stages.benchmark import write_benchmark
 
+pytestmark = pytest.mark.slow
+
 # Values that YAML has no word for.
 SPECIAL = {
     "day": datetime.date(2025, 1, 1),

@@ -26,7 +26,7 @@ from workflow_runs import Project
 
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long(minutes=5)
 
 BASE = ["demo/config.yaml", "tests/workflow/tiny.yaml"]
 RESULTS, MODEL = "results/imported", "theirs"
@@ -49,7 +49,13 @@ STUDY = {
     },
     "models": {MODEL: {"source": "given/traces", "source_logprobs_mode": "raw_logprobs"}},
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
-    "groups": {"both": {"benchmarks": list(BENCHMARKS), "estimator": "forest-10d-balanced-isotonic"}},
+    "groups": {
+        "both": {
+            "benchmarks": list(BENCHMARKS),
+            "estimator": "forest-10d-balanced-isotonic",
+            "configurations": "default",
+        }
+    },
     "estimation": {"trees": 2, "max_depth": [2], "min_samples_split": [2]},
     "analyses": {"accuracy": {"auroc_models": [MODEL]}},
 }

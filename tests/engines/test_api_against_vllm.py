@@ -41,7 +41,7 @@ GENERATE = (
     "write_generations(sys.argv[1], json.loads(sys.argv[2]), 1, sys.argv[3])"
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")]
 
 
 @pytest.fixture(scope="module")

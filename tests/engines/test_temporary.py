@@ -21,7 +21,9 @@ import os, signal, socket, subprocess, sys, tempfile
 from entropy_sentinel.engines.temporary import job_temporary
 with job_temporary(sys.argv[1]) as folder:
     socket.socket(socket.AF_UNIX).bind(tempfile.mktemp())
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     print(folder, child.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """

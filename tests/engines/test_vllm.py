@@ -13,7 +13,7 @@ from engine_probe import PLAIN, QUESTIONS
 
 from entropy_sentinel.engines.catalogue import PROMPTS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TESTS = Path(__file__).parents[1] / "shared"
 LOG_SOFTMAX = """

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parents[2] / "workflow"
 SOURCE = """
 from numba import float64
@@ -75,7 +77,6 @@ def test_where_nothing_can_be_written_it_is_compiled_for_the_process(source: Pat
     assert not machine_code(tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["*.nbc", "*.nbi"])
 def test_a_damaged_file_is_compiled_again(source: Path, tmp_path: Path, kind: str) -> None:
     ask(source)
@@ -85,7 +86,6 @@ def test_a_damaged_file_is_compiled_again(source: Path, tmp_path: Path, kind: st
         assert ask(source)[0] == 8.0
 
 
-@pytest.mark.slow
 def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", ASK]
     processes = [
@@ -100,7 +100,6 @@ def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path:
     assert ask(source) == (8.0, 1)
 
 
-@pytest.mark.slow
 def test_the_package_itself_fits_without_a_cache(tmp_path: Path) -> None:
     """A read-only installation and a user without a home: the same estimates as here."""
     import shutil

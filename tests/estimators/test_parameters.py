@@ -1,5 +1,7 @@
 """What an estimator's file may consist of: plain nodes, declared classes, an estimator of the name that it bears."""
 
+import os
+import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -23,6 +25,13 @@ from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import Scaling, TrainingRows
 from entropy_sentinel.frames.errors import ContractError, InputError
 
+# A torch that says when it is imported, in the place of the one that may be installed.
+LOADS = """
+import sys
+from entropy_sentinel.estimators.saved import load_estimator
+print(load_estimator(sys.argv[1]).estimator.name, "torch" in sys.modules)
+from sklearn.externals.array_api_compat import torch
+"""
 TRAINING = TrainingRows(*rows(), SETTINGS)
 ABOUT = {"logprobs": {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}, "model": "tiny"}
 
@@ -235,3 +244,15 @@ def test_what_has_no_form_is_not_saved(family: Callable[..., None], tmp_path: Pa
     family("boosted", fit=lambda name, rows: Boosted(name, (Lock(),), 0.1), SAVED=(Boosted, Stump))
     with pytest.raises(ContractError, match=r"holds (what cannot be saved|a _thread.lock)"):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "lock", ABOUT)
+
+
+@pytest.mark.slow
+def test_a_file_is_read_without_torch_which_can_be_imported_afterwards(
+    kept: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "torch.py").write_text("print('torch')\nraise ImportError('as far as it goes')")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command = [sys.executable, "-c", LOADS, str(kept("atc-max"))]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.stdout == "atc-max False\ntorch\n"
+    assert "as far as it goes" in done.stderr

@@ -22,6 +22,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     path = os.pathsep.join(sys.path)
     for seed in ("1", "2"):

@@ -53,6 +53,7 @@ def test_replies_of_the_clients_of_openai_and_litellm(tmp_path: Path) -> None:
     assert es.read_logs(typed[0])["text"][0] == typed[0].choices[0].message.content
 
 
+@pytest.mark.slow
 def test_a_reply_of_litellm() -> None:
     script = """
 import json, sys, warnings

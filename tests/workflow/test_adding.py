@@ -25,6 +25,7 @@ STUDY = {
     "study": "added",
     "run": {"models": ["made-elsewhere"], "benchmarks": [*BENCHMARKS, "odd"], "groups": ["extremes"], "sizes": []},
     "estimation": {"trees": 10, "hidden_layers": [[5]]},
+    "groups": {"extremes": {"configurations": "default"}},
     "models": {"made-elsewhere": {"source": "traces", "source_logprobs_mode": "raw_logprobs"}},
     "analyses": {
         "accuracy": {

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 STUDY = {
     "study": "apart",
@@ -17,7 +17,14 @@ STUDY = {
         "sizes": [{"size": 1, "configurations": "default"}, {"size": "all-but-one", "configurations": "default"}],
         "analyses": ["accuracy"],
     },
-    "estimation": {"trees": 5, "max_depth": [3], "min_samples_split": [2], "keep": ["own"], "groups_per_job": 1},
+    "estimation": {
+        "trees": 5,
+        "max_depth": [3],
+        "min_samples_split": [2],
+        "hidden_layers": [[5]],
+        "keep": ["own"],
+        "groups_per_job": 1,
+    },
     "models": {"given": {"source": "workflow/entropy_sentinel/example/traces", "source_logprobs_mode": "raw_logprobs"}},
     "groups": {"extremes": {"benchmarks": ["one-digit-addition", "two-digit-multiplication"]}},
 }

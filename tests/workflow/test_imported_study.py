@@ -12,7 +12,7 @@ from workflow_runs import Project
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")
 STUDY = {

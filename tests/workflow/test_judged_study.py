@@ -16,7 +16,7 @@ from workflow_runs import Project
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 PRICES = {"usd_per_million_input_tokens": 1, "usd_per_million_output_tokens": 10}
 BENCHMARKS = ("one-digit-addition", "percentages")

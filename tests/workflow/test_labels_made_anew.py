@@ -7,7 +7,7 @@ import yaml
 from test_imported_study import BENCHMARKS, STUDY, write_given
 from workflow_runs import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TWO_JUDGES = STUDY | {
     "run": {"models": ["theirs"], "judges": ["math-verify", "people"]},

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 import yaml
 from production import line, log_file, saved
-from slurm.cluster import cluster, obstacle
+from slurm.cluster import QUICK, cluster, obstacle
 from workflow_runs import Project
 
 import entropy_sentinel as es
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"by": ["route"], "window": "day", "min_responses": 5, "fail_below": 0.99}
@@ -77,7 +77,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     with cluster():
-        output = project.run("--snakefile", "workflow/monitor.smk")
+        output = project.run("--snakefile", "workflow/monitor.smk", *QUICK)
     assert output.count("has been submitted with SLURM jobid") == 4
     whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
     assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)

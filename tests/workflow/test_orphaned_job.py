@@ -58,7 +58,7 @@ def wait_for(condition: Callable[[], bool], run: subprocess.Popen | None = None)
         time.sleep(0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("wait_for_the_orphan", [False, True])
 def test_nothing_is_generated_twice(
     project: Project, api: FakeApi, released: Event, monkeypatch: pytest.MonkeyPatch, wait_for_the_orphan: bool

@@ -8,7 +8,7 @@ from workflow_runs import ROOT, Project
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.frames.estimator import SCORES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TRACES = ROOT / "workflow" / "entropy_sentinel" / "example" / "traces"
 KNOWN = ["averages", "one-digit-addition", "two-digit-multiplication"]

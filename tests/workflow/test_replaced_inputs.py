@@ -9,7 +9,7 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 STEP = [-float(rank) for rank in range(1, 21)]
 STUDY = {

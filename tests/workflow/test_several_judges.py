@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 JUDGES = {
     "people": {"kind": "file", "path": "given/labels"},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from slurm.cluster import cluster, obstacle, queue, run, wait_for
+from slurm.cluster import QUICK, cluster, obstacle, queue, run, wait_for
 from workflow_runs import Project
 
 STUDY = "slurm-test"
@@ -23,7 +23,7 @@ TIMEOUT_S = 900  # a bound for a busy machine: all tests take three minutes on t
 reason = obstacle()
 if not reason and not find_spec("snakemake_executor_plugin_slurm"):
     reason = "Snakemake has no plugin for Slurm: pip install --no-deps --require-hashes -r envs/slurm.txt"
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(reason is not None, reason=reason or "")]
+pytestmark = [pytest.mark.long(minutes=6), pytest.mark.skipif(reason is not None, reason=reason or "")]
 
 
 class Run(NamedTuple):
@@ -123,8 +123,7 @@ def test_interrupt_empties_the_queue(project, finished):
 @contextmanager
 def started(project: Project, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A run on the cluster, killed at the end of the context if it is not over."""
-    # The profile leaves the default of 40 s, for jobs that last longer.
-    with project.start(*arguments, "--slurm-init-seconds-before-status-checks", "2") as process:
+    with project.start(*arguments, *QUICK) as process:
         try:
             yield process
         finally:

@@ -27,12 +27,14 @@ STUDY = {
         ],
         "groups": ["extremes"],
         "sizes": [],
+        "analyses": ["accuracy", "responses"],
     },
+    "groups": {"extremes": {"configurations": "default"}},
     "analyses": {"accuracy": {"tables": ["estimates"], "figures": [], "auroc_models": None}},
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long(minutes=2)
 def test_the_estimate_is_as_near_to_the_truth_as_the_report_says(tmp_path: Path) -> None:
     (tmp_path / "unlabelled.yaml").write_text(yaml.safe_dump(STUDY))
     project = Project(tmp_path, ["demo/config.yaml", "unlabelled.yaml"])

@@ -19,7 +19,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(minutes=2)
 
 PACKAGE = "workflow/entropy_sentinel"
 BENCHMARKS = ("one-digit-addition", "percentages", "two-digit-multiplication")

@@ -25,6 +25,8 @@ T = TypeVar("T")
 ETC = Path("/etc/slurm")
 MARK = "Written by the tests of entropy_sentinel, and deleted by them."
 TEMPLATES = [Path(__file__).with_name(name) for name in ("slurm.conf", "gres.conf")]
+# The plugin first asks for the state of jobs after so many seconds; the profile leaves it at 40, for longer jobs.
+QUICK = ("--slurm-init-seconds-before-status-checks", "2")
 DAEMONS = ("munged", "slurmctld", "slurmd")
 
 

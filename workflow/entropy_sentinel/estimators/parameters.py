@@ -7,9 +7,11 @@ The description of all else is refused before anything of it is imported or buil
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -21,6 +23,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 _SCHEMA = "schema.json"
+_BRINGS_TORCH = "sklearn.externals.array_api_compat.torch"
 # Far more than any estimator has: what is packed may be a thousand times as large when it is unpacked.
 _MOST_BYTES = 1 << 30
 # Responses that an estimator must have numbers for; no feature of real ones is negative or without end.
@@ -53,10 +56,8 @@ def saved_classes(name: str) -> tuple[type, ...]:
 
 def dump(estimator: Estimator) -> bytes:
     """The parameters as bytes; NotPlain where `restore` would refuse them."""
-    import skops.io  # here and below, for it brings torch where that is installed: seconds
-
     try:
-        payload = reproducible(skops.io.dumps(estimator))
+        payload = reproducible(_skops().dumps(estimator))
     except Exception as error:  # whatever skops has no form for: a lock, an open file
         raise NotPlain(f"holds what cannot be saved ({type(error).__name__}: {error})") from None
     restore(payload, estimator.name)
@@ -65,12 +66,10 @@ def dump(estimator: Estimator) -> bytes:
 
 def restore(payload: bytes, name: str) -> Estimator:
     """The estimator `name` from its parameters; NotPlain for what it cannot consist of, before any of it is built."""
-    import skops.io
-
-    classes = saved_classes(name)
+    skops, classes = _skops(), saved_classes(name)
     try:
         _check(payload, classes)
-        estimator = skops.io.loads(payload, trusted=list(classes))
+        estimator = skops.loads(payload, trusted=list(classes))
     except NotPlain:
         raise
     except Exception as error:  # a forged file can be wrong in any place that skops looks at
@@ -82,6 +81,20 @@ def restore(payload: bytes, name: str) -> Estimator:
     assert isinstance(estimator, Estimator)
     _try(estimator)
     return estimator
+
+
+def _skops() -> ModuleType:
+    """skops.io, imported late and without torch: it looks through scikit-learn, where one module brings that, seconds.
+
+    For as long as the import takes, that module counts as absent, as it is where torch is not installed.
+    """
+    if absent := _BRINGS_TORCH not in sys.modules:
+        sys.modules[_BRINGS_TORCH] = None  # type: ignore[assignment]
+    try:
+        return import_module("skops.io")
+    finally:
+        if absent:
+            del sys.modules[_BRINGS_TORCH]
 
 
 def _try(estimator: Estimator) -> None:
