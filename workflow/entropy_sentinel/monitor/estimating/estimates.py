@@ -119,7 +119,8 @@ class Estimates:
         change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
         p = np.full(len(frame), np.nan)
         for row in np.flatnonzero(compared & (there >= max(self._few, 2))):
-            p[row] = p_of_change(self._accuracies_of, *([part[row] for part in side] for side in sides))
+            one, other = ((n[row], values[row], products[row]) for n, values, products in sides)
+            p[row] = p_of_change(self._accuracies_of, one, other)
         windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):

@@ -68,11 +68,12 @@ class Flags:
 def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Reasons]:
     """What is known of slices whatever their numbers: which pools others, and which are stale."""
     notes = notes_of(merged, np.arange(len(merged.slices)))
-    for place in np.flatnonzero(recent.stale) if recent is not None else ():
-        notes[place][STALE] = (
-            f"since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M} there were fewer than {few} "
-            "responses: nothing is known of it now"
-        )
+    if recent is not None:
+        for place in np.flatnonzero(recent.stale):
+            notes[place][STALE] = (
+                f"since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M} there were fewer than {few} "
+                "responses: nothing is known of it now"
+            )
     return notes
 
 

@@ -29,7 +29,8 @@ def openmetrics(found: Monitored) -> str:
     """The text, `# EOF` included."""
     registry = CollectorRegistry()
     registry.register(_Families(found))
-    return generate_latest(registry).decode()
+    text: bytes = generate_latest(registry)
+    return text.decode()
 
 
 class _Families(Collector):
@@ -54,7 +55,7 @@ class _Families(Collector):
         """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
         found, made = self._found, datetime.fromisoformat(self._found.provenance["made"]).timestamp()
         yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
-        newest = [({}, int(one.timestamp())) for one in found.newest[-1:]]
+        newest: list[Sample] = [({}, int(one.timestamp())) for one in found.newest[-1:]]
         yield _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
         if found.last_usable is not None:
             usable = found.last_usable.drop_nulls("last_usable")
