@@ -1,5 +1,6 @@
 """The pages of the site that are made from the package, and what looks over the built site; `make docs` builds it."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def test_every_verb_is_documented_once() -> None:
     assert sorted(headings) == sorted(es.__all__)
     assert "::: entropy_sentinel.features.features\n" in page
     assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
+
+
+@pytest.mark.parametrize("name", ["monitor", "sample", "open_logs", "read_logs", "read_features"])
+def test_every_option_of_a_verb_is_in_its_table(name: str) -> None:
+    table = verbs.page().partition(f"**The options of `es.{name}`**\n")[2].partition(":::")[0]
+    found = inspect.signature(getattr(es, name)).parameters
+    listed = re.findall(r"^\| <code>(\w+)</code> \|", table, re.MULTILINE)
+    assert listed == list(found)[-len(listed) :]
+    assert "strict" in listed
+    for option in listed:
+        assert row(table, option)[1] == f"<code>{found[option].default!r}</code>"
 
 
 def test_every_signal_is_there() -> None:

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.secrets import without_keys
 from entropy_sentinel.frames.sections import Settings
 
 Section = TypeVar("Section", bound=Settings)
@@ -93,7 +94,7 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
 def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     """One of Pydantic's errors in the project's words."""
     where, field = _place(settings, problem["loc"])
-    begin, was = f"{where}: " if where else "", one_line(repr(problem["input"]))[:200]
+    begin, was = f"{where}: " if where else "", one_line(without_keys(repr(problem["input"])))[:200]
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f"{begin}must be there"
