@@ -86,7 +86,7 @@ def planned(project: Project, **run: Any) -> subprocess.CompletedProcess[str]:
 
 def test_a_study_makes_the_families_that_it_names(project: Project) -> None:
     run = {"features": ["tokens", "area", "short"], "models": ["tiny-1m"]}
-    done = planned(project, run=run, beside=["atc-area", "doc-short"], keep=["own"])
+    done = planned(project, run=run, estimators=["atc-area", "doc-short"], keep=["own"])
     assert done.returncode == 0, done.stdout
     counts = job_counts(done.stdout)
     assert counts["signals_area"] == counts["signals_short"] == counts["feature"]

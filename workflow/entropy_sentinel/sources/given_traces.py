@@ -55,10 +55,11 @@ def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output:
 
 def _from_log(source: str) -> pl.DataFrame:
     """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used."""
-    from entropy_sentinel.sources.logs.reading import Logs, Options
+    from entropy_sentinel.sources.logs.reading import Logs
+    from entropy_sentinel.sources.logs.settings import ReadOptions
     from entropy_sentinel.sources.logs.traces import combined
 
-    frames = list(Logs([source], Options(strict=True)))
+    frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
         raise InputError(f"{source}: has no response")
     frame = combined(frames)
