@@ -10,7 +10,7 @@ from pathlib import Path
 from entropy_sentinel.config import study
 from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.estimators.catalogue import code
+from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.finished import keep
@@ -23,7 +23,7 @@ from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.jobs.work import Work
-from entropy_sentinel.signals.catalogue import module_of, rules_of
+from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
@@ -67,9 +67,10 @@ JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
-# Families of signals beside the features, and where they are declared, which what they are used for depends on.
+# Families of signals beside the features, and what they are declared to be: what uses them depends on that, and on
+# their files, and not on the code that makes them, which may be an engine's.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
-SIGNAL_CODE = [module_of(family) for family in SIGNAL_FAMILIES]
+DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
 KEPT = study.kept_estimators(CONFIG)
@@ -104,9 +105,17 @@ def rows_file(benchmark):
 
 
 def analysis_code(script, *templates):
-    """The fingerprint of `analysis/script`, of the templates that it fills in, named from the package, and of signals."""
-    analysis, name = script.split("/")
-    return fingerprint(f"entropy_sentinel/analyses/{analysis}/scripts/{name}.py", *templates, *SIGNAL_CODE)
+    """What a job of an analysis depends on beside its inputs: its code, templates, and what signals are declared to be.
+
+    `analysis/script` is a script of its own; `analysis` alone is the function `make` of its package, which
+    scripts/analysis.py calls. Templates are named from the package.
+    """
+    analysis, _, name = script.partition("/")
+    if name:
+        code = fingerprint(f"entropy_sentinel/analyses/{analysis}/scripts/{name}.py", *templates)
+    else:
+        code = fingerprint("analysis.py", f"entropy_sentinel.analyses.{analysis}", *templates)
+    return [*code, *DECLARED]
 
 
 def shown(section, *keys):

@@ -128,8 +128,8 @@ def watched(followed: tuple[Project, dict[str, object]]) -> tuple[Path, pl.DataF
     """
     folder = followed[0].folder
     (folder / "logs").mkdir()
-    said = {True: {"refusal": "I cannot help with that."}, False: {"refusal": None}}
-    shop = [line(number, route="shop", message=said[number < 2]) for number in range(8)]
+    said = {True: "I cannot help with that.", False: "It costs 5."}
+    shop = [line(number, route="shop", text=said[number < 2]) for number in range(8)]
     log_file(folder / "logs" / "1.jsonl", [*shop, *(line(number, route="school") for number in range(8, 13))])
     gone = log_file(folder / "logs" / "gone.jsonl", [line(20, route="gone")])
     options = {"by": ["route"], "state": folder / "state", "min_responses": 2}

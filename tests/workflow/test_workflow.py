@@ -136,7 +136,7 @@ def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Proje
 
 def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
     edit(f"{PACKAGE}/stages/generation.py", "done = tokens = 0", "done, tokens = 0, 0")
-    edit(f"{PACKAGE}/engines/vllm.py", "use_tqdm=False", "use_tqdm=True")
+    edit(f"{PACKAGE}/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
     assert project.planned() == {}
     edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
     assert project.planned().items() >= AFTER_GENERATIONS.items()
@@ -149,7 +149,7 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/features/compute.py", '"""Compute the features of every', '"""Work out the features of every')
+    edit(f"{PACKAGE}/features/compute.py", '"""The features of every response, as', '"""What every response shows, as')
     edit(f"{PACKAGE}/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
     edit("workflow/scripts/feature.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5

@@ -26,7 +26,7 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             mem_mb=2000,
             runtime=120,
         params:
-            *fingerprint("estimate.py", *code(name for names in GROUPS.values() for name in names)),
+            *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
             # The group's id and settings, of each file.
             groups=lambda wildcards, batch=batch: [
                 (GROUP_FILES[file], study.estimation_settings(CONFIG, ESTIMATORS_OF[file]))

@@ -26,7 +26,7 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             mem_mb=2000,
             runtime=60,
         params:
-            *fingerprint("estimator.py", *code(name for group in KEPT.values() for name in group)),
+            *fingerprint("estimator.py", *modules(name for group in KEPT.values() for name in group)),
             # The group's id and settings, of each name.
             groups=lambda wildcards, batch=batch: [
                 (CONFIG.groups[name].group_id, study.estimation_settings(CONFIG, KEPT[name]))

@@ -18,7 +18,8 @@ rule observation:
         mem_mb=2000,
         runtime=30,
     params:
-        *fingerprint("observation.py", *SIGNAL_CODE),
+        *fingerprint("observation.py"),
+        *DECLARED,
         split=study.split_settings(CONFIG),
     script:
         "../scripts/observation.py"

@@ -2,8 +2,9 @@
 
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,9 +15,12 @@ from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
 
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.result import Monitored
+
 # Exit status where something is an alert, and where no slice has enough responses to be one; 4 goes before 5, and both
 # before INCOMPLETE.
-ALERT, NOTHING = 4, 5
+ERROR, ALERT, NOTHING = 1, 4, 5
 # Responses to each alert on a page.
 BEHIND = 5
 
@@ -56,7 +60,8 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
     order of their expected errors: where to collect data first.
 
     Exit status: 0; 1 for an error; 3 where something in the logs could not be used, which is counted and shown; 4 for
-    an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 5, 5 before 3). With
+    an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 1, 1 before 5, 5 before
+    3). With
     windows, alerts are about the newest two, and about those before where the newest are thin.
     """
     from entropy_sentinel.frames.printable import one_line
@@ -70,13 +75,26 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
     if targets["page"] is None:
         options["responses"] = 0
     found = monitor(estimator, logs, state=state, **options)
-    for name, target in targets.items():
-        if target is not None:
-            OUTPUTS[name].write(found, target)
     show(parts(found))
     show(map(one_line, found.problems.lines()), sys.stderr)
-    if status := ALERT if found.alerts else NOTHING if found.silent else INCOMPLETE if found.incomplete else 0:
+    failed = list(_failures(found, targets))
+    show(failed, sys.stderr)
+    quiet = ERROR if failed else NOTHING if found.silent else INCOMPLETE if found.incomplete else 0
+    if status := ALERT if found.alerts else quiet:
         raise typer.Exit(status)
+
+
+def _failures(found: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
+    """Write or send what was found to all targets; why one of them failed hides neither the others nor an alert."""
+    from entropy_sentinel.frames.errors import EntropySentinelError
+    from entropy_sentinel.frames.printable import one_line
+
+    for name, target in targets.items():
+        if target is not None:
+            try:
+                OUTPUTS[name].write(found, target)
+            except (EntropySentinelError, OSError) as error:
+                yield one_line(f"--{name}: {type(error).__name__}: {error}")
 
 
 def _check(targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any) -> None:

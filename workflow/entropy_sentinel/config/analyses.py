@@ -114,8 +114,10 @@ class Analysis(Settings):
 
 def sections() -> dict[str, type[Analysis]]:
     """The sections of all analyses, by the name of their folder."""
-    folders = sorted(path.parent.name for path in (Path(__file__).parents[1] / "analyses").glob("*/settings.py"))
-    rooms = {name: import_module(f"entropy_sentinel.analyses.{name}.settings") for name in folders}
+    room, rooms = Path(__file__).parents[1] / "analyses", {}
+    for name in sorted(path.parent.name for path in room.glob("*/rules.smk")):
+        own = ".settings" if (room / name / "settings.py").is_file() else ""
+        rooms[name] = import_module(f"entropy_sentinel.analyses.{name}{own}")
     return {name: getattr(room, _class_name(name)) for name, room in rooms.items()}
 
 

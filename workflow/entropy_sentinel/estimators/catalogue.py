@@ -11,7 +11,7 @@ from itertools import product
 
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS, FEATURES
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.signals.catalogue import FAMILY_OF, SIGNALS, module_of
+from entropy_sentinel.signals.catalogue import SIGNALS
 
 CLASSIFIERS: dict[str, str] = {"logistic": "Logistic regression", "forest": "Random forest", "mlp": "MLP"}
 _BALANCING = {True: "balanced", False: "unbalanced"}
@@ -198,12 +198,6 @@ def title(name: str) -> str:
 def modules(names: Iterable[str]) -> list[str]:
     """The modules that fit these estimators and those that they are made of, sorted."""
     return sorted({_FAMILY_OF[part].module for name in names for part in (name, *made_of(name))})
-
-
-def code(names: Iterable[str]) -> list[str]:
-    """The modules that the results of these estimators depend on: what fits them and makes their further signals."""
-    names = list(names)
-    return modules(names) + sorted({module_of(FAMILY_OF[signal]) for name in names for signal in further_signals(name)})
 
 
 def made_of(name: str) -> set[str]:

@@ -25,4 +25,4 @@ def write_signals(
     contract = contract_of(FAMILIES[family])
     further = [name for name in found.columns if name not in contract.schema]
     frame = pl.concat([whose, found], how="horizontal").select(*contract.schema, *further)
-    contract.write(frame, output, origin | settings | {"family": family})
+    contract.write(frame, output, origin | {"family": family, "signal_settings": settings})

@@ -60,7 +60,7 @@ rule accuracy_repeats:
         mem_mb=2000,
         runtime=240,
     params:
-        *analysis_code("accuracy/repeats", *code(name for names in ACCURACY_REPEATED.values() for name in names)),
+        *analysis_code("accuracy/repeats", *modules(name for names in ACCURACY_REPEATED.values() for name in names)),
         repeats={
             "groups": ACCURACY_REPEATED,
             "settings": study.estimation_settings(CONFIG, []),
@@ -83,7 +83,7 @@ rule accuracy_validation:
         mem_mb=2000,
         runtime=60,
     params:
-        *analysis_code("accuracy/validation", *code(ACCURACY_VALIDATED)),
+        *analysis_code("accuracy/validation", *modules(ACCURACY_VALIDATED)),
         settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
     script:
         "scripts/validation.py"

@@ -14,7 +14,7 @@ from entropy_sentinel.monitor.settings import BELOW, DROP, OUTSIDE, STALE, Monit
 # A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
 FALSE_DISCOVERIES = 0.05
 # Kinds that are flags of rows; that of a statistic has its flag's name.
-_FLAGS = {OUTSIDE: OUTSIDE_FLAG} | {one.flag.replace(" ", "-"): one.flag for one in STATISTICS.values() if one.flag}
+_FLAGS = {OUTSIDE: OUTSIDE_FLAG} | {one.alert: one.flag for one in STATISTICS.values() if one.flag}
 
 
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:

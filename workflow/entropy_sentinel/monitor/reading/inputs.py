@@ -11,7 +11,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
-from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.catalogue import made_of
@@ -30,9 +30,11 @@ from entropy_sentinel.sources.logs.summary import Summary
 FEATURES_AT_A_TIME = 20_000
 # Columns of a frame, before the name of the log's own column.
 BY = "by."
-# What statistics are made of: columns of feature files, and those that a log has beside them.
+# What statistics are made of: columns of feature files, those of traces alone, which features do not have, and those
+# that a log has beside them.
 _OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
-_OF_LOGS = [name for name in made_of() if name not in FEATURE_FRAME.schema]
+_OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
+_OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
 
 
 class Inputs:
@@ -92,7 +94,11 @@ class Inputs:
                 if column not in batch.columns:
                     raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-            yield batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE))
+            # Features do not have them: a column of such a name is of something else.
+            unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
+            yield batch.with_columns(
+                pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE), **unknown
+            )
             start += len(batch)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
@@ -101,7 +107,8 @@ class Inputs:
         logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS])
         try:
             for frame in logs:
-                yield with_signals(compute_features(frame), frame, self._signals)
+                features = with_signals(compute_features(frame), frame, self._signals)
+                yield features.with_columns(frame.select(_OF_TRACES))
         finally:
             self._count_records(logs.summary)
 

@@ -8,8 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from entropy_sentinel.analyses.accuracy.measuring.aggregation import names_in
-from entropy_sentinel.analyses.accuracy.tables.by_model import signals_in
+from entropy_sentinel.analyses.accuracy.measuring.aggregation import names_in, signals_in
 from entropy_sentinel.report.figures import Drawing, message, new_figure
 
 _COLORS = "RdBu"

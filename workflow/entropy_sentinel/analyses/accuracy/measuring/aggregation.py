@@ -8,6 +8,9 @@ import polars as pl
 
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, in_order, title
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.signals import Signal
+from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.spread import median, quartile_range
 
@@ -16,6 +19,12 @@ LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
 IQR_NOTE = "IQR: interquartile range, from two values on."
 CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
+
+
+def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
+    """The signals that a frame AUROC has, by name; the features are among them in any case."""
+    there = {*FEATURES, *auroc["feature"].unique()}
+    return {name: signal for name, signal in SIGNALS.items() if name in there}
 
 
 def spread(values: pl.Series) -> tuple[float | None, float | None]:

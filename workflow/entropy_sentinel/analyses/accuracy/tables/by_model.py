@@ -13,6 +13,7 @@ from entropy_sentinel.analyses.accuracy.measuring.aggregation import (
     missing_notes,
     names_in,
     null_notes,
+    signals_in,
 )
 from entropy_sentinel.analyses.headings import (
     SCOPE_NOTE,
@@ -21,7 +22,6 @@ from entropy_sentinel.analyses.headings import (
     training_group,
 )
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.report.tables import Table, number_frame
 from entropy_sentinel.signals.catalogue import SIGNALS
 
@@ -76,12 +76,6 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
             if (row["Model"], key, name) in found
         },
     )
-
-
-def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
-    """The signals that a frame AUROC has, by name; the features are among them in any case."""
-    there = {*FEATURES, *auroc["feature"].unique()}
-    return {name: signal for name, signal in SIGNALS.items() if name in there}
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
