@@ -56,9 +56,8 @@ def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
     Raises InputError with file, row and value for what is none of true, false, yes, no, 1, 0 and nothing in `label`,
     and for what is no number in a column of numbers.
     """
-    read = {".csv": _csv, ".jsonl": _json_lines}.get(path.suffix, _parquet)
     try:
-        found, decimal = read(path)
+        found, decimal = _READERS.get(path.suffix, _parquet)(path)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
     if absent := set(_NEEDED) - set(found):
@@ -73,7 +72,7 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
         column = column.to_list()
-    convert, values = _CONVERTERS[dtype], []
+    convert, values = _CONVERTERS[dtype], list[Any]()
     for number, value in enumerate(column, 1):
         if value is None or value != value or (isinstance(value, str) and not value.strip()):
             values.append(None)
@@ -162,3 +161,9 @@ def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
 
 def _parquet(path: Path) -> tuple[dict[str, pl.Series], str]:
     return pl.read_parquet(path).to_dict(), "."
+
+
+_READERS: dict[str, Callable[[Path], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+}
