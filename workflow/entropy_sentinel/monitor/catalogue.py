@@ -25,8 +25,8 @@ class Statistic(Column):
 
     Attributes:
         each: True or false, or a number, of each response, null for 0: an expression over the columns of feature files
-            (`frames/feature.py`), `excluded`, why a response is not estimated, or null, and other columns of logs by
-            their dotted names, as text, null where a log has none of the name. Its sum is kept.
+            (`features/feature_frame.py`), `excluded`, why a response is not estimated, or null, and other columns of
+            logs by their dotted names, as text, null where a log has none of the name. Its sum is kept.
         of: The statistic that it is a share of: only responses that count there count here, and rows have the sum
             divided by that one's. Empty for a count: rows have the sum.
         heading: What stands above it in tables; empty where it is in files alone.
