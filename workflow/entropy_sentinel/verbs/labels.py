@@ -13,12 +13,11 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.spreadsheet import as_written
 from entropy_sentinel.verbs.files import Paths, files
-from entropy_sentinel.verbs.frames import WEIGHT
+from entropy_sentinel.verbs.frames import OF_LABELS, WEIGHT
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
-_NEEDED = ("item_id", "label")
 # A response may be longer than the csv module's own limit, 128 KiB.
 _LONGEST_FIELD = 1 << 30
 # Columns of labels beside `label`; 007 is no number.
@@ -60,7 +59,7 @@ def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
         found, decimal = _READERS.get(path.suffix, _parquet)(path)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
-    if absent := set(_NEEDED) - set(found):
+    if absent := set(OF_LABELS) - set(found):
         raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, found))}")
     wanted = {name: dtype for name, dtype in columns.items() if name in found} | {"label": pl.Boolean}
     return pl.DataFrame([_converted(found[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
@@ -122,7 +121,7 @@ def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
-        separator = max(_SEPARATORS, key=lambda one: len(set(_NEEDED) & _names(header, one)))
+        separator = max(_SEPARATORS, key=lambda one: len(set(OF_LABELS) & _names(header, one)))
         csv.field_size_limit(_LONGEST_FIELD)
         rows = csv.reader(file, delimiter=separator, strict=True)
         names = [name.strip() for name in next(rows, [])]
