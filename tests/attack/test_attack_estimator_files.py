@@ -140,7 +140,7 @@ HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be facts"),
     "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' must be facts"),
     "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' must be text, was '7'"),
-    "no validation card": (lambda header: header | {"validation": 7}, "the header: 'validation' cannot be read"),
+    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' cannot be read"),
     "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' cannot be read"),
     "a support of one edge": (
         lambda header: header | {"support": header["support"] | {"edges": [1.0]}},

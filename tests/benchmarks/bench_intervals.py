@@ -1,8 +1,8 @@
 """How often the intervals hold on domains without labels: those of the demo, and of a known generator.
 
-An estimator is fitted on k labelled domains, the errors of leaving out one of these at a time make the card and the
-intervals, and the truth of every other domain is looked up: over all groups of k, given that the card says `usable`,
-and given that it does not. In the generator's worlds (tests/shared/worlds.py) the k are drawn at random among all, so
+An estimator is fitted on k labelled domains, the errors of leaving out one of these at a time make the validation and
+the intervals, and the truth of every other domain is looked up: over all groups of k, given the verdict `usable`,
+and given that it is not. In the generator's worlds (tests/shared/worlds.py) the k are drawn at random among all, so
 that they are to the others as they are to each other; in the demo every group of k is taken, or 60 at random. Worlds
 are of two kinds: domains that differ in nothing that an estimator cannot know, and such that the consensus is off by
 about .12 (`--distortion`). Errors that are drawn instead of made by an estimator: `make bench-verdict`. Run by
@@ -84,18 +84,18 @@ def measure(case: Case) -> list[dict[str, Any]]:
     known = frame.filter(pl.col("benchmark").is_in(labelled))
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, domains=known["benchmark"])
     with one_thread():
-        card, fitted = validate(rows, estimator), rows.fit(estimator)
+        validation, fitted = validate(rows, estimator), rows.fit(estimator)
     if isinstance(fitted, Unfitted):
         return []
     found = []
     for (_,), other in frame.filter(~pl.col("benchmark").is_in(labelled)).group_by("benchmark", maintain_order=True):
         estimate, true = fitted.accuracy(other), other["label"].mean()
         for level in LEVELS:
-            for make in (card.residuals.intervals, card.residuals.conformal):
+            for make in (validation.residuals.intervals, validation.residuals.conformal):
                 lower, upper, basis = make([estimate], [len(other)], level)
                 one = {"name": name, "k": len(labelled), "level": level, "basis": basis, "true": true}
                 one["fit"] = f"{source[0]}" if isinstance(source, tuple) else "+".join(labelled)
-                one["usable"], one["estimate"] = card.verdict == USABLE, estimate
+                one["usable"], one["estimate"] = validation.verdict == USABLE, estimate
                 found.append(one | {"lower": float(lower[0]), "upper": float(upper[0])})
     return [one for one in found if not math.isnan(one["lower"])]
 
@@ -108,7 +108,7 @@ def clustered(part: pl.DataFrame) -> tuple[float, float]:
 
 
 def given(part: pl.DataFrame, usable: bool) -> str:
-    """Coverage where the card says `usable`, or does not; a dash where there are too few such cards."""
+    """Coverage where the validation says `usable`, or does not; a dash where there are too few such validations."""
     chosen = part.filter(pl.col("usable") == usable)
     return f"{clustered(chosen)[0]:.3f}" if chosen["fit"].n_unique() >= FEWEST_FITS else "-"
 

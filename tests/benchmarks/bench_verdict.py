@@ -1,8 +1,8 @@
 """How often intervals hold given the verdict, in worlds whose errors are known: what the design of both rests on.
 
 A world is a distribution of an estimator's errors on domains; k labelled domains and a new one are drawn from it, each
-with its labels by chance. The card's verdict and the intervals for the new domain follow from the k. Printed, by world
-and k: how often the verdict is `usable`, how far the estimator is then off on the new domain, and how often intervals
+with its labels by chance. The verdict and the intervals for the new domain follow from the k. Printed, by world and
+k: how often the verdict is `usable`, how far the estimator is then off on the new domain, and how often intervals
 of 80, 90 and 95 % hold its truth, over all draws, given `usable`, and given any other verdict.
 
 Given the verdict, no interval of finite width can hold as often as it says in every world: where `usable` is rare, it
@@ -28,8 +28,8 @@ from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import MEAN_DISTANCE
 
 SIZES = (3, 4, 9, 19)
-# Below, a share is of too few cards to say anything of them.
-FEWEST_CARDS = 50
+# Below, a share is of too few validations to say anything of them.
+FEWEST_DRAWS = 50
 # Errors (n_worlds, n_domains) of a mean distance of `aee`, for domains of these accuracies.
 Errors = Callable[[np.random.Generator, np.ndarray, float], np.ndarray]
 
@@ -83,7 +83,7 @@ def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]
         "domains": k,
         "usable": round(float(usable.mean()), 4),
         "not good": round(float((np.array(verdicts) == NO_USE).mean()), 4),
-        "error if usable": round(float(off[usable].mean()), 3) if usable.sum() >= FEWEST_CARDS else None,
+        "error if usable": round(float(off[usable].mean()), 3) if usable.sum() >= FEWEST_DRAWS else None,
         "covered": _shares(inside),
         "covered if usable": _shares(inside[usable]),
         "covered if not": _shares(inside[~usable]),
@@ -92,7 +92,7 @@ def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]
 
 
 def _shares(inside: np.ndarray) -> list[float] | None:
-    return [round(float(one), 3) for one in inside.mean(axis=0)] if len(inside) >= FEWEST_CARDS else None
+    return [round(float(one), 3) for one in inside.mean(axis=0)] if len(inside) >= FEWEST_DRAWS else None
 
 
 def shortest(rows: list[dict[str, object]]) -> float:
@@ -120,7 +120,7 @@ def main() -> None:
                 "benchmark": "verdict",
                 "ratio": round(shortest(judged), 3),
                 "of": "coverage short of its level, unconditional and given the verdict: the most, in worlds with "
-                f"normal errors but for the one at the limit, where {FEWEST_CARDS} cards or more have the verdict",
+                f"normal errors but for the one at the limit, where {FEWEST_DRAWS} draws or more had the verdict",
                 "usable_where_off_by_.12": max(row["usable"] for row in judged if row["error"] == 0.12),
                 "wall_s": round(time.perf_counter() - start, 1),
                 "rows": rows,

@@ -39,9 +39,9 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
         ["bash", "-e", "-c", "\n".join(scripts)], cwd=folder, env=os.environ | paths, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    card = "travel       80      0.733  0.750  -0.017\n"
-    assert card in done.stdout
-    assert card in GUIDE.read_text()
+    row = "travel       80      0.733  0.750  -0.017\n"
+    assert row in done.stdout
+    assert row in GUIDE.read_text()
     assert "ALERT shop (from 2026-11-09 00:00): estimated accuracy fell by 0." in done.stdout
     slices = pl.read_parquet(folder / "slices.parquet")
     assert (len(slices), slices["n_responses"].sum()) == (8, 640)

@@ -53,8 +53,8 @@ def test_folds_are_those_of_scikit_learn():
 def test_answers_to_one_question_are_one_label_on_the_card():
     values, labels, items = near_copies()
     domains = np.array(["a", "b", "c"])[items % 3]
-    card = validate(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
-    assert [one.n for one in card.domains] == [ITEMS // 3] * 3
+    validation = validate(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
+    assert [one.n for one in validation.domains] == [ITEMS // 3] * 3
 
 
 def test_a_part_keeps_its_items():

@@ -20,10 +20,10 @@ def rows(names: tuple[str, ...] = NAMES) -> tuple[TrainingRows, pl.DataFrame]:
 
 def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
     training, frame = rows()
-    card = validate(training, "atc-se_sum")
-    assert [one.domain for one in card.domains] == sorted(NAMES)
+    validation = validate(training, "atc-se_sum")
+    assert [one.domain for one in validation.domains] == sorted(NAMES)
     errors = []
-    for one in card.domains:
+    for one in validation.domains:
         here, others = frame.filter(pl.col("benchmark") == one.domain), frame.filter(pl.col("benchmark") != one.domain)
         # The threshold that as many responses are below as are correct, by hand.
         n_correct = int(others["label"].sum())
@@ -31,11 +31,11 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
         expected = float((here["se_sum"].to_numpy() <= threshold).mean())
         assert (one.n, one.estimated, one.true) == (60, pytest.approx(expected), here["label"].mean())
         errors.append(expected - one.true)
-    assert card.aee == pytest.approx(np.abs(errors).mean())
-    assert card.bias == pytest.approx(np.mean(errors))
-    worst = max(card.domains, key=lambda one: abs(one.estimated - one.true))
-    assert card.worst == worst
-    assert f"worst in {worst.domain}: {worst.estimated:.3f} estimated, {worst.true:.3f} true" in card.reasons[2]
+    assert validation.aee == pytest.approx(np.abs(errors).mean())
+    assert validation.bias == pytest.approx(np.mean(errors))
+    worst = max(validation.domains, key=lambda one: abs(one.estimated - one.true))
+    assert validation.worst == worst
+    assert f"worst in {worst.domain}: {worst.estimated:.3f} estimated, {worst.true:.3f} true" in validation.reasons[2]
 
 
 def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,30 +54,34 @@ def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: py
 
 
 def test_two_domains_are_too_few() -> None:
-    card = validate(rows(NAMES[:2])[0], "atc-max")
-    assert (card.verdict, card.domains, card.aee) == ("too few domains to say", (), None)
-    assert card.reasons == (
+    validation = validate(rows(NAMES[:2])[0], "atc-max")
+    assert (validation.verdict, validation.domains, validation.aee) == ("too few domains to say", (), None)
+    assert validation.reasons == (
         "a verdict needs 3 domains of 20 labels or more, each estimated without its own; there are 2: 1 more",
     )
-    assert card.residuals.intervals([0.5], [100], 0.9).basis == "prior"
+    assert validation.residuals.intervals([0.5], [100], 0.9).basis == "prior"
 
 
 def test_a_domain_of_few_labels_does_not_count() -> None:
     frame = pl.concat([observations(name, n=n) for name, n in zip(NAMES, (60, 60, 60, 20, 19), strict=True)])
-    card = validate(TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum")
-    assert (card.n_domains, card.n_counted, len(card.residuals)) == (5, 4, 4)
-    [few] = [one for one in card.domains if one.estimated is None]
+    validation = validate(
+        TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum"
+    )
+    assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
+    [few] = [one for one in validation.domains if one.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: it does not count")
-    assert card.reasons[-1] == "1 of 5 domains do not count, with fewer than 20 labels: epsilon"
-    assert "over 4 domains" in card.reasons[0]
+    assert validation.reasons[-1] == "1 of 5 domains do not count, with fewer than 20 labels: epsilon"
+    assert "over 4 domains" in validation.reasons[0]
 
 
 def test_two_domains_and_one_label_are_not_three_domains() -> None:
     frame = pl.concat([observations(name, n=n) for name, n in zip(NAMES[:3], (60, 60, 1), strict=True)])
-    card = validate(TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum")
-    assert (card.verdict, card.n_counted, card.error_at_most) == ("too few domains to say", 2, None)
-    assert "there are 2: 1 more" in card.reasons[0]
-    assert card.coverage == ()
+    validation = validate(
+        TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum"
+    )
+    assert (validation.verdict, validation.n_counted, validation.error_at_most) == ("too few domains to say", 2, None)
+    assert "there are 2: 1 more" in validation.reasons[0]
+    assert validation.coverage == ()
 
 
 def test_a_card_of_an_earlier_release_is_judged_as_of_now() -> None:
@@ -96,19 +100,19 @@ def test_a_card_of_an_earlier_release_is_judged_as_of_now() -> None:
         "verdict": "usable",
         "reasons": ["off by 0.010 in the mean over 3 domains that it had not seen (usable up to 0.10)"],
     }
-    card = Validation.from_dict(old)
-    assert (card.verdict, card.n_counted) == ("too few domains to say", 2)
-    assert card.coverage == ()
-    assert card == Validation.from_dict(json.loads(json.dumps(card.as_dict())))
+    validation = Validation.from_dict(old)
+    assert (validation.verdict, validation.n_counted) == ("too few domains to say", 2)
+    assert validation.coverage == ()
+    assert validation == Validation.from_dict(json.loads(json.dumps(validation.as_dict())))
 
 
 def test_intervals_of_a_domain_rest_on_the_others_alone() -> None:
-    card = validate(rows()[0], "atc-se_sum")
-    (eighty, ninety, _) = card.coverage
+    validation = validate(rows()[0], "atc-se_sum")
+    (eighty, ninety, _) = validation.coverage
     assert (eighty.level, eighty.basis, ninety.basis, eighty.n) == (0.8, "predictive", "predictive", 5)
     held = 0
-    for place, one in enumerate(card.domains):
-        lower, upper, _ = card.residuals.without(place).intervals([one.estimated], [one.n], 0.8)
+    for place, one in enumerate(validation.domains):
+        lower, upper, _ = validation.residuals.without(place).intervals([one.estimated], [one.n], 0.8)
         held += lower[0] <= one.true <= upper[0]
     assert eighty.covered == held
 
@@ -118,12 +122,12 @@ def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
     frame = pl.concat([observations(name, n=60) for name in NAMES])
     frame = frame.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
     training = TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"])
-    card = validate(training, "baseline-se_sum")
-    unfitted = [one for one in card.domains if one.estimated is None]
+    validation = validate(training, "baseline-se_sum")
+    unfitted = [one for one in validation.domains if one.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
-    assert card.reasons[-1] == "1 of 5 domains could not be estimated: gamma"
+    assert validation.reasons[-1] == "1 of 5 domains could not be estimated: gamma"
 
 
 def test_the_card_goes_through_json() -> None:
-    card = validate(rows()[0], "atc-se_sum")
-    assert Validation.from_dict(json.loads(json.dumps(card.as_dict()))) == card
+    validation = validate(rows()[0], "atc-se_sum")
+    assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation

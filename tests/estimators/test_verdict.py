@@ -134,7 +134,7 @@ def holds(inside: np.ndarray) -> bool:
 @pytest.mark.parametrize("k", [3, 4, 9, 19])
 @pytest.mark.parametrize("aee", [0.02, 0.12, 0.2])
 def test_intervals_hold_whatever_the_verdict_in_shifted_and_unshifted_worlds(aee: float, k: int) -> None:
-    """Where the error is .12, 38, 37, 24 and 12 % of cards said "usable" by errors alone, and 80 % held 67 to 70 %."""
+    """Where the error is .12, 38, 37, 24 and 12 % were "usable" by errors alone, and 80 % held 67 to 70 %."""
     usable, inside = simulated(aee, k, 400)
     assert holds(inside)
     assert holds(inside[~usable])

@@ -168,12 +168,12 @@ def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
 
 def test_intervals_are_those_of_the_validation_card(estimator, features) -> None:
     found = es.monitor(estimator, features, by=["route"], level=0.8).slices
-    card = Validation.from_dict(estimator.about["validation"])
-    same = card.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
+    validation = Validation.from_dict(estimator.about["validation"])
+    same = validation.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
     assert found["lower"].to_list() == same.lower.tolist()
     assert found["upper"].to_list() == same.upper.tolist()
     assert found["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
-    beside = card.residuals.conformal(found["estimated_accuracy"], found["n_estimated"], 0.8)
+    beside = validation.residuals.conformal(found["estimated_accuracy"], found["n_estimated"], 0.8)
     assert found["conformal_lower"].to_list() == beside.lower.tolist()
     assert found["conformal_upper"].to_list() == beside.upper.tolist()
     higher = es.monitor(estimator, features, level=0.95).slices  # 4 domains: conformal up to 0.8
@@ -245,7 +245,7 @@ def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -
     bare = fitted("atc-mtp")
     bare.about["validation"] = None
     found = es.monitor(bare, features, by=["route"])
-    assert list(found.provenance["general_flags"]) == ["no validation card"]
+    assert list(found.provenance["general_flags"]) == ["no validation"]
     assert set(found.slices["basis"]) == {"prior"}
 
 

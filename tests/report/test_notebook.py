@@ -62,8 +62,11 @@ def test_an_estimator_is_a_few_lines(estimator: object) -> None:
 
 
 def test_a_card_is_its_verdict_and_reasons(estimator: object) -> None:
-    card = estimator.validation
-    assert repr(card).splitlines() == [f"verdict on recommended: {card.verdict}", *(f"  {one}" for one in card.reasons)]
+    validation = estimator.validation
+    assert repr(validation).splitlines() == [
+        f"verdict on recommended: {validation.verdict}",
+        *(f"  {one}" for one in validation.reasons),
+    ]
 
 
 def test_an_estimator_shows_its_card(estimator: object) -> None:

@@ -309,7 +309,7 @@ print(json.dumps({
     "short": [features["short"].to_list(), traces["n_tokens"].to_list()],
     "signals": [fitted.about["signals"], list(fitted.signals), list(es.load("short.estimator").signals)],
     "statistics": list(fitted.about["feature_statistics"])[-1],
-    "card": fitted.validation.estimator,
+    "validation": fitted.validation.estimator,
     "missing": [said(lambda: es.fit(plain, labels, "baseline-short")), said(lambda: es.estimate(fitted, plain)),
                 said(lambda: es.monitor(fitted, plain))],
     "estimate": es.estimate(fitted, holes).select("benchmark", "n_rows", "n_excluded").sort("benchmark").rows()[:2],
@@ -326,7 +326,7 @@ print(json.dumps({
     found = called(project, code)
     assert found["short"][0] == [one / 128 for one in found["short"][1]]
     assert found["signals"] == [{"short": "short"}, ["short"], ["short"]]
-    assert (found["statistics"], found["card"]) == ("short", "baseline-short")
+    assert (found["statistics"], found["validation"]) == ("short", "baseline-short")
     for line in found["missing"]:
         assert "'short'" in line
     # Three of four domains, of 40 responses each, have no `short`.

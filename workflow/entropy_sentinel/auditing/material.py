@@ -5,8 +5,8 @@ import hashlib
 import polars as pl
 
 from entropy_sentinel.auditing.sample import AUDIT_SAMPLE, Sample, sample_file
-from entropy_sentinel.config.config import Config
 from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS

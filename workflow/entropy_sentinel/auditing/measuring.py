@@ -52,7 +52,7 @@ def audit(sample: Sample, answers: Answers) -> Audit:
     right, wrong = (judged.filter(answer=one) for one in _SAYS)
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
-    covered = labelled.join(judged, on=STRATUM, how="semi")["n"].sum() / labelled["n"].sum()
+    covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
     return Audit(
         about={name: sample.about[name] for name in ("study", "judge", "size", "seed")},
         counts={label: said.count(label) for label in LABELS} | {"not_answered": said.count(None)},
@@ -73,12 +73,16 @@ def _share(rows: pl.DataFrame) -> Interval:
 
 
 def _weighted(rows: pl.DataFrame) -> float:
-    return rows.filter("same")["weight"].sum() / rows["weight"].sum()
+    return _sum(rows.filter("same")["weight"]) / _sum(rows["weight"])
+
+
+def _sum(numbers: pl.Series) -> float:
+    return float(numbers.to_frame().sum().item())
 
 
 def _kappa(judged: pl.DataFrame) -> Interval:
-    scale = effective_size(judged["weight"]) / judged["weight"].sum()
-    cells = [[judged.filter(verdict=one, answer=other)["weight"].sum() * scale for other in _SAYS] for one in _SAYS]
+    scale = effective_size(judged["weight"]) / _sum(judged["weight"])
+    cells = [[_sum(judged.filter(verdict=one, answer=other)["weight"]) * scale for other in _SAYS] for one in _SAYS]
     return kappa(cells)
 
 
@@ -117,7 +121,7 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
         "model", "benchmark", maintain_order=True
     ):
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
-        found = corrected_share(n_correct, n, *rates)
+        found = corrected_share(n_correct, n, sensitivity=rates[0], specificity=rates[1])
         yield {
             "model": model,
             "benchmark": benchmark,

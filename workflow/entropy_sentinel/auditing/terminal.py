@@ -12,8 +12,8 @@ from rich.text import Text
 from entropy_sentinel.auditing.answers import Answers, Response, replaced_file, save_answers
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.report.labelling import ANSWERS
 
-ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
 _KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
 
 

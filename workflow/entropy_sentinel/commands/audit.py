@@ -11,7 +11,7 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from entropy_sentinel.auditing.sample import Sample
-    from entropy_sentinel.config.config import Config
+    from entropy_sentinel.config.sections import Config
 
 SIZE, SEED = 300, 42
 
@@ -28,7 +28,7 @@ app = typer.Typer(no_args_is_help=False)
 @app.callback(invoke_without_command=True)
 def command(
     context: typer.Context,
-    configfile: ConfigFiles = (),
+    configfile: ConfigFiles = [],
     judge: Judge = None,
     size: Size = None,
     seed: Seed = None,
@@ -52,7 +52,7 @@ def command(
 
     config, judge = _judged(configfile, judge)
     kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
-    inputs = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
+    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
     check_outputs({"--html": html}, inputs)
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
@@ -81,7 +81,7 @@ def command(
 
 
 @app.command("report")
-def report(context: typer.Context, configfile: ConfigFiles = (), judge: Judge = None) -> None:
+def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = None) -> None:
     """Compare the answers with the judge.
 
     Agreement, kappa, error rates, and every domain's accuracy corrected for them, with intervals. Also written beside

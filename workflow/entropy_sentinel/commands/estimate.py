@@ -10,6 +10,7 @@ from entropy_sentinel.verbs.settings import Matching, ResponseOptions
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.table import Table
 
 Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
 By = Annotated[
@@ -30,8 +31,8 @@ _SUFFIXES = (".csv", ".parquet", ".json")
 def command(
     estimator: Estimator,
     files: ResponseFiles,
-    by: By = ("model", "benchmark"),
-    labels: Labels = (),
+    by: By = ["model", "benchmark"],
+    labels: Labels = [],
     output: Output = None,
     **options: Any,
 ) -> None:
@@ -63,7 +64,7 @@ def command(
         say(f"caution: {caution}", err=True)
 
 
-def _table(found: "pl.DataFrame", by: list[str]) -> object:
+def _table(found: "pl.DataFrame", by: list[str]) -> "Table":
     """The slices under one heading, then the numbers."""
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import table

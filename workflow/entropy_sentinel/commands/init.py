@@ -46,13 +46,13 @@ Labels = Annotated[
 
 def command(
     study: Study,
-    rows: RowFiles = (),
-    model: Models = (),
+    rows: RowFiles = [],
+    model: Models = [],
     question: Question = None,
     reference: Reference = None,
-    log: LogFile = (),
+    log: LogFile = [],
     by: By = None,
-    labels: Labels = (),
+    labels: Labels = [],
 ) -> None:
     """Write the config of a small study of your own, to read, change and run.
 
@@ -74,7 +74,10 @@ def command(
     if not log and not (rows and model):
         raise ConfigError("a study needs files of rows and a --model, or a --log")
     with _nothing_left(study.with_suffix("") if log else None):
-        start = _of_log(study, log, by, labels) if log else _of_rows(study, rows, model, question, reference)
+        if log and by is not None:
+            start = _of_log(study, log, by, labels)
+        else:
+            start = _of_rows(study, rows, model, question, reference)
         study.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(study) as partial:
             partial.write_text(text_of(start, str(study)), encoding="utf-8")

@@ -47,8 +47,8 @@ def _option(output: Output) -> inspect.Parameter:
     """The option of the command that an output has."""
     names = [f"--{output.name}", *([output.short] if output.short else [])]
     declared = typer.Option(*names, metavar=output.metavar, rich_help_panel=Panel.FILES, help=output.meaning)
-    kind = Annotated[(Path if output.is_file else str) | None, declared]
-    return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+    annotation = Annotated[Path | None, declared] if output.is_file else Annotated[str | None, declared]
+    return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 @taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.printable import one_line
 if TYPE_CHECKING:
     import polars as pl
 
-    from entropy_sentinel.config.config import Config
+    from entropy_sentinel.config.sections import Config
 
 Command = TypeVar("Command", bound=Callable[..., None])
 

@@ -3,7 +3,7 @@
 from entropy_sentinel.commands.options import ConfigFiles, load_study
 
 
-def command(configfile: ConfigFiles = ()) -> None:
+def command(configfile: ConfigFiles = []) -> None:
     """Show what a study will take.
 
     Responses done and left, and for what is left: tokens, disk, GPU-hours, dollars and CPU-hours, per model and in

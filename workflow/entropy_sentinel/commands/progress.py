@@ -10,7 +10,7 @@ from entropy_sentinel.commands.options import ConfigFiles, load_study
 Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until all is done.")]
 
 
-def command(configfile: ConfigFiles = (), watch: Watch = None) -> None:
+def command(configfile: ConfigFiles = [], watch: Watch = None) -> None:
     """Show how far a study is.
 
     Files made per stage, responses, speed and time left. It looks at files alone and takes no lock, so it can run

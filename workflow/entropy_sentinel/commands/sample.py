@@ -12,6 +12,7 @@ from entropy_sentinel.monitor.settings import SampleOptions
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.table import Table
 
 Output = Annotated[
     Path | None,
@@ -63,7 +64,7 @@ def command(
         say(f"overridden: {difference}", err=True)
 
 
-def _table(slices: "pl.DataFrame", by: list[str], level: float) -> object:
+def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
     from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
     from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import table

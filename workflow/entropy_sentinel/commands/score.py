@@ -33,7 +33,7 @@ def command(estimator: Estimator, files: ResponseFiles, output: Output, **option
     matching = {name: options.pop(name) for name in Matching.model_fields}
     found = score(loaded, read_features(files, signals=loaded.signals, **options), **matching)
     write_table(found, output)
-    without, mean = found["p_correct"].null_count(), found["p_correct"].mean()
+    without, mean = found["p_correct"].null_count(), found.select("p_correct").mean().item()
     say(
         f"{output}: {len(found):,} responses, {without:,} of them without P(correct)"
         + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")

@@ -15,7 +15,7 @@ Print = Annotated[bool, typer.Option("--print", help="Show the server's command 
 
 
 def command(
-    model: Model, configfile: ConfigFiles = (), host: Host = "127.0.0.1", port: Port = 8000, show: Print = False
+    model: Model, configfile: ConfigFiles = [], host: Host = "127.0.0.1", port: Port = 8000, show: Print = False
 ) -> None:
     """Start a vLLM server for a model.
 

@@ -8,7 +8,7 @@ from entropy_sentinel.commands.options import ConfigFiles, load_made_study
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
-    from entropy_sentinel.config.config import Config
+    from entropy_sentinel.config.sections import Config
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study.")]
 Benchmark = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark of the study.")]
@@ -27,7 +27,7 @@ def command(
     model: Model,
     benchmark: Benchmark,
     item: Item = None,
-    configfile: ConfigFiles = (),
+    configfile: ConfigFiles = [],
     sample: Sample = 0,
     judge: Judge = None,
     by: Colour = "entropy",

@@ -59,6 +59,7 @@ CONFIGURATIONS: tuple[Configuration, ...] = tuple(
     Configuration(*choice) for choice in product(CLASSIFIERS, FEATURE_SETS, (True, False), (True, False))
 )
 _BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS}
+CONFIGURATION_NAMES = tuple(_BY_NAME)
 _ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
 # DoC shifts an accuracy by the change of a mean: that of a signal in [0, 1], as those are.
 _SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,9 @@ from threadpoolctl import ThreadpoolController
 
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.training import TrainingRows
+
+# What a slice is called.
+Slice = TypeVar("Slice")
 
 
 def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
@@ -19,8 +23,8 @@ def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfit
 
 
 def score(
-    estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[str, np.ndarray]
-) -> dict[str, float | None]:
+    estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
+) -> dict[Slice, float | None]:
     """The estimated accuracy, in [0, 1], of each slice; None for a slice of no rows and from an unfitted estimator.
 
     `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.estimators.catalogue import BASELINES, COMBINATIONS, CONFIGURATIONS, ESTIMATORS, RECOMMENDED
+from entropy_sentinel.estimators.catalogue import BASELINES, COMBINATIONS, CONFIGURATION_NAMES, ESTIMATORS, RECOMMENDED
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
 # Stands for a named group's own estimator.
@@ -23,7 +23,6 @@ DEFAULT_ESTIMATORS = (
     "doc-mtp",
     "doc-forest-10d-balanced-isotonic",
 )
-ESTIMATOR_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
 # The smallest benchmark of the paper has 100 items: the share kept for evaluation must leave a fold's worth of them.
 _SMALL_BENCHMARK = 100
@@ -102,7 +101,7 @@ class Estimation(Settings):
 
     @model_validator(mode="after")
     def _known(self) -> "Estimation":
-        check_names("configuration", [self.default], ESTIMATOR_NAMES)
+        check_names("configuration", [self.default], CONFIGURATION_NAMES)
         check_names("estimator in estimators:", self.estimators, ESTIMATORS)
         check_names("estimator in keep:", self.keep, [OWN, *ESTIMATORS])
         return self
@@ -151,7 +150,7 @@ class Group(Settings):
 
     @model_validator(mode="after")
     def _known(self) -> "Group":
-        check_names("configuration", [self.estimator], ESTIMATOR_NAMES)
+        check_names("configuration", [self.estimator], CONFIGURATION_NAMES)
         return self
 
     @property

@@ -45,7 +45,8 @@ def observations_of(families: Iterable[str]) -> Contract:
 
 def families_of(path: str | Path) -> list[str]:
     """The families beside `tokens` whose signals a file of observations has."""
-    return read_provenance(path).get("families", [])
+    families: list[str] = read_provenance(path).get("families", [])
+    return families
 
 
 def read_observations(path: str | Path) -> pl.DataFrame:

@@ -71,9 +71,9 @@ class Options(Settings):
     def value(cls, name: str, text: str) -> Any:
         """One value of an option from its text, of a list one of its values; ConfigError for what it cannot be."""
         field = cls.model_fields[name]
-        kind: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata], config=cls.model_config)
+        kind: Any = Annotated[field.annotation, *field.metadata]
         try:
-            found = kind.validate_python([text] if is_list(field) else text)
+            found = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
         except ValidationError as error:
             raise ConfigError(_said(cls, {**error.errors()[0], "loc": (name,)})) from None
         return found[0] if is_list(field) else found

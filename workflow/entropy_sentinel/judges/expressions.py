@@ -33,7 +33,7 @@ _UNREADABLE = re.compile(
     r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d"
 )
 _DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?")
-_OF_ANGLES = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
+OF_ANGLES = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 _LONGEST = 2000
 
 
@@ -46,7 +46,7 @@ def read(text: str) -> Any:
     """The SymPy object of a cleaned formula. Raises UnreadableError."""
     if len(text) > _LONGEST or _UNREADABLE.search(text):
         raise UnreadableError
-    if _OF_ANGLES.search(text):
+    if OF_ANGLES.search(text):
         text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
     found = parse(
         f"\\boxed{{{text}}}", [_READING], fallback_mode="no_fallback", parsing_timeout=None, raise_on_error=True

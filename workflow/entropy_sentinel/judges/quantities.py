@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from entropy_sentinel.judges.expressions import constant
+from entropy_sentinel.judges.expressions import OF_ANGLES, constant
 from entropy_sentinel.judges.numbers import MIXED, NUMBER, Number, plain_number
 from entropy_sentinel.judges.units import Unit, parse_unit
 
@@ -17,7 +17,6 @@ _BASE = re.compile(r"(\d+)\s*_\s*\{?\s*(\d+)\s*\}?")
 _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
 # After the sign of money, the same in words.
 _DOLLARS = re.compile(r"\s*(?:\\text\{\s*)?(?:dollars?|USD|euros?|EUR)(?:\s*\}|(?![A-Za-z]))")
-_ANGLE = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 # `5K`, `18M`: kelvins and molars, or thousands and millions.
 SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?:\\text\{)?\s*[kKMBT]\s*\}?")
 # One part of `7 hours and 30 minutes`, once words are out of their braces.
@@ -51,7 +50,7 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
     if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
         return _with_unit(plain_number(found["number"]), found["unit"])
-    in_degrees = _ANGLE.search(text) and "\\circ" in text
+    in_degrees = OF_ANGLES.search(text) and "\\circ" in text
     start = None if in_degrees else _UNIT_START.search(text)
     if start and start.start() and _is_unit(text[start.start() :], False):
         return _with_unit(constant(text[: start.start()]), text[start.start() :])

@@ -57,8 +57,8 @@ def is_relation(text: str) -> bool:
 def real_set(text: str) -> Ranges | None:
     """The set that cleaned `text` says; None if it says none, or one that is no union of ranges with known ends."""
     names: set[str] = set()
-    if found := _ELEMENT.match(text):
-        names, text = {found[1]}, text[found.end() :]
+    if element := _ELEMENT.match(text):
+        names, text = {element[1]}, text[element.end() :]
     ranges: list[Range] = []
     for part in at_top_level(text, _OR):
         inner = [Range(-math.inf, math.inf, False, False)]
@@ -66,7 +66,8 @@ def real_set(text: str) -> Ranges | None:
             found = _simple(one)
             if found is None:
                 return None
-            names |= {found.name} - {None}
+            if found.name:
+                names.add(found.name)
             inner = [both for a in inner for b in found.ranges if (both := _common(a, b)) is not None]
         ranges += inner
     if len(names) > 1:
@@ -84,13 +85,14 @@ def _simple(text: str) -> Ranges | None:
     ]
     if len(variables) != 1 or len(signs) > 2 or (len(signs) == 2 and variables != [1]):
         return None
-    ends = [None if place in variables else _end(part) for place, part in enumerate(parts)]
-    if any(end is None for place, end in enumerate(ends) if place not in variables):
+    found = {place: _end(part) for place, part in enumerate(parts) if place not in variables}
+    ends = {place: end for place, end in found.items() if end is not None}
+    if len(ends) < len(found):
         return None
     ranges = [Range(-math.inf, math.inf, False, False)]
     for place, sign in enumerate(signs):
         turned = place not in variables  # the variable is to the right of this sign
-        halves = _half_lines(ends[place] if turned else ends[place + 1], _turned(sign) if turned else sign)
+        halves = _half_lines(ends[place if turned else place + 1], _turned(sign) if turned else sign)
         ranges = [both for a in ranges for b in halves if (both := _common(a, b)) is not None]
     return Ranges(parts[variables[0]], tuple(ranges))
 
@@ -113,8 +115,8 @@ def _interval(text: str) -> Ranges | None:
     low, high = (_end(part) for part in structure.parts)
     if low is None or high is None or not low < high:
         return None
-    opening, closing = structure.held
-    return Ranges(None, (Range(low, high, opening == "[" and low > -math.inf, closing == "]" and high < math.inf),))
+    holds_low, holds_high = structure.held[0] == "[" and low > -math.inf, structure.held[1] == "]" and high < math.inf
+    return Ranges(None, (Range(low, high, holds_low, holds_high),))
 
 
 @lru_cache(maxsize=2048)

@@ -32,8 +32,8 @@ class Structure:
 
 def split(text: str) -> Structure | None:
     """The structure of a cleaned answer; None if it has a single part."""
-    if found := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
-        rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", found[2]) if row.strip()]
+    if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
+        rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix[2]) if row.strip()]
         cells = [re.split(r"(?<!\\)&", row) for row in rows]
         shape = f"{len(cells)}x{len(cells[0])}"
         vector = 1 in (len(cells), len(cells[0]))

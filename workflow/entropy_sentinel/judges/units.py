@@ -195,7 +195,7 @@ def _look_up(name: str) -> list[tuple[str, float, Powers]]:
     if name.islower() or len(name) > 6:
         return []
     pairs = ((_known(name[:middle]), _known(name[middle:])) for middle in range(1, len(name)))
-    return list(next((pair for pair in pairs if all(pair)), ()))
+    return next(([one, other] for one, other in pairs if one is not None and other is not None), [])
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.engines.settings import ApiModel
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
@@ -98,7 +98,7 @@ def _has_prices(config: Config, judge: str) -> bool:
 
 def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
     """Estimates to be made of a model; one that runs n of the 48 configurations is counted as n / 48."""
-    template, names = Layout(config.study).estimates, {configuration.name for configuration in CONFIGURATIONS}
+    template, names = Layout(config.study).estimates, set(CONFIGURATION_NAMES)
     estimators = training_groups(config)
     return sum(
         len(names & set(estimators[group_id])) / len(names)

@@ -2,12 +2,14 @@
 
 import base64
 import io
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -56,6 +58,11 @@ def plain(axes: Axes) -> None:
     """Leave out the frame's right and upper side."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
+
+
+def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
+    """What stands in the legends of panels, once each: what is drawn, by its text."""
+    return {text: one for axes in panels for one, text in zip(*axes.get_legend_handles_labels(), strict=True)}
 
 
 def image(figure: Figure, name: str) -> str:

@@ -15,7 +15,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.Da
 
     Raises InputError where what it makes has other rows, or lacks a signal.
     """
-    found = import_module(module_of(family)).compute(traces, **settings)
+    found: pl.DataFrame = import_module(module_of(family)).compute(traces, **settings)
     n_rows = traces.select(pl.len()).collect().item()
     if len(found) != n_rows:
         raise InputError(f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(found)}")

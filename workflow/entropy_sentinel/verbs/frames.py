@@ -15,7 +15,7 @@ from entropy_sentinel.frames.signals import with_reasons
 WEIGHT = "weight"
 # What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
 _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
-_OF_LABELS = ("item_id", "label")
+OF_LABELS = ("item_id", "label")
 
 
 def is_table(given: Any) -> bool:
@@ -72,7 +72,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     Raises InputError for any other.
     """
     frame = table(given, name)
-    _require(frame, _OF_LABELS, name)
+    _require(frame, OF_LABELS, name)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")

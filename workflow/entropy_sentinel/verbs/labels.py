@@ -13,12 +13,11 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.spreadsheet import as_written
 from entropy_sentinel.verbs.files import Paths, files
-from entropy_sentinel.verbs.frames import WEIGHT
+from entropy_sentinel.verbs.frames import OF_LABELS, WEIGHT
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
-_NEEDED = ("item_id", "label")
 # A response may be longer than the csv module's own limit, 128 KiB.
 _LONGEST_FIELD = 1 << 30
 # Columns of labels beside `label`; 007 is no number.
@@ -56,12 +55,11 @@ def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
     Raises InputError with file, row and value for what is none of true, false, yes, no, 1, 0 and nothing in `label`,
     and for what is no number in a column of numbers.
     """
-    read = {".csv": _csv, ".jsonl": _json_lines}.get(path.suffix, _parquet)
     try:
-        found, decimal = read(path)
+        found, decimal = _READERS.get(path.suffix, _parquet)(path)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
-    if absent := set(_NEEDED) - set(found):
+    if absent := set(OF_LABELS) - set(found):
         raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, found))}")
     wanted = {name: dtype for name, dtype in columns.items() if name in found} | {"label": pl.Boolean}
     return pl.DataFrame([_converted(found[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
@@ -73,7 +71,7 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
         column = column.to_list()
-    convert, values = _CONVERTERS[dtype], []
+    convert, values = _CONVERTERS[dtype], list[Any]()
     for number, value in enumerate(column, 1):
         if value is None or value != value or (isinstance(value, str) and not value.strip()):
             values.append(None)
@@ -123,7 +121,7 @@ def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
-        separator = max(_SEPARATORS, key=lambda one: len(set(_NEEDED) & _names(header, one)))
+        separator = max(_SEPARATORS, key=lambda one: len(set(OF_LABELS) & _names(header, one)))
         csv.field_size_limit(_LONGEST_FIELD)
         rows = csv.reader(file, delimiter=separator, strict=True)
         names = [name.strip() for name in next(rows, [])]
@@ -162,3 +160,9 @@ def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
 
 def _parquet(path: Path) -> tuple[dict[str, pl.Series], str]:
     return pl.read_parquet(path).to_dict(), "."
+
+
+_READERS: dict[str, Callable[[Path], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+}

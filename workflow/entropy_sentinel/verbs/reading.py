@@ -114,15 +114,15 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
         found = features_of(logs, texts=texts, signals=signals)
         _warn(logs.summary)
         return found
-    found = log_files(paths)
-    if not found:
+    given_files = log_files(paths)
+    if not given_files:
         raise InputError("features: there must be one file at least, were none")
-    made = [path for path in found if _stage(path) == FEATURE_FRAME.stage]
+    made = [path for path in given_files if _stage(path) == FEATURE_FRAME.stage]
     if made and options.get("top_k"):
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
     frames = [_made(path) for path in made]
-    if len(made) < len(found):
-        logs = open_logs([path for path in found if path not in made], signals=signals, **options)
+    if len(made) < len(given_files):
+        logs = open_logs([path for path in given_files if path not in made], signals=signals, **options)
         frames.append(features_of(logs, texts=texts, signals=signals))
         _warn(logs.summary)
     return combined(frames)
@@ -155,7 +155,7 @@ def _stage(path: str | Path) -> str | None:
     with given(path):
         if PROVENANCE_KEY not in pl.read_parquet_metadata(path):
             return None
-        stage = read_provenance(path)["stage"]
+        stage: str = read_provenance(path)["stage"]
     if stage not in (GENERATIONS.stage, FEATURE_FRAME.stage):
         raise InputError(f"{path}: must hold features or generations, holds {stage}")
     return stage

@@ -55,13 +55,13 @@ def score(
         [(False, 0.18), (True, 0.88)]
     """
     estimator = saved_estimator(estimator)
-    features = features_table(features, signals=estimator.signals)
-    usable = features["reason"].is_null()
-    differs = overridden(estimator, features, any_model, any_logprobs) if usable.any() else []
-    p = np.full(len(features), np.nan)
-    p[usable.to_numpy()] = _p_correct(estimator.estimator, features.filter(usable))
-    named = [name for name in RESPONSE if name in features.columns]
-    found = features.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
+    rows = features_table(features, signals=estimator.signals)
+    usable = rows["reason"].is_null()
+    differs = overridden(estimator, rows, any_model, any_logprobs) if usable.any() else []
+    p = np.full(len(rows), np.nan)
+    p[usable.to_numpy()] = _p_correct(estimator.estimator, rows.filter(usable))
+    named = [name for name in RESPONSE if name in rows.columns]
+    found = rows.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
     return found.with_columns(overridden=pl.lit("; ".join(differs))) if differs else found
 
 

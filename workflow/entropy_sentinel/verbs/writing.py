@@ -37,8 +37,8 @@ def write_features(
         )
     targets: dict[str, Path] = {}
     for *kind, _ in kinds:
-        number = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
-        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{number}")
+        suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
+        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
     check_outputs(targets, inputs)
     for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
         origin = dict(zip(LOGPROBS, kind, strict=True))

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.statistics.rejection import curve
 
@@ -104,7 +103,7 @@ def _drawing(
         axes.tick_params(labelbottom=True)
     for axes in grid[: len(panels) : columns]:
         axes.set_ylabel("Accuracy of the rest", fontsize=9)
-    legend = {text: handle for axes in grid[: len(panels)] for handle, text in _legend(axes)}
+    legend = legend_of(grid[: len(panels)])
     look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
     figure.legend(list(legend.values()), list(legend), title=title, **look)
     return Drawing(figure, f"{_CAPTION}{', '.join(f'{one:g}' for one in accuracies)}.")
@@ -132,7 +131,3 @@ def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, Any]], accuracie
     axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {number(correct.mean(), '.2f')}", fontsize=8.5)
     plain(axes)
     axes.tick_params(labelsize=8)
-
-
-def _legend(axes: Axes) -> list[tuple[Artist, str]]:
-    return list(zip(*axes.get_legend_handles_labels(), strict=True))

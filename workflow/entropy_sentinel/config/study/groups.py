@@ -5,7 +5,7 @@ from itertools import combinations
 
 from entropy_sentinel.config.analyses import Reads
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, in_order
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, in_order
 from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_id
 
 
@@ -15,7 +15,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
     A group that several settings ask for gets the union of what they ask.
     """
     wanted: dict[str, set[str]] = {}
-    everything = {configuration.name for configuration in CONFIGURATIONS}
+    everything = set(CONFIGURATION_NAMES)
     for name in config.run.groups:
         group = config.groups[name]
         estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}

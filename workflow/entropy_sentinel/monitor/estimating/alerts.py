@@ -56,7 +56,8 @@ def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str,
 
 
 def _reason(row: Mapping[str, Any], flag: str) -> str:
-    return row["reasons"][row["flags"].index(flag)]
+    reason: str = row["reasons"][row["flags"].index(flag)]
+    return reason
 
 
 def _alert(row: Mapping[str, Any], slices: Sequence[str], kind: str, message: str) -> dict[str, Any]:

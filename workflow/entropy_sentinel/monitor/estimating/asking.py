@@ -61,11 +61,12 @@ def found(
 
 def _rows(estimates: Estimates, merged: Merged, asked: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
     """What of a `Monitored` has rows, and the alerts about them."""
-    columns, reference = tuple(merged.slices.columns), asked.period
-    if asked.window is None:
+    columns, reference, windows = tuple(merged.slices.columns), asked.period, merged.windows
+    if asked.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled)
         return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, asked)}
-    last = recent(merged, asked.window, asked.min_responses, asked.pool_windows, reference)
+    n_slices = len(merged.slices)
+    last = recent(windows, n_slices, asked.window, asked.min_responses, asked.pool_windows, reference)
     slices, rows = estimates.of_slices(merged, labelled, last), estimates.of_recent(merged, last, reference, labelled)
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     return {
@@ -82,7 +83,7 @@ def _rows(estimates: Estimates, merged: Merged, asked: MonitorOptions, labelled:
 def _no_reference(state: State, reference: Reference) -> str:
     """What to say of a reference without a response, and what there is."""
     grains = _grains(state)
-    there = f"from {grains.min():%Y-%m-%d} to {grains.max():%Y-%m-%d}" if len(grains) else "without a time"
+    there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
     return (
         f"reference: {shown(reference)} (UTC) has no response with an estimate, so nothing can be compared with "
         f"it; the logs have responses {there}"
@@ -93,13 +94,14 @@ def _since(reference: Reference | None, state: State) -> list[str] | None:
     """The reference as it is written down; one without a begin begins with the logs."""
     if reference is None:
         return None
-    start = _grains(state).min() if reference.start == EARLIEST else reference.start
+    start = min(_grains(state)) if reference.start == EARLIEST else reference.start
     return [start.isoformat(), reference.end.isoformat()]
 
 
-def _grains(state: State) -> pl.Series:
+def _grains(state: State) -> list[datetime]:
     """When the smallest windows begin in which there are responses."""
-    return pl.concat([part.keys.select("grain").unique() for part in _parts(state, State.sums)])["grain"].drop_nulls()
+    found = pl.concat([part.keys.select("grain").unique() for part in _parts(state, State.sums)])
+    return found["grain"].drop_nulls().to_list()
 
 
 def _parts(state: State, what: Callable[[State, str], Iterator[Part]]) -> Iterator[Part]:

@@ -101,13 +101,15 @@ def _draws(k: int) -> np.ndarray:
     """
     half = np.random.default_rng(k).standard_normal((LINES // 2, k))
     both = np.concatenate([half, -half])
-    return both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
+    found: np.ndarray = both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
+    return found
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
     """R with R R' = `matrix`, (k, k), which rounding may have left with variances below 0."""
     variances, directions = np.linalg.eigh(matrix)
-    return directions * np.sqrt(np.clip(variances, 0, None))
+    root: np.ndarray = directions * np.sqrt(np.clip(variances, 0, None))
+    return root
 
 
 def adjusted(p: np.ndarray) -> np.ndarray:

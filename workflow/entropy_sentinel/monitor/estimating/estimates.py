@@ -28,9 +28,9 @@ class Estimates:
         `taken` counts responses by what they are of and the estimator is not.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
-        card = Validation.from_dict(saved.about["validation"]) if saved.about.get("validation") else None
-        self._residuals = card.residuals if card else Residuals((), (), (), _n_domains(saved.about))
-        self._flags = Flags(saved, card, min_responses, taken)
+        validation = Validation.from_dict(saved.about["validation"]) if saved.about.get("validation") else None
+        self._residuals = validation.residuals if validation else Residuals((), (), (), _n_domains(saved.about))
+        self._flags = Flags(saved, validation, min_responses, taken)
 
     @property
     def general_flags(self) -> dict[str, str]:
@@ -51,8 +51,8 @@ class Estimates:
         """One row per slice and window, by window and rank; `change` is of windows that begin after the reference."""
         if merged.windows is None:
             return None
-        rows = merged.windows.with_columns(window_from="window")
-        frame = self._of_rows(merged, rows, merged.of_windows, reference, labelled)
+        rows = merged.windows.rows.with_columns(window_from="window")
+        frame = self._of_rows(merged, rows, merged.windows.sums, reference, labelled)
         return frame.drop("window_from")
 
     def of_recent(

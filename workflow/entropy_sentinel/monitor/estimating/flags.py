@@ -19,7 +19,7 @@ from entropy_sentinel.monitor.summing.sums import Sums
 FEW, OUTSIDE, EXCLUDED, POOLED, STALE = "few responses", "outside support", "excluded", "pooled", "stale"
 # Flags of all slices, which the estimator or the user has brought.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
-NO_CARD = "no validation card"
+NO_VALIDATION = "no validation"
 # Above this share of responses that are cut off, or without an estimate, the rest does not stand for the slice.
 LARGEST_SHARE = 0.1
 
@@ -31,11 +31,11 @@ class Flags:
     """Flags of slices by one estimator; `general` are those of all slices."""
 
     def __init__(
-        self, saved: SavedEstimator, card: Validation | None, min_responses: int, taken: Mapping[str, int]
+        self, saved: SavedEstimator, validation: Validation | None, min_responses: int, taken: Mapping[str, int]
     ) -> None:
         """`taken` counts responses by what they are of and the estimator is not."""
         self._support, self._few = support_of(saved.about), min_responses
-        self.general = _general(saved.about, card, taken)
+        self.general = _general(saved.about, validation, taken)
 
     def of(self, rows: pl.DataFrame, sums: Sums, notes: Sequence[Reasons]) -> list[Reasons]:
         """Of each row all flags; `notes` are those that are known of it."""
@@ -83,15 +83,15 @@ def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
     return [dict(said) if merged.n_pooled and one == len(merged.slices) - 1 else {} for one in slices]
 
 
-def _general(about: Mapping[str, Any], card: Validation | None, taken: Mapping[str, int]) -> Reasons:
+def _general(about: Mapping[str, Any], validation: Validation | None, taken: Mapping[str, int]) -> Reasons:
     """Flags of every slice, with their reasons."""
     found = {}
     if about.get("caution"):
         found[CAUTION] = about["caution"]
-    if card is None:
-        found[NO_CARD] = "the estimator's file does not say how far it is off on new domains: fit it again"
-    elif card.verdict != USABLE:
-        found[card.verdict] = "; ".join(card.reasons)
+    if validation is None:
+        found[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
+    elif validation.verdict != USABLE:
+        found[validation.verdict] = "; ".join(validation.reasons)
     if not about.get("support"):
         found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
     if taken:

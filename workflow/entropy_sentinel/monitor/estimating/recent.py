@@ -13,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel.monitor.reading.settings import WIDTHS, WINDOWS, Reference
 from entropy_sentinel.monitor.reading.times import DTYPE
-from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.monitor.summing.merging import Windows
 from entropy_sentinel.monitor.summing.sums import Sums
 
 # Windows that alerts are about: the newest, which may have only begun, and the one before it.
@@ -39,10 +39,12 @@ class Recent:
     stale: np.ndarray
 
 
-def recent(merged: Merged, window: str, least: int, most_windows: int, reference: Reference | None) -> Recent:
+def recent(
+    windows: Windows, n_slices: int, window: str, least: int, most_windows: int, reference: Reference | None
+) -> Recent:
     """Pool the newest windows of each slice, at most `most_windows`, until it has `least` estimated responses."""
-    n, place = pl.Series(merged.of_windows.n_estimated), pl.int_range(pl.len())
-    counts = merged.windows.with_columns(n=n, place=place).drop_nulls("window")
+    n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
+    counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
     span = f"{most_windows}{WINDOWS[window][1:]}"
     newest, reach = _newest(counts, span, least), (most_windows - 1) * WIDTHS[window]
     rows = _pooled(counts.head(0), least).with_columns(window=pl.lit(None, DTYPE))
@@ -55,14 +57,14 @@ def recent(merged: Merged, window: str, least: int, most_windows: int, reference
             alone = rows.filter(pl.col("window_from") == newest[-1], pl.col("n") >= least)
             part = part.join(alone, on="slice", how="semi")
         rows = pl.concat([rows, part], how="diagonal_relaxed")
-    groups = np.full(len(merged.windows), -1)
+    groups = np.full(len(windows.rows), -1)
     for number, places in enumerate(rows["places"].to_list()):
         groups[places] = number
     n_windows = ((pl.col("window") - pl.col("window_from")) / WIDTHS[window]).round().cast(pl.Int64) + 1
-    last = _last_usable(counts, span, least, len(merged.slices), reference)
+    last = _last_usable(counts, span, least, n_slices, reference)
     return Recent(
         rows.select("slice", "window", "window_from", n_windows=n_windows),
-        merged.of_windows.grouped(groups, len(rows)),
+        windows.sums.grouped(groups, len(rows)),
         newest,
         last,
         _stale(counts.filter(pl.col("window") >= newest[-1] - reach) if newest else counts, last, least),
@@ -108,7 +110,7 @@ def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int)
     return np.array([one is not None and number not in enough for number, one in enumerate(last_usable)], dtype=bool)
 
 
-def pooled_words(row: dict[str, object], window: str) -> str:
+def pooled_words(row: dict[str, object], window: str | None) -> str:
     """What to say of a row that pools windows; empty where it does not."""
     if row.get("n_windows", 1) == 1:
         return ""

@@ -36,7 +36,8 @@ class Drawn:
     @property
     def inclusion(self) -> np.ndarray:
         """The probability with which each chosen response was to be chosen, (n,)."""
-        return (self.counts / self.sizes)[self.strata[self.rows]]
+        found: np.ndarray = (self.counts / self.sizes)[self.strata[self.rows]]
+        return found
 
     def expected_width(self, p: np.ndarray, level: float) -> float | None:
         """The width of the slice's interval with these labels and P(correct), (n_responses,), if that is calibrated."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling.predictions import one_value
+from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
 
 
@@ -21,8 +22,8 @@ class Improved:
 
 def improved(
     labels: Sequence[bool | None],
-    predicted_on_labelled: Sequence[float],
-    predicted_on_all: Sequence[float],
+    predicted_on_labelled: Numbers,
+    predicted_on_all: Numbers,
     weights: Sequence[float] | None = None,
     level: float = 0.9,
 ) -> Improved | None:

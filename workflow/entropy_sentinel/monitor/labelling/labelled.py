@@ -24,6 +24,8 @@ COLUMNS = {
     "improved_upper": pl.Float64,
     "labels_worth": pl.Float64,
 }
+# What COLUMNS say where there is no label.
+_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
 # Which number to read, by the headings of the tables, and what to know of it.
 READING = {"read": pl.String, "read_because": pl.String}
 ESTIMATED, LABELS = "estimated", "with labels"
@@ -89,12 +91,14 @@ class Labelled:
 
     def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
         if self._labelled.is_empty():
-            return pl.DataFrame([_row(None, None, level)] * len(rows), schema=COLUMNS, orient="row")
+            return pl.DataFrame([_UNLABELLED] * len(rows), schema=COLUMNS, orient="row")
         every, labelled = (one.partition_by("slice", as_dict=True) for one in (self._every, self._labelled))
         found = []
         for slice_, *when in rows.iter_rows():
-            parts = [_within(one[slice_,], *when) if (slice_,) in labelled else None for one in (labelled, every)]
-            found.append(_row(*parts, level))
+            if (here := labelled.get((slice_,))) is None:
+                found.append(_UNLABELLED)
+            else:
+                found.append(_row(_within(here, *when), _within(every[slice_,], *when), level))
         return pl.DataFrame(found, schema=COLUMNS, orient="row")
 
 
@@ -147,12 +151,12 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
     return responses.filter(window.is_null() if last is None else window.is_between(first, last))
 
 
-def _row(labelled: pl.DataFrame | None, everywhere: pl.DataFrame | None, level: float) -> list[int | float | None]:
+def _row(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> list[int | float | None]:
     """Numbers of COLUMNS, the improved ones null where the labels do not stand for the slice."""
-    if labelled is None or labelled.is_empty():
-        return [0, None, None, None, None, None]
     weights = labelled[WEIGHT]
     found = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
+    if found is None:
+        return _UNLABELLED
     better = found.improved
     if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
         return [found.n_labelled, found.alone.estimate, None, None, None, None]

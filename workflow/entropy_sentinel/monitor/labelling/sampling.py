@@ -99,7 +99,7 @@ def sample(
 
 def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
     """The rows for a person to label, those of a slice together, in an order that says nothing of P(correct)."""
-    chosen = [
+    chosen: list[pl.DataFrame] = [
         rows[place[one.rows]].with_columns(
             stratum=pl.Series(one.strata[one.rows], dtype=pl.Int64),
             inclusion_probability=pl.Series(one.inclusion, dtype=pl.Float64),
@@ -119,7 +119,7 @@ def _expected(
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     both = list(zip(places, drawn, strict=True))
-    found = {
+    found: dict[str, Sequence[float | None]] = {
         "estimated_accuracy": estimates,
         "width_before": _widths_before(saved, estimates, [len(place) for place in places], level),
         "width_labels_alone": [width_alone(p[place], len(one.rows), level) for place, one in both],
@@ -130,7 +130,7 @@ def _expected(
 
 def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
     """The widths of the estimator's own intervals; null where it has not been validated."""
-    if not (card := saved.about.get("validation")):
+    if not (validation := saved.about.get("validation")):
         return [None] * len(estimates)
-    found = Validation.from_dict(card).residuals.intervals(estimates, sizes, level)
+    found = Validation.from_dict(validation).residuals.intervals(estimates, sizes, level)
     return [float(one) for one in found.upper - found.lower]

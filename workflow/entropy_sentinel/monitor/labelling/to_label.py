@@ -1,7 +1,7 @@
 """The file in which people write labels: what they have filled in is never lost."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ LABEL = "label"
 # What a spreadsheet may have put between the cells when it saved the file.
 _SEPARATORS = ",;\t"
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:

@@ -19,7 +19,7 @@ UNNAMED = "(not named)"
 def columns_of(path: str) -> Sequence[str]:
     """The columns of a file's first responses that can make slices, for an error that names them."""
     if holds_features(path):
-        return pl.read_parquet_schema(path).names()
+        return list(pl.read_parquet_schema(path))
     logs = open_logs(path)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
@@ -31,7 +31,7 @@ def holds_features(path: str) -> bool:
         return False
     with given(path):
         own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-        return own and read_provenance(path)["stage"] == FEATURE_FRAME.stage
+        return own and bool(read_provenance(path)["stage"] == FEATURE_FRAME.stage)
 
 
 def opened_log(path: str, reading: Reading, strict: bool, more: Sequence[str] = ()) -> Logs:

@@ -55,8 +55,8 @@ def _of_texts(column: pl.Series) -> pl.Series:
     if (found.is_null() & text.is_not_null()).any():
         rest = text.filter(found.is_null()).unique().drop_nulls()
         known = pl.Series([_of_text(one) for one in rest], dtype=DTYPE)
-        found = pl.select(pl.coalesce(found, text.replace_strict(rest, known, default=None, return_dtype=DTYPE)))
-        found = found.to_series()
+        others = text.replace_strict(rest, known, default=None, return_dtype=DTYPE)
+        found = pl.select(pl.coalesce(found, others)).to_series()
     return found.alias(column.name)
 
 
@@ -68,6 +68,7 @@ def _of_text(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     try:
-        return _of_numbers(pl.Series([float(text)]))[0]
+        number: datetime | None = _of_numbers(pl.Series([float(text)])).item()
     except ValueError:
         return None
+    return number

@@ -91,7 +91,7 @@ def behind(
 def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
     """The least certain responses of an alert's slice: `key` of the file, what they are called there, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
-    if alert.get("window") is not None:
+    if window is not None and alert.get("window") is not None:
         # Windows with too few responses are pooled with those before.
         first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
         same.append(starts(pl.col("grain"), window).is_between(first, last))

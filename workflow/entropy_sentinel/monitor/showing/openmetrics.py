@@ -29,7 +29,7 @@ def openmetrics(found: Monitored) -> str:
     """The text, `# EOF` included."""
     registry = CollectorRegistry()
     registry.register(_Families(found))
-    text: bytes = generate_latest(registry)
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]  # the package does not say its types
     return text.decode()
 
 

@@ -59,7 +59,7 @@ def _parquet(found: Monitored, path: Path) -> None:
 
 def _json(found: Monitored, path: Path) -> None:
     rows = {"slices": plain(found.slices).to_dicts()}
-    if found.windows is not None:
+    if found.windows is not None and found.recent is not None:
         rows |= {"windows": plain(found.windows).to_dicts(), "recent": plain(found.recent).to_dicts()}
     path.write_text(json.dumps({**rows, "alerts": found.alerts, "provenance": found.provenance}, indent=1))
 

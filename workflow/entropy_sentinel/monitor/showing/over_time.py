@@ -107,7 +107,7 @@ def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) 
         changed = row["change_q"] is not None and row["change_q"] < FALSE_DISCOVERIES
         if last is None or when - last > axis.width:
             runs.append([])
-        runs[-1].append((axis.x(when + axis.width / 2), *map(_y, (value, lower, upper))))
+        runs[-1].append((axis.x(when + axis.width / 2), _y(value), _y(lower), _y(upper)))
         points.append((*runs[-1][-1][:2], changed, said))
         last = when
     return Panel(

@@ -98,7 +98,9 @@ def _summary(found: Monitored) -> str:
 
 
 def _tables(found: Monitored) -> list[dict[str, Any]]:
-    tables = [_table(found, "The whole time" if found.windows is not None else "Slices", found.slices)]
+    if found.recent is None:
+        return [_table(found, "Slices", found.slices)]
+    tables = [_table(found, "The whole time", found.slices)]
     for window in reversed(found.newest):
         rows = found.recent.filter(pl.col("window") == window)
         tables.append(_table(found, f"{found.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))

@@ -65,7 +65,7 @@ def ranked(found: Monitored) -> Ranges | None:
     rows = most_errors(found)
     if rows.is_empty():
         return None
-    full = max(1.0, *(rows[name].drop_nulls().max() or 0.0 for name in _ERRORS))
+    full = rows.select(pl.max_horizontal(pl.lit(1.0), pl.col(_ERRORS).max())).item()
     lines = [
         Line(
             name_of(found, row),

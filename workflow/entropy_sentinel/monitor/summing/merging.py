@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,21 +28,27 @@ ALL, EVERYTHING = "slice", "all"
 Parts = Callable[[], Iterable[Partial]]
 
 
+class Windows(NamedTuple):
+    """Slices and windows: `rows` has `slice`, a row number of `Merged.slices`, and `window`; `sums` are theirs."""
+
+    rows: pl.DataFrame
+    sums: Sums
+
+
 @dataclass(frozen=True)
 class Merged:
     """Sums of n slices, the largest first and OTHERS last if it is there, and of their windows.
 
     `slices` (n,) rows of the columns of slices; `total`, `before` (in the reference) and `since` (after it) are sums
-    (n,). `windows` has `slice`, a row number of `slices`, and `window`, with the sums `of_windows`; null where there
-    are no windows. `n_pooled` is how many slices OTHERS pools, `kept` the keys of the other ones.
+    (n,), `windows` those by window where windows are asked for. `n_pooled` is how many slices OTHERS pools, `kept` the
+    keys of the other ones.
     """
 
     slices: pl.DataFrame
     total: Sums
     before: Sums
     since: Sums
-    windows: pl.DataFrame | None
-    of_windows: Sums | None
+    windows: Windows | None
     n_pooled: int
     kept: pl.DataFrame
 
@@ -81,10 +88,8 @@ def merge(
                 sums[name].add(np.where(inside, of, -1), part.sums)
         if window is not None:
             grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
-    table = grid if window is not None else None
-    return Merged(
-        slices, *(sums[name] for name in ("total", "before", "since")), table, sums.get("windows"), n_pooled, kept
-    )
+    found = Windows(grid, sums["windows"]) if window is not None else None
+    return Merged(slices, sums["total"], sums["before"], sums["since"], found, n_pooled, kept)
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:

@@ -48,7 +48,7 @@ def row_groups(path: Path, checksum: str, folder: Path) -> Iterator[pl.DataFrame
             raise damaged(folder, path, "another SHA-256 than it was written with")
         with pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
-                yield pl.from_arrow(file.read_row_group(number))
+                yield pl.DataFrame(file.read_row_group(number))
     except (pa.ArrowException, OSError) as error:
         raise damaged(folder, path, error) from None
 
@@ -63,9 +63,10 @@ def read_json(path: Path, folder: Path) -> dict[str, Any]:
     """An object as it was written; DamagedFileError where it is not."""
     try:
         found = json.loads(path.read_text())
-        if found["sha256"] != _digest(found["content"]):
+        content: dict[str, Any] = found["content"]
+        if found["sha256"] != _digest(content):
             raise ValueError("another SHA-256 than it was written with")
-        return found["content"]
+        return content
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise damaged(folder, path, error) from None
 

@@ -63,7 +63,8 @@ class Sums(NamedTuple):
     def mean(self) -> np.ndarray:
         """(n, k) the mean values; NaN where nothing is estimated."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.values / self.n_estimated[:, None]
+            found: np.ndarray = self.values / self.n_estimated[:, None]
+        return found
 
     @property
     def n_responses(self) -> np.ndarray:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.table import TRACES
 
 # Cells that are JSON, where they are filled in, and those that are whole numbers.
 _JSON = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE = ("sample", "prompt_tokens", "seed")
-_TRACES = ("token_logprobs", "top_logprobs")
 _DELIMITERS = (",", ";", "\t")
 
 
@@ -26,9 +26,9 @@ def rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, d
         head = next(lines, "")
         delimiter = max(_DELIMITERS, key=head.count)
         names = next(csv.reader([head], delimiter=delimiter), [])
-        if missing := [one for one in _TRACES if one not in names]:
+        if missing := [one for one in TRACES if one not in names]:
             raise InputError(
-                f"{name}: a CSV file of responses must have the columns {' and '.join(_TRACES)}, lists of numbers as "
+                f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers as "
                 f"JSON; {missing[0]} is not there, there are: {', '.join(names)[:300] or 'none'}"
             )
         yield from _rows(csv.reader(lines, delimiter=delimiter, strict=True), names)

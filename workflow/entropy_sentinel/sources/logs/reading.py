@@ -106,7 +106,7 @@ class Logs:
         """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
         wanted = self._options.columns
         if wanted is not None:  # else all are kept
-            wanted = [*wanted, *self._options.signals]
+            wanted = (*wanted, *self._options.signals)
         found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], wanted)
         found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(found, _name(path))

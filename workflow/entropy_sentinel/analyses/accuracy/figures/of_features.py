@@ -53,7 +53,7 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
     found = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
     values = [[found.get((name, feature), {}).get("auroc") for feature in signals] for name in benchmarks]
     shares = np.array(values, dtype=float)  # (n_benchmarks, n_signals)
-    axes.imshow(np.ma.masked_invalid(shares), cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
+    axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
             color = "white" if abs(share - 0.5) > _DARK else "black"

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropy_sentinel.report.figures import new_figure
+from entropy_sentinel.report.figures import legend_of, new_figure
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
@@ -44,7 +43,7 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
         axes.set_xlabel("True accuracy")
     for axes in every[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = {title: handle for axes in every[: len(panels)] for handle, title in _legend(axes)}
+    legend = legend_of(every[: len(panels)])
     look: dict[str, Any] = {
         "loc": "outside lower center",
         "ncols": 3 if len(legend) == 3 else 2,
@@ -69,7 +68,3 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
         spine.set_zorder(5)  # names lie on white, which must not cover the frame
-
-
-def _legend(axes: Axes) -> list[tuple[Artist, str]]:
-    return list(zip(*axes.get_legend_handles_labels(), strict=True))

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, in_order, title
+from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATION_NAMES, in_order, title
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.signals.catalogue import SIGNALS
@@ -18,7 +18,6 @@ from entropy_sentinel.statistics.spread import median, quartile_range
 LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
 IQR_NOTE = "IQR: interquartile range, from two values on."
-CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
@@ -42,7 +41,7 @@ def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
     """Rows of all 48 configurations for the groups, of at most LARGEST_K benchmarks, that ran all of them."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     ran = pl.col("estimator").n_unique().over("model", "group")
-    return rows.filter(ran == len(CONFIGURATIONS))
+    return rows.filter(ran == len(CONFIGURATION_NAMES))
 
 
 def names_in(frame: pl.DataFrame, column: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.showing.failures import NO_REFERENCE
+from entropy_sentinel.frames.label import NO_REFERENCE
 
 
 def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:

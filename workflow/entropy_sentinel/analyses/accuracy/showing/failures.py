@@ -8,9 +8,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation
 from entropy_sentinel.estimators.catalogue import in_order, title
+from entropy_sentinel.frames.label import NO_REFERENCE
 
-# What `stages/label.py` gives as the reason of a response to an item without a reference: nothing failed.
-NO_REFERENCE = "no reference"
 # Shares of a domain's responses that are told.
 SHARE = 0.05
 # So many estimators are named, of more the number is told.

@@ -8,13 +8,12 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, RECOMMENDED, title
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, RECOMMENDED, title
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 # Absolute differences of AEE below this are rounding noise, not a better estimator.
 _SAME = 1e-9
-CONFIGURATION_NAMES = tuple(configuration.name for configuration in CONFIGURATIONS)
 # Estimated minus true, over the same rows.
 ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
 

@@ -6,7 +6,6 @@ IQRs follow the quartile rule of the paper's Table 3 (`statistics.spread.quartil
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import (
-    CONFIGURATION_NAMES,
     IQR_NOTE,
     MEASURES,
     against_simple,
@@ -22,7 +21,7 @@ from entropy_sentinel.analyses.headings import (
     group_benchmarks,
     training_group,
 )
-from entropy_sentinel.estimators.catalogue import CLASSIFIERS, parse
+from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
 from entropy_sentinel.report.tables import Table, number_frame
 
 _SPREAD_HEADINGS = [
