@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson
+from entropy_sentinel.statistics.agreement import (
+    Interval,
+    clustered_size,
+    corrected_share,
+    effective_size,
+    kappa,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (10, 10), (3, 10), (291, 300), (1, 1)])
@@ -120,3 +127,11 @@ def test_equal_weights_are_worth_their_number() -> None:
     # (3 + 1)^2 / (9 + 1)
     assert effective_size([3, 1]) == pytest.approx(1.6)
     assert effective_size([]) == 0
+
+
+def test_copies_of_a_row_are_worth_one() -> None:
+    assert clustered_size([True, True, True, True, False, False], [0, 0, 1, 1, 2, 2]) == pytest.approx(3)
+    # By hand: the items' sums about the share of 1/2 are 1, -1 and 0; 36 x 1/4 / (1 + 1).
+    assert clustered_size([True, True, False, False, True, False], [7, 7, 8, 8, 9, 9]) == pytest.approx(4.5)
+    assert clustered_size([True, False, True], [1, 2, 3]) == 3
+    assert clustered_size([True] * 6, [1, 1, 1, 2, 2, 2]) == 2

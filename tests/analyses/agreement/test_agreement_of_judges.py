@@ -72,6 +72,15 @@ def test_pairs_by_hand() -> None:
     assert (in_all["n_responses"], in_all["n_pairs"], in_all["n_both_correct"]) == (18, 11, 6)
 
 
+def test_ten_equal_samples_of_an_item_are_no_more_certain_than_one() -> None:
+    once = row(pairs(labels(), ["exact", "llm"]), "m", "a")
+    samples = [labels().with_columns(sample=pl.lit(number, pl.Int64)) for number in range(10)]
+    ten = row(pairs(pl.concat(samples), ["exact", "llm"]), "m", "a")
+    assert ten["n_pairs"] == 10 * once["n_pairs"]
+    for name in ("agreement", "agreement_lower", "agreement_upper", "kappa", "kappa_lower", "kappa_upper"):
+        assert ten[name] == pytest.approx(once[name])
+
+
 def test_a_judge_that_labels_some_benchmarks_only() -> None:
     frame = pairs(labels(), ["exact", "llm"])
     one = row(frame, "m", "b")

@@ -29,6 +29,21 @@ class Interval(NamedTuple):
         return self.estimate, self.lower, self.upper
 
 
+def clustered_size(hits: Numbers, clusters: Numbers) -> float:
+    """The number of independent rows whose share of `hits`, (n,) bool, is known as well as that of rows in `clusters`.
+
+    `clusters` is (n,), a number for the question that each row answers. It is n over the design effect (Kish 1965), at
+    most n; where all rows are the same, it is the number of clusters.
+    """
+    hits, clusters = np.asarray(hits, dtype=float), np.unique(np.asarray(clusters), return_inverse=True)[1]
+    n, n_clusters = len(hits), len(np.unique(clusters))
+    if n_clusters == n:
+        return float(n)
+    share = hits.mean()
+    between = (np.bincount(clusters, hits - share) ** 2).sum()
+    return float(min(n, n * n * share * (1 - share) / between)) if between else float(n_clusters)
+
+
 def _undefined(reason: str) -> Interval:
     return Interval(None, None, None, reason)
 

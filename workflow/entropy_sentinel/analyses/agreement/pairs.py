@@ -8,8 +8,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import PAIRS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.response import RESPONSE, SAMPLE
-from entropy_sentinel.statistics.agreement import kappa, wilson
+from entropy_sentinel.frames.response import ITEM, RESPONSE, SAMPLE
+from entropy_sentinel.statistics.agreement import clustered_size, kappa, wilson
 
 
 def write_pairs(files: Sequence[Mapping[str, str]], judges: Sequence[str], output: str) -> None:
@@ -33,7 +33,7 @@ def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
         said = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
         both = said[0].join(said[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
         for whose, part in _parts(both):
-            rows.append({"first": first, "second": second, **whose, **compared(part["label"], part["label_right"])})
+            rows.append({"first": first, "second": second, **whose, **compared(part)})
     return PAIRS.frame(rows)
 
 
@@ -45,12 +45,18 @@ def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataF
     yield {"model": None, "benchmark": None}, both
 
 
-def compared(first: pl.Series, second: pl.Series) -> dict[str, Any]:
-    """Counts, agreement and kappa of two columns of labels: those columns of PAIRS that say so."""
+def compared(both: pl.DataFrame) -> dict[str, Any]:
+    """Counts, agreement and kappa of the columns `label` and `label_right`: those columns of PAIRS that say so.
+
+    Intervals reckon with several samples of one item being alike.
+    """
+    first, second = both["label"], both["label_right"]
     table = [[int(((first == one) & (second == other)).sum()) for other in (True, False)] for one in (True, False)]
     (both_correct, first_correct), (second_correct, both_incorrect) = table
     n_pairs = sum(map(sum, table))
-    agreement, chance_corrected = wilson(both_correct + both_incorrect, n_pairs), kappa(table)
+    scale = _independent(both) / n_pairs if n_pairs else 1
+    agreement = wilson((both_correct + both_incorrect) * scale, n_pairs * scale)
+    chance_corrected = kappa([[count * scale for count in row] for row in table])
     return {
         "n_responses": len(first),
         "n_pairs": n_pairs,
@@ -69,3 +75,9 @@ def compared(first: pl.Series, second: pl.Series) -> dict[str, Any]:
         "kappa_upper": chance_corrected.upper,
         "reason": chance_corrected.reason,
     }
+
+
+def _independent(both: pl.DataFrame) -> float:
+    judged = both.drop_nulls(["label", "label_right"])
+    answered = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
+    return clustered_size(judged["label"] == judged["label_right"], answered)
