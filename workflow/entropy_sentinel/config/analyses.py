@@ -115,7 +115,7 @@ class Analysis(Settings):
 def sections() -> dict[str, type[Analysis]]:
     """The sections of all analyses, by the name of their folder."""
     room, rooms = Path(__file__).parents[1] / "analyses", {}
-    for name in sorted(path.parent.name for path in room.glob("*/rules.smk")):
+    for name in sorted({path.parent.name for part in ("settings.py", "rules.smk") for path in room.glob(f"*/{part}")}):
         own = ".settings" if (room / name / "settings.py").is_file() else ""
         rooms[name] = import_module(f"entropy_sentinel.analyses.{name}{own}")
     return {name: getattr(room, _class_name(name)) for name, room in rooms.items()}

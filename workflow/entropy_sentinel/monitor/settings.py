@@ -1,23 +1,20 @@
 """The options of `monitor` and of `sample`, and the file that `workflow/monitor.smk` reads."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from entropy_sentinel.frames.options import Panel, Shown
 from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
-from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.settings import Reading, Slicing
 from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.verbs.settings import ResponseOptions
 
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.
 BELOW, DROP, OUTSIDE, STALE = "below", "drop", "support", "stale"
-ALERTS = (DROP, OUTSIDE, *(one.alert for one in STATISTICS.values() if one.flag), STALE)
-if TYPE_CHECKING:
-    Kind = str
-else:
-    Kind = Literal[ALERTS]
+# Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
+Kind = Literal["drop", "support", "cut-off", "stale"]
+ALERTS = get_args(Kind)
 
 # What may be overridden, and is then said in every output.
 MODEL, LOGPROBS = "model", "logprobs"
