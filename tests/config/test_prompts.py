@@ -71,7 +71,7 @@ def test_a_plain_text_is_one_models_and_no_part_of_the_jobs_of_others() -> None:
             "judges.x.prompt: prompt 'shots' is plain text; a judge needs one with a 'user' message",
         ),
         (
-            {"models": {"base": {"extends": "qwen3-8b", "prompt": "shots"}}},
+            {"models": {"base": {"extends": "qwen3-8b", "prompt": "shots"}}, "run": {"models": ["base"]}},
             "models.base.chat_template_kwargs: prompt 'shots' is plain text, which no chat template is put around",
         ),
     ],

@@ -138,5 +138,5 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
 
 def test_none_are_asked_for(estimator: Path, log: Path) -> None:
     assert alerted(estimator, log, responses=0).behind == []
-    with pytest.raises(ConfigError, match="responses: must be 0 or more, was -1"):
+    with pytest.raises(ConfigError, match="responses: must be 0 or more and at most 10000, was -1"):
         alerted(estimator, log, responses=-1)

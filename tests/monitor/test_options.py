@@ -78,7 +78,7 @@ WRONG = [
     ("fail_below", "80", "must be above 0 and at most 1, was '80'"),
     ("min_responses", "0", "must be 1 or more, was '0'"),
     ("min_responses", "1.5", "must be a whole number, was '1.5'"),
-    ("responses", "-1", "must be 0 or more, was '-1'"),
+    ("responses", "-1", "must be 0 or more and at most 10000, was '-1'"),
     ("top_k", "0", "must be 1 or more, was '0'"),
 ]
 
@@ -176,3 +176,38 @@ def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pyte
     assert SENT == [("http://here/", ["below"])]
     monkeypatch.undo()
     importlib.reload(command)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"pool_windows": 200_000}, "pool_windows: must be 1 or more and at most 10000, was 200000"),
+        ({"responses": 10**30}, "responses: must be 0 or more and at most 10000, was 1"),
+        ({"least_drop": -5}, "least_drop: must be 0 or more and at most 1, was -5"),
+        ({"any_signal": True}, "'any_signal' is now any_logprobs"),
+    ],
+)
+def test_numbers_have_an_end_and_old_names_say_the_new(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        MonitorOptions.of(given)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("output", ["metrics", "page"])
+def test_a_target_that_fails_hides_neither_findings_nor_alert(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(found: Any, target: Any) -> None:
+        raise ConnectionRefusedError("nobody is there")
+
+    monkeypatch.setattr(f"{OUTPUTS[output].module}.{OUTPUTS[output].function.rpartition('.')[2]}", refused)
+    log, estimator = written(traffic(), tmp_path / "log.parquet"), saved(tmp_path, "group-accuracy")
+    alerts = tmp_path / "alerts.json"
+    call = ["monitor", str(estimator), str(log), f"--{output}", str(tmp_path / "x"), "--alerts", str(alerts)]
+    for more, status in ((["--fail-below", "1"], 4), ([], 1)):
+        done = CliRunner().invoke(app, [*call, *more])
+        assert done.exit_code == status
+        assert f"--{output}: ConnectionRefusedError: nobody is there" in done.stderr
+        assert "all responses" in done.stdout
+        assert alerts.is_file()
+        alerts.unlink()

@@ -176,7 +176,7 @@ def test_how_many_windows_are_pooled_can_be_said(estimator: SavedEstimator, log:
     numbers = {n: watched(estimator, log, pool_windows=n).now["n_estimated"].to_list() for n in (1, 2, 3, 6)}
     assert numbers == {1: [10], 2: [20], 3: [30], 6: [30]}
     assert [watched(estimator, log, pool_windows=n).silent for n in (2, 3)] == [True, False]
-    with pytest.raises(ConfigError, match="pool_windows: must be 1 or more, was 0"):
+    with pytest.raises(ConfigError, match="pool_windows: must be 1 or more and at most 10000, was 0"):
         watched(estimator, log, pool_windows=0)
 
 

@@ -20,10 +20,8 @@ for family in SIGNAL_FAMILIES:
                 f"{LOGS}/signals/{family}/{{model}}/{{benchmark}}.log",
             conda:
                 "../../envs/cpu.yaml"
-            threads: 1
             resources:
-                mem_mb=4000,
-                runtime=30,
+                **USUAL,
             params:
                 *fingerprint("signals.py", module_of(family)),
                 family=family,

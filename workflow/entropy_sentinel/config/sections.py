@@ -153,7 +153,7 @@ class Config(Settings):
             if not isinstance(settings, SourceModel):
                 prompt = self.generation_prompts[name]
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
-                if prompt.text is not None and settings.chat_template_kwargs:
+                if prompt.text is not None and settings.chat_template_kwargs and model in self.run.models:
                     raise ValueError(
                         f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text, which no chat template "
                         "is put around; set it to null, or give the prompt a 'user' message"

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from entropy_sentinel.frames.options import Panel, Shown
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.monitor.reading.settings import Reading, Slicing
 from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.verbs.settings import ResponseOptions
@@ -46,6 +46,7 @@ class MonitorOptions(Reading):
     pool_windows: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         14,
         ge=1,
+        le=10_000,
         description="Where the newest window of a slice has too few responses, so many windows at most count together; "
         "1 for none.",
     )
@@ -60,10 +61,13 @@ class MonitorOptions(Reading):
         description="What else is an alert: a drop since the reference, a slice outside the estimator's support, one "
         "with many responses that are cut off, one that had enough responses once and has no more.",
     )
-    least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(0.02, description="A smaller fall is no drop.")
+    least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
+        0.02, ge=0, le=1, description="A smaller fall is no drop."
+    )
     responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
         0,
         ge=0,
+        le=10_000,
         description="Responses of each slice with an alert, those least likely to be correct, that are read again from "
         "their logs for the page, with their texts; 0 for none.",
     )
@@ -89,12 +93,12 @@ class SampleOptions(ResponseOptions, FormatOptions, Slicing):
     """What `sample` can be asked, as a command and as a verb."""
 
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
-        100, ge=1, description="How many responses to label in all."
+        100, ge=1, le=10**9, description="How many responses to label in all."
     )
     per_slice: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
-        5, ge=0, description="Labels that every slice gets, however small."
+        5, ge=0, le=10**9, description="Labels that every slice gets, however small."
     )
-    seed: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(42, description="Another one chooses other responses.")
+    seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="Another one chooses other responses.")
     level: Level = 0.9
 
 

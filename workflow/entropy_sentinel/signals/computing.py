@@ -27,7 +27,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.Da
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Features with the signals `names` of responses of a log: its columns of these names, or else computed.
+    """Features with the signals `names` of responses of a log: its columns of these names, computed where one is null.
 
     A signal is null that the log does not have, and that takes more than the traces of one response. Raises
     ConfigError for a name that is no signal.
@@ -35,13 +35,20 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
     for name in names:
         if name not in SIGNALS:
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
-    there = [name for name in names if name in features.columns and features[name].null_count() < len(features)]
-    absent = [name for name in names if name not in there]
-    families = dict.fromkeys(FAMILY_OF[name] for name in absent)
+    own = {name: _numbers(features, name) for name in names}
+    families = dict.fromkeys(FAMILY_OF[name] for name in names if own[name].has_nulls())
     computed = [compute_signals(one, traces.lazy()) for one in families if is_computed(one)]
-    columns = {name: one[name] for one in computed for name in absent if name in one.columns}
-    nulls = {name: pl.lit(None, pl.Float64) for name in absent if name not in columns}
-    return features.with_columns(pl.col(there).cast(pl.Float64, strict=False), **columns, **nulls)
+    made = {name: one[name] for one in computed for name in names if name in one.columns}
+    return features.with_columns(
+        **{name: own[name].fill_null(made[name]) if name in made else own[name] for name in own}
+    )
+
+
+def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
+    """A column as numbers, null where it has none, and all null where it is not there."""
+    if name not in features.columns:
+        return pl.Series(name, [None] * len(features), pl.Float64)
+    return features[name].cast(pl.Float64, strict=False)
 
 
 def is_computed(family: str) -> bool:

@@ -1,0 +1,27 @@
+"""Signals of a log: its own column, row by row, and computed where that is null."""
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.signals import computing
+
+
+def test_a_value_in_one_record_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computing, "SIGNALS", {"digits": None})
+    monkeypatch.setattr(computing, "FAMILY_OF", {"digits": "wording"})
+    monkeypatch.setattr(computing, "is_computed", lambda family: True)
+    monkeypatch.setattr(computing, "compute_signals", lambda family, traces: pl.DataFrame({"digits": [0.1, 0.2, 0.3]}))
+    own = pl.DataFrame({"digits": [None, "0.4", "many"]})
+    assert computing.with_signals(own, own, ["digits"])["digits"].to_list() == [0.1, 0.4, 0.3]
+    without = pl.DataFrame({"other": [1, 2, 3]})
+    assert computing.with_signals(without, without, ["digits"])["digits"].to_list() == [0.1, 0.2, 0.3]
+
+
+def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computing, "SIGNALS", {"forced": None})
+    monkeypatch.setattr(computing, "FAMILY_OF", {"forced": "forced"})
+    monkeypatch.setattr(computing, "is_computed", lambda family: False)
+    own = pl.DataFrame({"forced": [0.5, None]})
+    assert computing.with_signals(own, own, ["forced"])["forced"].to_list() == [0.5, None]
+    without = pl.DataFrame({"other": [1, 2]})
+    assert computing.with_signals(without, without, ["forced"])["forced"].to_list() == [None, None]
