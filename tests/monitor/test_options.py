@@ -15,7 +15,7 @@ import entropy_sentinel as es
 from entropy_sentinel.commands import monitor as command
 from entropy_sentinel.commands.main import app
 from entropy_sentinel.commands.options import taking as taking_as_command
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.options import Panel, Shown, in_order, taking
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.reading.settings import WINDOWS
@@ -211,3 +211,20 @@ def test_a_target_that_fails_hides_neither_findings_nor_alert(
         assert "all responses" in done.stdout
         assert alerts.is_file()
         alerts.unlink()
+
+
+def test_help_shows_plain_types() -> None:
+    found = inspect.signature(es.sample).parameters
+    assert (found["top_k"].annotation, found["seed"].annotation) == (int | None, int)
+    assert "Annotated" not in str(inspect.signature(es.monitor)) + str(inspect.signature(es.read_logs))
+
+
+def test_a_kind_of_log_probabilities_is_one_that_is_known(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="logprobs_mode: unknown 'nope'; known: raw_logprobs, processed_logprobs"):
+        es.read_logs(tmp_path / "log.jsonl", logprobs_mode="nope")
+
+
+def test_a_slice_is_no_column_of_the_estimates(tmp_path: Path) -> None:
+    features = traffic().with_columns(n_rows=1)
+    with pytest.raises(InputError, match="by: 'n_rows' is a column of what is made; give it another name"):
+        es.estimate(saved(tmp_path, "group-accuracy"), features, by=["n_rows"])

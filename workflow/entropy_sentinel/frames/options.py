@@ -5,8 +5,11 @@ docstring, `commands.options.taking` to a command; both check what they are give
 config file: an option that cannot be is refused in the same words everywhere.
 """
 
+import functools
 import inspect
+import operator
 import re
+import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -180,7 +183,9 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
         parameters = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         fields = {name: field for name, field in in_order(options).items() if name not in own.parameters}
         made = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=_plain(field.annotation)
+            )
             for name, field in fields.items()
         ]
         verb.takes = options  # type: ignore[attr-defined]
@@ -190,6 +195,16 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
         return verb
 
     return listed
+
+
+def _plain(annotation: Any) -> Any:
+    """A type as `help` shows it: without what Pydantic checks of it."""
+    kind, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if kind is Annotated:
+        return _plain(inner[0])
+    if kind in (typing.Union, types.UnionType):
+        return functools.reduce(operator.or_, map(_plain, inner))
+    return kind[tuple(map(_plain, inner))] if kind in (tuple, list) else annotation
 
 
 def columns_by(by: Any) -> list[str]:

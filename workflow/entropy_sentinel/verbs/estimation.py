@@ -26,6 +26,8 @@ from entropy_sentinel.verbs.frames import features_table, labels_table, require_
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
+# Columns of the estimates beside those of the slices.
+_ESTIMATED = ("n_rows", "n_excluded", "n_labelled", "estimated_accuracy", "true_accuracy", "error", "overridden")
 # The number of a row's slice; a log may have a column `slice` of its own.
 _SLICE = "(slice)"
 
@@ -127,6 +129,8 @@ def estimate(
     features = features_table(features, signals=estimator.signals)
     labels = None if labels is None else labels_table(labels)
     require_slices(features, by, "by")
+    if taken := [name for name in by if name in _ESTIMATED]:
+        raise InputError(f"by: '{taken[0]}' is a column of what is made; give it another name")
     differs = overridden(estimator, features, any_model, any_logprobs)
     rows = features.with_columns(label=pl.lit(None, pl.Boolean)) if labels is None else _join(features, labels)
     one = pl.struct(by).rank("dense") if by else pl.lit(1, pl.UInt32)

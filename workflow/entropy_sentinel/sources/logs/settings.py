@@ -1,12 +1,15 @@
 """How logs are read: options of all that reads them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
 from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB
+
+# What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
+Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
 class LogOptions(Options):
@@ -15,8 +18,8 @@ class LogOptions(Options):
     top_k: Annotated[Whole | None, Shown(Panel.READING, "K")] = Field(
         None, ge=1, description="Cut the alternatives to a token to so many."
     )
-    logprobs_mode: Annotated[str | None, Shown(Panel.READING, "MODE")] = Field(
-        None, description="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs."
+    logprobs_mode: Annotated[Literal["raw_logprobs", "processed_logprobs"] | None, Shown(Panel.READING, "MODE")] = (
+        Field(None, description="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs.")
     )
     trace_after: Annotated[str | None, Shown(Panel.READING, "TOKEN")] = Field(
         None, description="The token that ends the thinking, as </think>: features are over what follows."
