@@ -207,7 +207,7 @@ def test_a_target_that_fails_hides_neither_findings_nor_alert(
     for more, status in ((["--fail-below", "1"], 4), ([], 1)):
         done = CliRunner().invoke(app, [*call, *more])
         assert done.exit_code == status
-        assert f"--{output}: ConnectionRefusedError: nobody is there" in done.stderr
+        assert "ConnectionRefusedError: nobody is there" in done.stderr.splitlines()
         assert "all responses" in done.stdout
         assert alerts.is_file()
         alerts.unlink()

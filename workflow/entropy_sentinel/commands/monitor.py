@@ -94,7 +94,8 @@ def _failures(found: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
             try:
                 OUTPUTS[name].write(found, target)
             except (EntropySentinelError, OSError) as error:
-                yield one_line(f"--{name}: {type(error).__name__}: {error}")
+                # A file names itself.
+                yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
 def _check(targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any) -> None:
