@@ -2,15 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 # Domains that AEE and rho are taken over, the headline first.
 SCOPES: dict[str, str] = {"held_out": "unseen", "all": "all"}
 SCOPE_NOTE = "unseen: domains outside the training group; all: also those of the group, by their test split."
 ROLES: dict[str, str] = {"training": "training", "held_out": "unseen"}
 
-# Settings of the training groups that are shown, by name: `benchmarks` and `estimator`.
-Groups = Mapping[str, Mapping[str, Any]]
+
+class NamedGroup(TypedDict):
+    """Settings of a named training group."""
+
+    benchmarks: list[str]
+    estimator: str
+
+
+Groups = Mapping[str, NamedGroup]
+
+
+class Shown(TypedDict):
+    """What all exhibits and pages of an analysis are told: the study's label, the groups shown and the first of them.
+
+    Settings and files of jobs are dicts, which Snakemake compares; classes like this one say what stands in them.
+    """
+
+    label: str
+    groups: Groups
+    headline_group: str
 
 
 @dataclass(frozen=True)

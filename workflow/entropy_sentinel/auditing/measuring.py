@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.auditing.answers import LABELS, Answers
-from entropy_sentinel.auditing.sample import STRATUM, Sample
+from entropy_sentinel.auditing.sample import STRATUM, Drawn, Sample
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson
@@ -28,7 +28,7 @@ class Audit:
     an answer, which all shares are over.
     """
 
-    about: dict[str, Any]
+    about: Drawn
     counts: dict[str, int]
     covered: float
     agreement: pl.DataFrame
@@ -41,9 +41,10 @@ class Audit:
 
 def audit(sample: Sample, answers: Answers) -> Audit:
     """The figures of `answers` to a sample. Raises InputError where there is none that says correct or incorrect."""
+    about = sample.about
     said = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(said, dtype=pl.String))
-    strata = pl.DataFrame(sample.about["strata"])
+    strata = pl.DataFrame(about["strata"])
     decided = rows.filter(pl.col("answer").is_in(_SAYS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
     judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
@@ -54,7 +55,7 @@ def audit(sample: Sample, answers: Answers) -> Audit:
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
     covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
     return Audit(
-        about={name: sample.about[name] for name in ("study", "judge", "size", "seed")},
+        about=Drawn(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
         counts={label: said.count(label) for label in LABELS} | {"not_answered": said.count(None)},
         covered=covered,
         agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),

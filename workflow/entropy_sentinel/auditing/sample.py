@@ -5,7 +5,7 @@ A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import numpy as np
 import polars as pl
@@ -30,14 +30,37 @@ AUDIT_SAMPLE = Contract(
 )
 
 
+class Stratum(TypedDict):
+    """A stratum, its `n` responses and how many of them are `drawn`."""
+
+    model: str
+    benchmark: str
+    verdict: str
+    n: int
+    drawn: int
+
+
+class Drawn(TypedDict):
+    """Whose labels a sample is of, and how it was drawn."""
+
+    study: str
+    judge: str
+    size: int
+    seed: int
+
+
+class About(Drawn):
+    """What the provenance of a sample says."""
+
+    strata: list[Stratum]
+
+
 @dataclass(frozen=True)
 class Sample:
-    """Rows of AUDIT_SAMPLE in the order in which they are shown, and about them: `study`, `judge`, `size`, `seed`,
-    and `strata`, each with its `n` responses and how many of them are `drawn`.
-    """
+    """Rows of AUDIT_SAMPLE in the order in which they are shown, and about them."""
 
     rows: pl.DataFrame
-    about: dict[str, Any]
+    about: About
 
 
 def folder_of(study: str, judge: str) -> Path:
@@ -50,8 +73,8 @@ def sample_file(study: str, judge: str) -> Path:
     return folder_of(study, judge) / "sample.parquet"
 
 
-def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
-    """Rows of `population` (columns of AUDIT_SAMPLE) at random, and the strata with `n` and `drawn`.
+def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[Stratum]]:
+    """Rows of `population` (columns of AUDIT_SAMPLE) at random, and the strata.
 
     One of each stratum, where `size` is enough, else of the largest; the rest goes by the sizes of the strata.
     The rows come in random order, so that an audit that stops early has labelled a random part.
@@ -62,8 +85,9 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
     counts = apportion(sizes, [0] * len(sizes), sizes, size).tolist()
     chosen = [part[np.sort(random.permutation(len(part))[:n])] for part, n in zip(strata, counts, strict=True)]
     about = [
-        part.select(STRATUM).row(0, named=True) | {"n": len(part), "drawn": n}
+        Stratum(model=model, benchmark=benchmark, verdict=verdict, n=len(part), drawn=n)
         for part, n in zip(strata, counts, strict=True)
+        for model, benchmark, verdict in part.select(STRATUM).head(1).rows()
     ]
     rows = pl.concat(chosen)
     return rows[random.permutation(len(rows))], about
@@ -72,7 +96,7 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
 def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> Sample:
     """Draw the sample of an audit from `population` (`auditing.material`) and write its file."""
     rows, strata = draw(population, size, seed)
-    about = {"study": study, "judge": judge, "size": size, "seed": seed, "strata": strata}
+    about = About(study=study, judge=judge, size=size, seed=seed, strata=strata)
     AUDIT_SAMPLE.write(rows, sample_file(study, judge), about)
     return Sample(rows, about)
 
@@ -82,4 +106,4 @@ def read_sample(study: str, judge: str) -> Sample:
     path = sample_file(study, judge)
     # Drawn again it would be another sample, and the answers of people go with this one.
     with given(path):
-        return Sample(AUDIT_SAMPLE.read(path), read_provenance(path))
+        return Sample(AUDIT_SAMPLE.read(path), cast(About, read_provenance(path)))

@@ -132,9 +132,8 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         )
         return sample
     sample = read_sample(config.study, judge)
-    for name, value in {"size": size, "seed": seed}.items():
-        if value is not None and value != sample.about[name]:
-            raise InputError(
-                f"{path}: was drawn with --{name} {sample.about[name]}, not {value}; draw again with --new"
-            )
+    about = sample.about
+    for name, value, drawn in (("size", size, about["size"]), ("seed", seed, about["seed"])):
+        if value is not None and value != drawn:
+            raise InputError(f"{path}: was drawn with --{name} {drawn}, not {value}; draw again with --new")
     return sample

@@ -1,5 +1,8 @@
 """What the analysis reads off the estimates: files of `{judge}/`, sweep, auroc, domains and repeats."""
 
+from collections.abc import Sequence
+from typing import TypedDict
+
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
@@ -91,3 +94,12 @@ DOMAINS = Contract(
         Column("reasons", pl.String, "the null reasons and their counts, JSON"),
     ),
 )
+
+
+class StudyFiles(TypedDict):
+    """Files that all exhibits and the page are made from; `estimates` and `validation` are those of all models."""
+
+    sweep: str
+    domains: str
+    estimates: Sequence[str]
+    validation: Sequence[str]

@@ -1,7 +1,7 @@
 """Stages `judged` and `errors`: what each judge's labels make of accuracies, estimates and their errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -11,11 +11,15 @@ from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.statistics.errors import evaluate
 
 
-def write_judged(files: Sequence[Mapping[str, str]], groups: Groups, judged_output: str, errors_output: str) -> None:
-    """Both frames; each of `files` names a `judge`, and the `path` of estimates that were made from its labels.
+class EstimatesFile(TypedDict):
+    """A file of estimates, and the judge from whose labels they were made."""
 
-    `groups` are the training groups shown, by name.
-    """
+    judge: str
+    path: str
+
+
+def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
+    """Both frames, of the training groups shown."""
     estimates = pl.concat([_estimates(**file) for file in files])
     own = {one.group: one.estimator for one in (training_group(groups, name) for name in groups)}
     JUDGED.write(judged(estimates, own), judged_output, {})

@@ -1,8 +1,8 @@
 """Stage `pairs`: how far every two judges agree, per model and benchmark and in all."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -12,8 +12,17 @@ from entropy_sentinel.frames.response import ITEM, RESPONSE, SAMPLE
 from entropy_sentinel.statistics.agreement import clustered_size, kappa, wilson
 
 
-def write_pairs(files: Sequence[Mapping[str, str]], judges: Sequence[str], output: str) -> None:
-    """Compare `judges`; each of `files` names a `judge`, `model` and `benchmark`, and the `path` of the labels."""
+class LabelsFile(TypedDict):
+    """A file of labels, and whose they are."""
+
+    judge: str
+    model: str
+    benchmark: str
+    path: str
+
+
+def write_pairs(files: Sequence[LabelsFile], judges: Sequence[str], output: str) -> None:
+    """Compare `judges` by their labels in `files`."""
     labels = pl.concat([_labels(**file) for file in files])
     PAIRS.write(pairs(labels, judges), output, {"judges": list(judges)})
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 from tabulate import tabulate
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
-from entropy_sentinel.analyses.headings import Groups, training_group
+from entropy_sentinel.analyses.headings import Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.numbers import number
@@ -18,12 +18,22 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
 
-def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str) -> None:
-    """Write the page and the summary.
+class ReportFiles(TypedDict):
+    """Files of the page: two frames, and exhibits' .html files."""
 
-    `files` has the paths `pairs` and `errors`, and a list `tables` of exhibits' .html files. `settings` has `label`,
-    `groups`, `headline_group` and `own_judges`, the judge of each benchmark that has one of its own.
-    """
+    pairs: str
+    errors: str
+    tables: Sequence[str]
+
+
+class ReportSettings(Shown):
+    """Settings of the page: also the judge of each benchmark that has one of its own."""
+
+    own_judges: Mapping[str, str]
+
+
+def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str) -> None:
+    """Write the page and the summary."""
     pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
     own = own_judges(settings["own_judges"])
     text = summarise(pairs, errors, settings["groups"], settings["headline_group"])

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.headings import ROLES, Groups, training_group
+from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -35,11 +35,16 @@ _PAIR = {
 }
 
 
-def write_tables(files: Mapping[str, str], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
-    """Write the tables of these names and titles to `folder`.
+class TableFiles(TypedDict):
+    """Files of the tables, one of each frame."""
 
-    `files` has the paths `pairs`, `judged` and `errors`; `settings` has `label`, `groups` and `headline_group`.
-    """
+    pairs: str
+    judged: str
+    errors: str
+
+
+def write_tables(files: TableFiles, settings: Shown, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
     tables = {
         "agreement": lambda: table_agreement(PAIRS.read(files["pairs"])),
         "errors": lambda: table_errors(ERRORS.read(files["errors"]), settings["groups"]),

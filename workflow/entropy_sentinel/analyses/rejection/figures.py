@@ -1,29 +1,42 @@
 """The figures of the catalogue, from the observations and scores of all models."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.inputs import call, read_several
 from entropy_sentinel.analyses.rejection import figures_of_curves
+from entropy_sentinel.analyses.rejection.headings import RejectionShown
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import style, write_figure
 
 
+class FigureFiles(TypedDict):
+    """Files of the figures, those of all models for the headline group."""
+
+    observations: Sequence[str]
+    scores: Sequence[str]
+    questions: Sequence[str]
+
+
+class DrawnFigure(TypedDict):
+    """A figure to make: its name in the catalogue, its title, and the model, if it is of one."""
+
+    figure: str
+    title: str
+    model: str | None
+
+
 def write_figures(
-    files: Mapping[str, Sequence[str]],
-    settings: Mapping[str, Any],
-    exhibits: Mapping[str, Mapping[str, Any]],
+    files: FigureFiles,
+    settings: RejectionShown,
+    exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write figures to `folder`: by name the `figure` of the catalogue, its `title`, and the `model`, if it is of one.
-
-    `files` has lists `observations`, `scores` and `questions`: those of `models` for the headline group. `settings` has
-    `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`) and `accuracies`.
-    """
+    """Write the figures, by the names of their files, to `folder`."""
     observations = read_several(OBSERVATIONS, files["observations"], {"model": models})
     scores = read_scores(files["scores"], files["questions"])
     group = training_group(settings["groups"], settings["headline_group"])

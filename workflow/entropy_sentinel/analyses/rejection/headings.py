@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import TrainingGroup
+from entropy_sentinel.analyses.headings import Shown, TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.measures import NO_RESPONSE
 from entropy_sentinel.analyses.rejection.rows import EVERY
@@ -27,6 +27,13 @@ KEPT_NOTES = (
     "group, as users can do; where no threshold does, nothing is kept.",
 )
 OWN_TITLE = "Own"
+
+
+class RejectionShown(Shown):
+    """What all exhibits and the page of this analysis are told: also who is judged, by training group (`a+b`)."""
+
+    assessors: Mapping[str, Sequence[str]]
+    accuracies: Sequence[float]
 
 
 def assessor_title(name: str) -> str:

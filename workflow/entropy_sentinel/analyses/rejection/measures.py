@@ -1,7 +1,7 @@
 """Stage `measures`: what is read off the accuracy-rejection curves of one model, by group, domain and assessor."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
@@ -27,19 +27,24 @@ NO_RESPONSE = "no response with a label and features"
 _COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
-def write_measures(
-    observations: str, scores: Sequence[str], questions: str, settings: Mapping[str, Any], output: str
-) -> None:
-    """The measures of one model, from its observations and the scores of its named groups.
+class MeasureSettings(TypedDict):
+    """Settings of the measures: who is judged, by training group (`a+b`), and the number of bootstrap samples."""
 
-    `settings` has `assessors`, by training group (`a+b`) the names of those to judge; `accuracies`; `resamples`, the
-    number of bootstrap samples; and `seed`.
-    """
+    assessors: Mapping[str, Sequence[str]]
+    accuracies: Sequence[float]
+    resamples: int
+    seed: int
+
+
+def write_measures(
+    observations: str, scores: Sequence[str], questions: str, settings: MeasureSettings, output: str
+) -> None:
+    """The measures of one model, from its observations and the scores of its named groups."""
     found = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
     MEASURES.write(found, output, {"settings": dict(settings)})
 
 
-def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureSettings) -> pl.DataFrame:
     """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
     An assessor without scores, since it gives none or could not be fitted, has no rows.
@@ -74,7 +79,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
     }
 
 
-def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
     """The thresholds, where they were chosen; what they keep of an unseen domain, and how accurate that is."""
     if slice_.role == "training":
         for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
@@ -102,7 +107,7 @@ def _no_threshold(accuracy: float) -> str:
     return f"no threshold reaches {accuracy:g} on the training group"
 
 
-def _of_slice(slice_: Slice, names: Sequence[str], settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) -> Iterator[dict[str, Any]]:
     """All measures of all assessors on one slice. The bootstrap samples are the same for all: gains are paired."""
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     accuracies, parts = settings["accuracies"], _samples(slice_, settings)
@@ -123,7 +128,7 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: Mapping[str, Any]) 
             yield {"assessor": name, "measure": what, **_row(values, one_class)}
 
 
-def _samples(slice_: Slice, settings: Mapping[str, Any]) -> list[np.ndarray]:
+def _samples(slice_: Slice, settings: MeasureSettings) -> list[np.ndarray]:
     """How often each response counts: once, as they are, and then in the bootstrap samples; the same at each call."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []

@@ -1,8 +1,8 @@
 """The page of this analysis, and its closing lines for the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.rejection.catalogue import (
     threshold_measure,
 )
 from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.headings import absent_notes, assessor_title, domain_notes
+from entropy_sentinel.analyses.rejection.headings import RejectionShown, absent_notes, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.summary import span, summaries, summarise
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.report.pages import read_fragment, render
@@ -30,15 +30,16 @@ _OF_ACCURACY = {
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-def write_report(
-    files: Mapping[str, Sequence[str]], settings: Mapping[str, Any], models: Sequence[str], page: str, summary: str
-) -> None:
-    """Write the page and the summary.
+class ReportFiles(TypedDict):
+    """Files of the page: MEASURES of each model, and exhibits' .html files."""
 
-    `files` has the list `measures`, one file MEASURES for each of `models`, and lists `tables` and `figures` of
-    exhibits' .html files. `settings` has `label`, `groups`, `headline_group`, `assessors` by training group (`a+b`) and
-    `accuracies`.
-    """
+    measures: Sequence[str]
+    tables: Sequence[str]
+    figures: Sequence[str]
+
+
+def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[str], page: str, summary: str) -> None:
+    """Write the page and the summary."""
     measures = read_several(MEASURES, files["measures"], {"model": models})
     content, text = render_report(measures, files["tables"], files["figures"], settings)
     Path(summary).write_text(text, encoding="utf-8")
@@ -47,7 +48,7 @@ def write_report(
 
 
 def render_report(
-    measures: pl.DataFrame, tables: Sequence[str | Path], figures: Sequence[str | Path], settings: Mapping[str, Any]
+    measures: pl.DataFrame, tables: Sequence[str | Path], figures: Sequence[str | Path], settings: RejectionShown
 ) -> tuple[str, str]:
     """The page as HTML and the summary as text, the same for the same arguments; see `write_report`."""
     group = training_group(settings["groups"], settings["headline_group"])

@@ -1,8 +1,8 @@
 """Pages of single responses, one a model: their tokens coloured by how sure the model was of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import polars as pl
 
@@ -20,12 +20,29 @@ from entropy_sentinel.report.tokens import FULL, cut, parts
 TEMPLATE = Path(__file__).with_name("responses.html.j2")
 
 
-def write_page(files: Mapping[str, Any], benchmarks: Sequence[str], settings: Mapping[str, Any], page: str) -> None:
-    """Write the page of one model.
+class PageFiles(TypedDict):
+    """Files of one model's page: a path for each benchmark, and scores of one path or none."""
 
-    `files` has the path `observations`, lists `benchmarks`, `generations` and `labels` with a path for each of
-    `benchmarks`, and a list `scores` of one path or none. `settings` has `label`, `model`, `estimator` (whose
-    P(correct) is preferred), `per_kind`, `most_tokens` and `alternatives`.
+    observations: str
+    benchmarks: Sequence[str]
+    generations: Sequence[str]
+    labels: Sequence[str]
+    scores: Sequence[str]
+
+
+class PageSettings(TypedDict):
+    """Settings of one model's page; the P(correct) of `estimator` is preferred."""
+
+    label: str
+    model: str
+    estimator: str | None
+    per_kind: int
+    most_tokens: int
+    alternatives: int
+
+
+def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettings, page: str) -> None:
+    """Write the page of one model.
 
     A page has at most 4 x `per_kind` responses of a benchmark, `most_tokens` tokens of each and `alternatives` to each,
     and all its texts are cut: with the defaults a token takes at most some 600 bytes, mostly 200, and ten benchmarks

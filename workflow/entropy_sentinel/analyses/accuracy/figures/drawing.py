@@ -4,14 +4,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distributions, of_features, of_validation
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
+from entropy_sentinel.analyses.headings import Shown
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
 
 _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
+
+
+class FigureFiles(StudyFiles):
+    """Files of the figures; `estimates` are those of the headline group, `observations` those of the figure's model."""
+
+    auroc: str
+    observations: str
+
+
+class FigureSettings(Shown):
+    """Settings of the figures."""
+
+    default: str
+    figure_model: str
+    figure_benchmark: str
 
 
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
@@ -21,15 +37,8 @@ def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
         return drawing
 
 
-def write_figures(
-    files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str
-) -> None:
-    """Write the figures of these names and titles to `folder`.
-
-    `files` has the paths `sweep`, `auroc`, `domains` and `observations` (of `settings["figure_model"]`), and lists
-    `estimates`, those of all models for the headline group, and `validation`, those of all models. `settings` has
-    `label`, `groups`, `headline_group`, `default`, `figure_model` and `figure_benchmark`.
-    """
+def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[str, str], folder: str) -> None:
+    """Write the figures of these names and titles to `folder`."""
     inputs = {
         **settings,
         "sweep": SWEEP.read(files["sweep"]),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.showing.counts import counts
 from entropy_sentinel.analyses.accuracy.showing.failures import SHARE, gaps
 from entropy_sentinel.analyses.accuracy.showing.headline import comparison
@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.accuracy.showing.summary import interval, summari
 from entropy_sentinel.analyses.accuracy.showing.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.showing.unjudged import unjudged
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_notes, read_validations
-from entropy_sentinel.analyses.headings import SCOPES
+from entropy_sentinel.analyses.headings import SCOPES, Shown
 from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.estimators.verdict import CONFIDENCE, USABLE_ERROR
@@ -34,15 +34,29 @@ PICTURE = Exhibit("figure", "validation", "").file
 NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
-def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: str, summary: str, machine: str) -> None:
-    """Write the page, the summary, and the summary for programs, `machine`.
+class ReportFiles(StudyFiles):
+    """Files of the page; `estimates` are those of the headline group, `tables` and `figures` exhibits' .html files.
 
-    `files` has the paths `sweep` and `domains`; lists `estimates`, those of all models for the headline group, and
-    `validation`, those of all models; lists `generations`, `benchmarks` and `labels`, whose provenance is shown; lists
-    `tables` and `figures` of exhibits' .html files.
-    `settings` has `label`, `groups`, `headline_group`, `default`, `expected_items`, the published counts by benchmark,
-    and `pages`, links to those of other analyses (`config.study.pages`).
+    The provenance of `generations`, `benchmarks` and `labels` is shown.
     """
+
+    generations: Sequence[str]
+    benchmarks: Sequence[str]
+    labels: Sequence[str]
+    tables: Sequence[str]
+    figures: Sequence[str]
+
+
+class ReportSettings(Shown):
+    """Settings of the page: the published counts by benchmark, and links to other pages (`config.study.pages`)."""
+
+    default: str
+    expected_items: Mapping[str, int | None]
+    pages: Mapping[str, Mapping[str, str]]
+
+
+def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str, machine: str) -> None:
+    """Write the page, the summary, and the summary for programs, `machine`."""
     study = Study(
         estimates=read_estimates(files["estimates"]),
         sweep=SWEEP.read(files["sweep"]),
@@ -54,7 +68,10 @@ def write_report(files: Mapping[str, Any], settings: Mapping[str, Any], page: st
     )
     content = render_report(
         study,
-        **{key: value for key, value in settings.items() if key not in ("groups", "headline_group")},
+        label=settings["label"],
+        default=settings["default"],
+        expected_items=settings["expected_items"],
+        pages=settings["pages"],
         generations=[read_provenance(path) for path in files["generations"]],
         benchmarks=[read_provenance(path) for path in files["benchmarks"]],
         labels=[read_provenance(path) for path in files["labels"]],

@@ -3,13 +3,13 @@
 AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
 from entropy_sentinel.analyses.accuracy.published.notes import rests_on
@@ -22,12 +22,33 @@ from entropy_sentinel.analyses.accuracy.tables import (
     of_methods,
     of_validation,
 )
+from entropy_sentinel.analyses.headings import Shown
 from entropy_sentinel.analyses.inputs import call, read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 _MODULES = (of_validation, of_domains, of_methods, by_model, of_medians, of_groups)
+
+
+class TableFiles(StudyFiles):
+    """Files of the tables; `estimates` are those of all named groups, `repeats` those of all models or none.
+
+    The provenance of `generations` and `labels` says what a comparison with the paper rests on.
+    """
+
+    auroc: str
+    repeats: Sequence[str]
+    generations: Sequence[str]
+    labels: Sequence[str]
+
+
+class TableSettings(Shown):
+    """Settings of the tables."""
+
+    default: str
+    auroc_models: list[str]
+    auroc_benchmarks: list[str]
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
@@ -40,14 +61,8 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     return replace(table, notes=(*table.notes, f"Study: {label}."), published=compare(name, inputs))
 
 
-def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: Mapping[str, str], folder: str) -> None:
-    """Write the tables of these names and titles to `folder`.
-
-    `files` has the paths `sweep`, `auroc` and `domains`, and lists: `estimates`, those of all models and named groups,
-    `repeats`, those of all models or none, `validation`, those of all models, `generations` and `labels`, whose
-    provenance says what a comparison with the paper rests on.
-    `settings` has `label`, `groups`, `headline_group`, `default`, `auroc_models` and `auroc_benchmarks`.
-    """
+def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
     inputs = {
         **settings,
         "sweep": SWEEP.read(files["sweep"]),
@@ -56,7 +71,7 @@ def write_tables(files: Mapping[str, Any], settings: Mapping[str, Any], titles: 
         "estimates": read_estimates(files["estimates"]),
         "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
         "validations": read_validations(files["validation"]),
-        "rests_on": rests_on(*([read_provenance(path) for path in files[kind]] for kind in ("generations", "labels"))),
+        "rests_on": rests_on(*(list(map(read_provenance, paths)) for paths in (files["generations"], files["labels"]))),
     }
     for name, title in titles.items():
         write_table(Exhibit("table", name, title), make_table(name, inputs, settings["label"]), folder)

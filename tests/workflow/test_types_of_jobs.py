@@ -1,0 +1,79 @@
+"""What rules hand to jobs of analyses has the types that the jobs declare, which mypy cannot see in rules."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from workflow_runs import Project
+
+# Pydantic reads no `typing.TypedDict` before Python 3.12. Lists and paths of inputs are Snakemake's own kinds.
+PROGRAM = """
+import typing
+from importlib import import_module
+from pathlib import Path
+
+import typing_extensions
+from pydantic import TypeAdapter
+
+typing.TypedDict = typing_extensions.TypedDict
+from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi
+
+with SnakemakeApi(OutputSettings()) as api:
+    configs = ConfigSettings(configfiles=[Path("demo/config.yaml")])
+    resources = ResourceSettings(cores=1)
+    planned = api.workflow(snakefile=Path("Snakefile"), config_settings=configs, resource_settings=resources)
+    planned.dag().execute_workflow(executor="dryrun")
+    for job in planned._workflow.dag.jobs:
+        module, _, writer = WRITERS.get(job.rule.name, "").partition(":")
+        if not module:
+            continue
+        hints = typing.get_type_hints(getattr(import_module("entropy_sentinel.analyses." + module), writer))
+        given = dict(job.params.items())
+        given["files"] = given.get("files") or {
+            key: str(value) if isinstance(value, str) else list(map(str, value)) for key, value in job.input.items()
+        }
+        checked = [key for key in ("settings", "exhibits", "files") if key in hints]
+        for key in checked:
+            TypeAdapter(hints[key]).validate_python(given[key], strict=True)
+        print("CHECKED", job.rule.name, *checked)
+"""
+WRITERS = {
+    "accuracy_tables": "accuracy.tables.writing:write_tables",
+    "accuracy_figures": "accuracy.figures.drawing:write_figures",
+    "accuracy_report": "accuracy.showing.report:write_report",
+    "rejection_measures": "rejection.measures:write_measures",
+    "rejection_tables": "rejection.tables:write_tables",
+    "rejection_figures": "rejection.figures:write_figures",
+    "rejection_report": "rejection.report:write_report",
+    "agreement_pairs": "agreement.pairs:write_pairs",
+    "agreement_judged": "agreement.judged:write_judged",
+    "agreement_tables": "agreement.tables:write_tables",
+    "agreement_report": "agreement.report:write_report",
+    "responses_page": "responses.page:write_page",
+}
+
+
+@pytest.mark.slow
+def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
+    project = Project(tmp_path, [])
+    done = subprocess.run(
+        [sys.executable, "-c", f"WRITERS = {WRITERS!r}\n{PROGRAM}"],
+        cwd=project.folder,
+        env={"PYTHONPATH": str(project.folder / "workflow")} | os.environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    checked = {line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("CHECKED")}
+    both = ("accuracy_tables", "accuracy_figures", "accuracy_report", "rejection_report")
+    both += ("agreement_tables", "agreement_report", "responses_page")
+    assert checked == {f"{rule} settings files" for rule in both} | {
+        "rejection_measures settings",
+        "rejection_tables settings",
+        "rejection_figures settings exhibits files",
+        "agreement_pairs files",
+        "agreement_judged files",
+    }
