@@ -6,6 +6,7 @@ from typing import Any
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study.generations import generation_settings
+from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.settings import HubModel
 from entropy_sentinel.frames.label import LABEL_VERSION
 from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, members
@@ -44,13 +45,21 @@ def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
     return {"llm": said, "server": server}
 
 
-def _server(config: Config, model: str) -> dict[str, Any]:
+def _server(config: Config, model: str) -> ServedSettings:
     """What `engines.server.running_server` needs of a model that serves as a judge."""
     settings = generation_settings(config, model, "")
-    keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
+    assert settings["engine"] == "vllm"  # the config has checked that it has weights
     variables = settings["chat_template_kwargs"]
-    return {key: settings[key] for key in keys} | {
-        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {})
+    return {
+        "model": settings["model"],
+        "weights": settings["weights"],
+        "local": settings["local"],
+        "revision": settings["revision"],
+        "lora": settings["lora"],
+        "template_date": settings["template_date"],
+        "seed": settings["seed"],
+        "environment": settings["environment"],
+        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {}),
     }
 
 
