@@ -21,6 +21,7 @@ from entropy_sentinel.engines.settings import (
     SourceModel,
     Weights,
 )
+from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.sources.settings import JobSettings, SourceSettings
 
@@ -102,7 +103,7 @@ def source_file(config: Config, model: str, benchmark: str) -> str | None:
     return settings.file(benchmark) if isinstance(settings, SourceModel) else None
 
 
-def feature_settings(config: Config, model: str) -> dict[str, Any]:
+def feature_settings(config: Config, model: str) -> FeatureSettings:
     """What the features of a model's responses depend on, the traces aside."""
     settings = config.models[model]
     return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
