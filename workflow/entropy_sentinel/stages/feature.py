@@ -12,7 +12,7 @@ from entropy_sentinel.frames.contract import read_provenance
 
 
 def write_features(generations: str, settings: FeatureSettings, output: str) -> None:
-    """The features of every response in the file `generations`, with its provenance; `config.study.feature_settings`.
+    """The features of every response in the file `generations`, with its provenance.
 
     The memory does not grow with the file. Raises InputError where the token that ends the thinking cannot be found.
     """
