@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -62,6 +62,13 @@ class Message(Settings):
     content: Text = Field(description="what is said, with `{question}` and the like where these go")
 
 
+class Said(TypedDict, total=False):
+    """What a prompt says, with its placeholders: a chat, or plain text."""
+
+    messages: list[dict[str, str]]
+    text: str
+
+
 class Prompt(Settings):
     """What a model is asked: a user message, with a system message before it where there is one; or `messages`.
 
@@ -104,7 +111,7 @@ class Prompt(Settings):
         return [name for text in texts for name in _PLACEHOLDER.findall(text) if name]
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Said:
         """What is said, with its placeholders, as a job's settings have it: `text`, or `messages`."""
         return {"messages": self.chat} if self.text is None else {"text": self.text}
 

@@ -15,6 +15,7 @@ from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines.api_steps import ids_of, of_chat, of_text
 from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
+from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -39,8 +40,8 @@ class LitellmEngine:
 
     LOGPROBS_MODE = "raw_logprobs"
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Prepare for the server of `config.study.generation_settings`; sends nothing yet."""
+    def __init__(self, settings: ApiSettings) -> None:
+        """Prepare for the server that the settings name; sends nothing yet."""
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers = settings, set[str]()
         self._client = ChatClient(

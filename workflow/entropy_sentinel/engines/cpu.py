@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from entropy_sentinel.engines.generation import ServedSettings
+
 ARGUMENTS: Mapping[str, Any] = {
     "dtype": "float32",
     # Compilation wants a C++ compiler, and takes longer than it saves on most studies.
@@ -39,8 +41,8 @@ def is_cpu_build() -> bool:
     return False
 
 
-def added(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What this build needs beside `settings`, of `config.study.generation_settings`: `engine_args`, `environment`.
+def added(settings: ServedSettings) -> dict[str, dict[str, Any]]:
+    """What this build needs beside the settings: `engine_args`, `environment`.
 
     Both are empty for a GPU build, and where the settings say all of it.
     """
@@ -53,13 +55,17 @@ def added(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def for_this_build(settings: Mapping[str, Any]) -> dict[str, Any]:
+def for_this_build(settings: ServedSettings) -> ServedSettings:
     """The settings with what this build needs."""
     more = added(settings)
-    return {**settings, **{key: {**settings[key], **values} for key, values in more.items()}}
+    return {
+        **settings,
+        "engine_args": settings["engine_args"] | more["engine_args"],
+        "environment": settings["environment"] | more["environment"],
+    }
 
 
-def told(settings: Mapping[str, Any]) -> dict[str, str]:
+def told(settings: ServedSettings) -> dict[str, str]:
     """A fact for the provenance of traces: what was added to the settings; nothing where nothing was."""
     values = {key: value for part in added(settings).values() for key, value in part.items()}
     return {"cpu_settings": ", ".join(f"{key}={value}" for key, value in values.items())} if values else {}

@@ -1,13 +1,14 @@
 """How responses are asked for, whatever the model: the config's section `generation`."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.chat.settings import PLACEHOLDERS
+from entropy_sentinel.chat.settings import PLACEHOLDERS, Said
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Number, Settings, Whole
+from entropy_sentinel.sources.settings import JobSettings, SourceSettings
 
 # Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
@@ -130,3 +131,64 @@ class Generation(Settings):
         refuse_secrets("environment", self.environment)
         refuse_secrets("engine_args", self.engine_args)
         return self
+
+
+class PromptSettings(Said):
+    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+
+    prompt: str
+    prompt_version: int
+    prompt_variables: NotRequired[dict[str, str]]
+
+
+class AskingSettings(PromptSettings):
+    """How a model is asked, whoever runs it."""
+
+    samples: int
+    sampling: dict[str, Any]
+    top_k: int
+    seed: int
+    engine_args: Free
+    chat_template_kwargs: Free
+    template_date: str | None
+    trace_after: None
+    lora: str | None
+    lora_revision: str | None
+    keep_top_token_ids: bool
+    environment: dict[str, str]
+
+
+class VllmSettings(JobSettings, AskingSettings):
+    """What the responses of a model that vLLM loads depend on. A server of it needs `ServedSettings` of them."""
+
+    engine: Literal["vllm"]
+    weights: str
+    revision: str | None
+    local: bool
+
+
+class ServedSettings(TypedDict):
+    """What a server of a model with weights depends on."""
+
+    model: str
+    weights: str
+    local: bool
+    revision: str | None
+    lora: str | None
+    template_date: str | None
+    seed: int
+    environment: dict[str, str]
+    engine_args: Free
+
+
+class ApiSettings(JobSettings, AskingSettings):
+    """What the responses of a model behind an API depend on. The job adds the server's address and limits to `api`."""
+
+    engine: Literal["api"]
+    api: dict[str, Any]
+    revision: str | None
+
+
+# What the traces of a model on a benchmark depend on, the items aside: what Snakemake compares.
+AskedSettings = VllmSettings | ApiSettings
+GenerationSettings = AskedSettings | SourceSettings

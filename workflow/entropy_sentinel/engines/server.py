@@ -12,11 +12,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from entropy_sentinel.engines.cpu import for_this_build
+from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -27,8 +28,8 @@ POLL_S, STOP_S = 0.5, 20.0
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
-def server_command(settings: Mapping[str, Any], host: str, port: int) -> list[str]:
-    """The command that serves a model of `config.study.generation_settings` as the vLLM engine would load it.
+def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
+    """The command that serves a model as the vLLM engine would load it.
 
     It has the name that it has in the config.
     """
@@ -57,11 +58,11 @@ def server_command(settings: Mapping[str, Any], host: str, port: int) -> list[st
     return [*server, *(word for name, value in arguments.items() for word in flag(name, value))]
 
 
-def server_environment(settings: Mapping[str, Any], threads: int) -> dict[str, str]:
+def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
     """What is set for the server beside the environment that it is started in."""
     # Where gpt-oss's prompt gets its date from on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    environment: dict[str, str] = for_this_build(settings)["environment"]
+    environment = for_this_build(settings)["environment"]
     return {"OMP_NUM_THREADS": str(threads)} | pinned | environment
 
 
@@ -78,8 +79,8 @@ def flag(name: str, value: Any) -> list[str]:
 
 
 @contextmanager
-def running_server(settings: Mapping[str, Any], threads: int) -> Iterator[str]:
-    """Serve a model of `config.study.generation_settings` on this machine while the block runs; gives the base URL.
+def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
+    """Serve a model on this machine while the block runs; gives the base URL.
 
     What the server says goes where this process's output goes. It ends with the block, and with this process however
     that ends. Raises EntropySentinelError where the server ends before it is up, such as for an argument it refuses.

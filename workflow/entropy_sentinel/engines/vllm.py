@@ -6,7 +6,7 @@ The same code serves a GPU machine and a CPU build of vLLM; what that one needs 
 import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from datetime import date
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
+from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -24,8 +25,8 @@ LONGEST_REASON = 300
 class VllmEngine:
     """A loaded model that answers chats."""
 
-    def __init__(self, settings: Mapping[str, Any], threads: int) -> None:
-        """Load the model of `config.study.generation_settings` on `threads` CPU cores; takes seconds to minutes.
+    def __init__(self, settings: VllmSettings, threads: int) -> None:
+        """Load the settings' model on `threads` CPU cores; takes seconds to minutes.
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
@@ -99,7 +100,7 @@ class VllmEngine:
 
     def _template_variables(self) -> dict[str, Any]:
         """Variables of the chat template; a pinned date stands in for the template's own clock."""
-        variables = dict(self._settings["chat_template_kwargs"])
+        variables: dict[str, Any] = dict(self._settings["chat_template_kwargs"])
         if pinned := self._settings["template_date"]:
             variables["strftime_now"] = date.fromisoformat(pinned).strftime
         return variables

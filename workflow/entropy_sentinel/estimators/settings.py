@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from pydantic import Field, model_validator
 
@@ -116,6 +116,25 @@ class Estimation(Settings):
         return self
 
 
+class SplitSettings(TypedDict):
+    """What the split of a benchmark's items depends on: what Snakemake compares."""
+
+    test_share: float
+    seed: int
+
+
+class EstimationSettings(TypedDict):
+    """What the estimates of a training group depend on, the observations aside: what Snakemake compares."""
+
+    estimators: list[str]
+    seed: int
+    folds: int
+    trees: int
+    max_depth: list[int]
+    min_samples_split: list[int]
+    hidden_layers: list[list[int]]
+
+
 @dataclass(frozen=True)
 class Fitting:
     """What the fits of estimators depend on, their rows aside: keys of `Estimation`."""
@@ -129,7 +148,7 @@ class Fitting:
 
     @classmethod
     def of(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
-        """Those of `config.study.estimation_settings`."""
+        """Those of `EstimationSettings`."""
         if isinstance(settings, Fitting):
             return settings
         return cls(**{field.name: settings[field.name] for field in fields(cls)})

@@ -49,7 +49,7 @@ class TrainingRows:
     ) -> None:
         """`features` has the columns FEATURES and maybe further signals, without nulls, `labels` is (n_rows,) bool.
 
-        `settings` is `config.study.estimation_settings`. `domains` is (n_rows,), the domain of each row; without it
+        `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; without it
         they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
         one question are in one fold; without it, all questions differ.
         """

@@ -1,13 +1,12 @@
 """A model of the config that a server has loaded once for all benchmarks, in place of the engine in the job."""
 
-from typing import Any
-
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.frames.errors import ConfigError
 
 
-def served_settings(config: Config, model: str) -> dict[str, Any]:
+def served_settings(config: Config, model: str) -> VllmSettings:
     """`generation_settings` of a model; ConfigError for one that is unknown or has no weights."""
     if model not in config.models:
         raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")

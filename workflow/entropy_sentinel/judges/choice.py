@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from entropy_sentinel.judges.exact import final_answer, normalised
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.settings import JudgeSettings
 from entropy_sentinel.judges.words import negated, option
 
 _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
@@ -37,7 +37,7 @@ class ChoiceJudge:
         return Verdict(found == expected, answer=answer)
 
 
-def make(settings: Mapping[str, Any]) -> ChoiceJudge:
+def make(settings: JudgeSettings) -> ChoiceJudge:
     """The judge, which has no settings."""
     return ChoiceJudge()
 

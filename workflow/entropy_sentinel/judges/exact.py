@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from entropy_sentinel.judges import answers
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.settings import JudgeSettings
 
 
 class ExactJudge:
@@ -25,7 +25,7 @@ class ExactJudge:
         return Verdict(normalised(answer) == normalised(case.reference), answer=answer)
 
 
-def make(settings: Mapping[str, Any]) -> ExactJudge:
+def make(settings: JudgeSettings) -> ExactJudge:
     """The judge, which has no settings."""
     return ExactJudge()
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,7 +17,7 @@ from entropy_sentinel.chat.settings import filled
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.settings import account
+from entropy_sentinel.judges.settings import JudgeSettings, account
 from entropy_sentinel.judges.showing import Shown, headings_of, quoted, without_special_tokens
 
 log = logging.getLogger(__name__)
@@ -40,26 +40,12 @@ class Judgement(BaseModel):
     success: bool
 
 
-class Asked(TypedDict):
-    """What a judge is asked with, of `config.study.judge_settings`: `Llm.ASKED` and its prompt."""
-
-    model: str
-    revision: str | None
-    shown: Literal["response", "answer"]
-    structured_output: bool
-    temperature: float | None
-    max_tokens: int
-    prompt: str
-    prompt_version: int
-    messages: list[dict[str, str]]
-
-
 class LlmJudge:
     """A chat model behind an API. A reply that is not strictly a judgement is no label."""
 
-    def __init__(self, settings: Mapping[str, Any], server: Mapping[str, Any]) -> None:
-        """Prepare for a judge of `config.study.judge_settings` at its `server`; sends nothing yet."""
-        self._asked: Asked = settings["llm"]
+    def __init__(self, settings: JudgeSettings, server: Mapping[str, Any]) -> None:
+        """Prepare for a judge at its `server`; sends nothing yet."""
+        self._asked = settings["llm"]
         self._names = set[str]()
         self._headings = headings_of(self._asked["messages"])
         self._client = ChatClient(
@@ -127,8 +113,8 @@ class LlmJudge:
         return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 
 
-def make(settings: Mapping[str, Any]) -> LlmJudge:
-    """The judge of `config.study.judge_settings`, at the server that the workflow has announced."""
+def make(settings: JudgeSettings) -> LlmJudge:
+    """The judge of the settings, at the server that the workflow has announced."""
     return LlmJudge(settings, announced_server(f"judges.{settings['judge']}"))
 
 

@@ -13,6 +13,7 @@ from entropy_sentinel.judges.notation import clean
 from entropy_sentinel.judges.qualifiers import box_denied, changed, guessed, no_answer, taken_back
 from entropy_sentinel.judges.references import reference_quantity
 from entropy_sentinel.judges.separate_process import SeparateProcess
+from entropy_sentinel.judges.settings import JudgeSettings
 from entropy_sentinel.judges.things import counted
 from entropy_sentinel.judges.wording import Unclear
 
@@ -91,7 +92,7 @@ class MathVerifyJudge:
             return False
 
 
-def make(settings: Mapping[str, Any]) -> SeparateProcess:
+def make(settings: JudgeSettings) -> SeparateProcess:
     """The judge in a process of its own, with the benchmark's tolerance where it has one."""
     return SeparateProcess(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
 

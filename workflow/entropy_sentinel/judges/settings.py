@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
 
@@ -173,7 +174,36 @@ JudgeKind = (
 KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(JudgeKind))}
 
 
-def account(asked: Mapping[str, Any], model: str, benchmark: str) -> str:
+class LlmSettings(TypedDict):
+    """What an LLM is asked with: `Llm.ASKED` and its prompt."""
+
+    model: str
+    revision: str | None
+    prompt: str
+    shown: Literal["response", "answer"]
+    structured_output: bool
+    temperature: float | None
+    max_tokens: int
+    prompt_version: int
+    messages: list[dict[str, str]]
+
+
+class JudgeSettings(TypedDict):
+    """What the labels of a judge depend on: what Snakemake compares. The further keys are those of its kind."""
+
+    version: int
+    judge: str
+    kind: str
+    llm: NotRequired[LlmSettings]
+    server: NotRequired[ServedSettings]  # of a judge that its jobs serve
+    tolerance: NotRequired[dict[str, Any]]  # the benchmark's
+    path: NotRequired[str]
+    judges: NotRequired[list[str]]
+    members: NotRequired[dict[str, "JudgeSettings"]]  # what the labels of each of `judges` depend on
+    content: NotRequired[str]  # of files of labels (jobs/content.py)
+
+
+def account(asked: LlmSettings, model: str, benchmark: str) -> str:
     """Whose calls they are in a judge's ledger, `model/benchmark/hash`: of `Llm.ASKED` and the prompt, the hash."""
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
     return f"{model}/{benchmark}/{digest[:12]}"

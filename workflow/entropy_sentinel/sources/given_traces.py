@@ -5,7 +5,6 @@ out, by its limit or because the row lacks a question, are set aside and counted
 """
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -15,22 +14,24 @@ from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, unusable, with_missing
+from entropy_sentinel.sources.settings import SourceSettings
 from entropy_sentinel.sources.steps import impossible_step
 
 log = logging.getLogger(__name__)
 
 # Columns that a file of traces must have.
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
+# Settings that the provenance has.
+_FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
 # Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
 
 
-def import_generations(items: pl.DataFrame, settings: Mapping[str, Any], output: str) -> None:
+def import_generations(items: pl.DataFrame, settings: SourceSettings, output: str) -> None:
     """Take over the traces in the file `settings["source"]` on `items` (contract BENCHMARKS), in benchmark order.
 
-    `settings` is `config.study.generation_settings` of a model with a source. Items without a response and rows of
-    items that are not among `items` are counted in the log and in the provenance. Raises InputError for what cannot
-    be used.
+    Items without a response and rows of items that are not among `items` are counted in the log and in the provenance.
+    Raises InputError for what cannot be used.
     """
     source = settings["source"]
     if source.endswith(".parquet"):
@@ -85,7 +86,7 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
     return with_missing(frame, GENERATIONS, known)
 
 
-def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
     """What the file says about its origin; else nobody knows how its tokens were drawn.
 
     Raises InputError where neither says of which kind the log-probabilities are.
@@ -100,7 +101,7 @@ def source_provenance(source: str, settings: Mapping[str, Any]) -> dict[str, Any
             f"{source}: does not say whether its log-probabilities are those before temperature; if they are, set "
             f"models.{settings['model']}.source_logprobs_mode: raw_logprobs"
         )
-    from_config = {key: settings[key] for key in ("version", "model", "benchmark", "engine", "source", "samples")}
+    from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
     return {
         "sampling": "unknown",
         **{key: value for key, value in own.items() if key != "stage"},

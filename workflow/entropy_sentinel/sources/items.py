@@ -1,9 +1,9 @@
 """Rows of a benchmark as its items: the config's format strings filled in, options written out, a limit drawn."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.sources.fields import Row, column, fill_first, is_empty
 from entropy_sentinel.sources.options import LETTERS, drawn_order, lettered, read_options, right_options
 from entropy_sentinel.sources.rows import kind_of, local_rows
-from entropy_sentinel.sources.settings import named_columns
+from entropy_sentinel.sources.settings import ItemsSettings, named_columns
 
 
 class Item(TypedDict):
@@ -27,9 +27,7 @@ class Item(TypedDict):
 FIRST_ROWS = 100
 
 
-def read_items(
-    rows: Iterable[Row], settings: Mapping[str, Any], source: str
-) -> tuple[list[Item], dict[str, list[int]]]:
+def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tuple[list[Item], dict[str, list[int]]]:
     """Map rows to items by the settings' format strings; also the numbers of the rows left out, by reason.
 
     A row without a reference is an item whose reference is None. An item's id carries its row number in the source, so
@@ -41,18 +39,19 @@ def read_items(
     return items, left_out
 
 
-def items_frame(items: list[Item], settings: Mapping[str, Any]) -> pl.DataFrame:
+def items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
     """The items that a study has of all of a benchmark's, by its limit, as a frame of contract BENCHMARKS."""
     chosen = items if settings["limit"] is None else draw(items, settings["limit"], settings["seed"])
     return BENCHMARKS.frame(chosen).with_columns(duplicate_of=pl.col("item_id").first().over("question"))
 
 
-def check_first_rows(settings: Mapping[str, Any]) -> None:
+def check_first_rows(settings: ItemsSettings) -> None:
     """Raise InputError where a local file's first rows have not what the settings name, or lack a table's column.
 
     Lines of JSON may each have columns of their own, so of these only what their rows are asked for must be there.
     """
     path = settings["path"]
+    assert path is not None
     rows = list(islice(local_rows(path, FIRST_ROWS), FIRST_ROWS))
     if rows and kind_of(path) != ".jsonl":
         for name in named_columns(settings):
@@ -61,7 +60,7 @@ def check_first_rows(settings: Mapping[str, Any]) -> None:
 
 
 def _mapped(
-    rows: Iterable[Row], settings: Mapping[str, Any], source: str
+    rows: Iterable[Row], settings: ItemsSettings, source: str
 ) -> tuple[list[Item], list[list[str]], dict[str, list[int]]]:
     """Items and the options of each, as the rows give them, and the numbers of the rows left out, by reason."""
     items: list[Item] = []
@@ -81,7 +80,7 @@ def _mapped(
     return items, options, left_out
 
 
-def _offer(items: list[Item], options: list[list[str]], settings: Mapping[str, Any], source: str) -> None:
+def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
     """Write the options of each item below its question, and the letter of the right one in place of its reference."""
     places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
     right = right_options([item["reference"] for item in items], options, settings.get("reference_is"), places)
@@ -94,7 +93,7 @@ def _offer(items: list[Item], options: list[list[str]], settings: Mapping[str, A
             item["reference"] = f"({LETTERS[order.index(correct)]})"
 
 
-def _reference(row: Row, settings: Mapping[str, Any], where: str) -> str | None:
+def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
     """The reference answer of a row: what follows the last mark, where the settings name one; None if there is none."""
     reference = fill_first(settings["reference"], row, where)
     if reference and (mark := settings["reference_after"]):

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -35,9 +35,9 @@ def _local_file(path: str) -> str:
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 
 
-def named_columns(benchmark: Mapping[str, Any]) -> list[str]:
+def named_columns(benchmark: "ItemsSettings") -> list[str]:
     """The columns that the settings of a benchmark name: in format strings, as options, and as pictures."""
-    parsed = (part for key in ("question", "reference") for text in benchmark[key] for part in _FORMATTER.parse(text))
+    parsed = (part for text in [*benchmark["question"], *benchmark["reference"]] for part in _FORMATTER.parse(text))
     fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
     found = [match[1] for match in map(FIELD.fullmatch, fields) if match]
     return list(dict.fromkeys([*found, *benchmark["only_if_empty"]]))
@@ -195,3 +195,45 @@ class Benchmark(Settings):
         if self.options is None and (self.reference_is or self.shuffle_options):
             raise ValueError("'reference_is' and 'shuffle_options' go with 'options'; set it, or leave them out")
         return self
+
+
+class ItemsSettings(TypedDict):
+    """What the items of a benchmark depend on: what Snakemake compares. Keys that may lack are those of `LATER`."""
+
+    version: int
+    benchmark: str
+    limit: int | None
+    seed: int
+    dataset: str | None
+    configs: list[str]
+    split: str
+    revision: str | None
+    path: str | None
+    question: list[str]
+    reference: list[str]
+    reference_after: str | None
+    options: NotRequired[list[str]]
+    reference_is: NotRequired[Reading]
+    shuffle_options: NotRequired[bool]
+    only_if_empty: list[str]
+    content: NotRequired[str]  # of a local file
+
+
+class JobSettings(TypedDict):
+    """Which responses a job makes."""
+
+    version: int
+    model: str
+    benchmark: str
+    content: NotRequired[str]  # of the file that it is made from (jobs/content.py)
+    commit: NotRequired[str]  # of weights on the hub, found by the job
+
+
+class SourceSettings(JobSettings):
+    """What traces made elsewhere depend on, as they are taken over: what Snakemake compares."""
+
+    engine: Literal["source"]
+    source: str
+    logprobs_mode: str | None
+    samples: int
+    sampling: dict[str, Any]

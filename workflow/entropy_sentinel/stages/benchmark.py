@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -13,6 +13,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row
 from entropy_sentinel.sources.items import items_frame, read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows
+from entropy_sentinel.sources.settings import ItemsSettings
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +29,8 @@ class Origin(TypedDict):
     commit: str | None
 
 
-def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
-    """Load one benchmark by its settings (`config.study.benchmark_settings`) and write its items.
+def write_benchmark(settings: ItemsSettings, output: str) -> None:
+    """Load one benchmark by its settings and write its items.
 
     `output` is `results/<study>/benchmarks/{benchmark}.parquet`; the commits of data sets on the hub are recorded in
     `results/<study>/revisions`. Rows that are left out, items without a reference and duplicate questions are counted
@@ -65,7 +66,7 @@ def write_benchmark(settings: Mapping[str, Any], output: str) -> None:
     BENCHMARKS.write(frame, output, provenance)
 
 
-def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[Row], Origin]:
+def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row], Origin]:
     """The rows of a benchmark's source, and what identifies it: file hash, or revision and commit on the hub."""
     if path := settings["path"]:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
@@ -73,6 +74,7 @@ def open_source(settings: Mapping[str, Any], revisions: Path) -> tuple[Iterable[
     from entropy_sentinel.sources import hub  # heavy, and not needed for local files
 
     dataset, revision = settings["dataset"], settings["revision"]
+    assert dataset is not None  # the config has checked that it is one of the two
     commit = hub.pinned_commit("dataset", dataset, revision, revisions)
     rows = folder_rows(hub.snapshot("dataset", dataset, commit), settings["configs"], settings["split"], dataset)
     return rows, {"source": dataset, "revision": revision, "commit": commit}

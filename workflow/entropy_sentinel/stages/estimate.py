@@ -11,6 +11,7 @@ from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.contract import read_provenance
@@ -23,11 +24,11 @@ RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
 
 
-def write_estimates(observations: str, group: str, settings: Mapping[str, Any], output: str) -> None:
+def write_estimates(observations: str, group: str, settings: EstimationSettings, output: str) -> None:
     """Estimates of one training group (`a+b`) from the file `observations` of one model.
 
-    `settings` is `config.study.estimation_settings`. Raises ProvenanceError for traces whose log-probabilities are
-    not those of the model's distribution before temperature.
+    Raises ProvenanceError for traces whose log-probabilities are not those of the model's distribution before
+    temperature.
     """
     rows, logprobs = read_raw(observations)
     frame = estimate(rows, group, settings)
@@ -45,7 +46,7 @@ def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     return rows, logprobs
 
 
-def estimate(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> pl.DataFrame:
+def estimate(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> pl.DataFrame:
     """Fit on the group's `train` rows and score every domain of one model; a frame of contract ESTIMATES.
 
     A training benchmark is scored on its `test` rows, any other on all its rows.
@@ -71,7 +72,7 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
 
 
 def _estimated(
-    observations: pl.DataFrame, group: str, settings: Mapping[str, Any], estimators: Sequence[str]
+    observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
     """The rows of each estimator in the frame of contract ESTIMATES."""
     training = training_rows(observations, group, settings)
@@ -92,7 +93,7 @@ def _estimated(
     }
 
 
-def training_rows(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> TrainingRows:
+def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
     """The rows of a group that estimators are fitted on: those of its `train` split with a label and features."""
     rows = observations.filter(
         _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"

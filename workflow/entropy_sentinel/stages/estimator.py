@@ -1,7 +1,6 @@
 """Stage `estimator`: the kept estimators of a named group, each as a file, and their P(correct) by response."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -9,16 +8,17 @@ from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import save_estimator
+from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 
 
 def write_estimators(
-    observations: str, group: str, settings: Mapping[str, Any], outputs: Sequence[str], scores: str
+    observations: str, group: str, settings: EstimationSettings, outputs: Sequence[str], scores: str
 ) -> None:
     """Fit the group's (`a+b`) estimators `settings["estimators"]` and write each to its file of `outputs`.
 
-    `settings` is `config.study.estimation_settings`. P(correct) of all responses with features goes to `scores`.
+    P(correct) of all responses with features goes to `scores`.
     """
     rows, logprobs = read_raw(observations)
     whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs}

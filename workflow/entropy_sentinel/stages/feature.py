@@ -1,20 +1,18 @@
 """Stage `features`: 17 statistics of every response's trace."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from entropy_sentinel.features.compute import USED, compute_features
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.features.thinking import start_after
 from entropy_sentinel.frames.batches import read_traces
 from entropy_sentinel.frames.contract import read_provenance
 
 
-def write_features(generations: str, settings: Mapping[str, Any], output: str) -> None:
-    """The features of every response in the file `generations`, with its provenance; `config.study.feature_settings`.
+def write_features(generations: str, settings: FeatureSettings, output: str) -> None:
+    """The features of every response in the file `generations`, with its provenance.
 
     The memory does not grow with the file. Raises InputError where the token that ends the thinking cannot be found.
     """

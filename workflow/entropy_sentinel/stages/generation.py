@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, Engine, Response
+from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings
 from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -38,27 +39,27 @@ PART_SECONDS = 60
 Key = tuple[str, int]  # item_id, sample
 
 
-def write_generations(benchmark: str, settings: Mapping[str, Any], threads: int, output: str) -> None:
+def write_generations(benchmark: str, settings: GenerationSettings, threads: int, output: str) -> None:
     """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
 
-    `settings` is `config.study.generation_settings`; the engine gets `threads` CPU cores. Goes on where a killed
-    job with the same settings and items stopped. Traces made elsewhere are checked and taken over instead.
+    The engine gets `threads` CPU cores. Goes on where a killed job with the same settings and items stopped. Traces
+    made elsewhere are checked and taken over instead.
     """
     items = BENCHMARKS.read(benchmark)
     if settings["engine"] == "source":
         import_generations(items, settings, output)
         return
-    settings = with_commit(settings, output)
-    with Parts(Path(parts_folder(output)), GENERATIONS, identity(settings, items)) as parts, job_temporary(output):
+    asked_with = with_commit(settings, output)
+    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts, job_temporary(output):
         if parts.restore(output):
             log.info("an earlier run has finished them: nothing to generate")
             return
-        frame = answer_all(items, settings, threads, parts)
-        GENERATIONS.write(frame, output, provenance(settings, parts, frame))
+        frame = answer_all(items, asked_with, threads, parts)
+        GENERATIONS.write(frame, output, provenance(asked_with, parts, frame))
         parts.keep(output)
 
 
-def answer_all(items: pl.DataFrame, settings: Mapping[str, Any], threads: int, parts: Parts) -> pl.DataFrame:
+def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts: Parts) -> pl.DataFrame:
     """The responses to all requests, in benchmark order: those in `parts`, and those that still had to be generated.
 
     Raises ConfigError where the engine refuses every request: that is not for the questions' sake.
@@ -85,7 +86,7 @@ def answer_all(items: pl.DataFrame, settings: Mapping[str, Any], threads: int, p
     return frame
 
 
-def with_commit(settings: Mapping[str, Any], output: str) -> Mapping[str, Any]:
+def with_commit(settings: AskedSettings, output: str) -> AskedSettings:
     """The settings with the commit of weights on the hub, to which the study keeps (`sources.hub`)."""
     if settings["engine"] != "vllm" or settings["local"]:
         return settings
@@ -96,7 +97,7 @@ def with_commit(settings: Mapping[str, Any], output: str) -> Mapping[str, Any]:
     return {**settings, "commit": hub.pinned_commit("model", settings["weights"], settings["revision"], records)}
 
 
-def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
+def make_engine(settings: AskedSettings, threads: int) -> Engine:
     """The engine that the settings name."""
     if settings["engine"] == "api":
         from entropy_sentinel.engines.api import LitellmEngine
@@ -108,9 +109,7 @@ def make_engine(settings: Mapping[str, Any], threads: int) -> Engine:
     return VllmEngine(settings, threads)
 
 
-def generate(
-    items: pl.DataFrame, keys: Sequence[Key], settings: Mapping[str, Any], engine: Engine, parts: Parts
-) -> None:
+def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
@@ -130,7 +129,7 @@ def generate(
             parts.append(rows, engine.provenance)  # a server says what it is in its replies only
 
 
-def asked(settings: Mapping[str, Any], question: str) -> Asked:
+def asked(settings: AskedSettings, question: str) -> Asked:
     """What a model is asked with a question: a chat, or plain text that it goes on from."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     if text := settings.get("text"):
@@ -187,7 +186,7 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
     return int.from_bytes(digest[:8]) >> 1
 
 
-def identity(settings: Mapping[str, Any], items: pl.DataFrame) -> str:
+def identity(settings: AskedSettings, items: pl.DataFrame) -> str:
     """What a part must have been made with to be of use: the settings and the questions."""
     content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -211,7 +210,7 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
     return GENERATIONS.frame(columns)
 
 
-def provenance(settings: Mapping[str, Any], parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
+def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
     """What a trace file says about its origin."""
     return {
         **settings,

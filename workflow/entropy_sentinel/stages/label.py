@@ -20,16 +20,16 @@ from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
-from entropy_sentinel.judges.settings import KINDS
+from entropy_sentinel.judges.settings import KINDS, JudgeSettings
 from entropy_sentinel.sources.given_labels import import_labels
 
 log = logging.getLogger(__name__)
 
 
 def write_labels(
-    benchmark: str, generations: str, settings: Mapping[str, Any], output: str, sources: Sequence[str] = ()
+    benchmark: str, generations: str, settings: JudgeSettings, output: str, sources: Sequence[str] = ()
 ) -> None:
-    """Label the responses in the file `generations` by the judge of `config.study.judge_settings`.
+    """Label the responses in the file `generations` by the judge of the settings.
 
     `sources` are the files that hold the labels of judges of kind `file`, which are checked and taken over, whether
     there is a reference or not. No other judge is asked where there is none: the label is null.
@@ -61,7 +61,7 @@ class _Asking:
     def items(self) -> pl.DataFrame:
         return BENCHMARKS.read(self.benchmark)
 
-    def __call__(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         """A frame of contract LABELS on these responses, and facts about it for the provenance."""
         if settings["kind"] in COMBINATIONS:
             return self._combined(settings, responses)
@@ -73,7 +73,7 @@ class _Asking:
         self.exchanges += exchanges
         return frame, {"judge_version": judge and judge.version}
 
-    def _imported(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file lies in the judge's folder, below the model's: see judges/settings.py.
         source = next(one for one in self.sources if Path(one).parents[1] == Path(settings["path"]))
         # All responses, for the file is checked against all, whichever of them are asked about.
@@ -81,7 +81,7 @@ class _Asking:
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
         return frame.select(LABELS.schema.names()), {"source": source, "unused_rows": unused}
 
-    def _combined(self, settings: Mapping[str, Any], responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def _combined(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         facts: dict[str, Any] = {}
 
         def member(name: str, about: pl.DataFrame) -> pl.DataFrame:
@@ -98,7 +98,7 @@ class _Asking:
 def write_served_labels(
     benchmarks: Sequence[str],
     generations: Sequence[str],
-    settings: Mapping[str, Any],
+    settings: JudgeSettings,
     threads: int,
     outputs: Sequence[str],
 ) -> None:
@@ -121,7 +121,7 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
             partial.write_text("".join(json.dumps(exchange) + "\n" for exchange in exchanges))
 
 
-def make_judge(settings: Mapping[str, Any]) -> Judge:
+def make_judge(settings: JudgeSettings) -> Judge:
     """The judge that the settings name; the config has checked that its kind is known."""
     judge: Judge = import_module(KINDS[settings["kind"]].MODULE).make(settings)
     return judge

@@ -1,10 +1,11 @@
 """Stage `observation`: all that an estimator sees of one model, joined."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.settings import SplitSettings
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -25,13 +26,13 @@ def write_observations(
     benchmarks: Sequence[str],
     labels: Sequence[str],
     features: Sequence[str],
-    split: Mapping[str, Any],
+    split: SplitSettings,
     output: str,
     signals: Sequence[str] = (),
 ) -> None:
     """Join the files of one model, one of each kind per benchmark, into one.
 
-    `signals` are those of families beside the features. `split` holds `test_share` and `seed`. Raises ProvenanceError
+    `signals` are those of families beside the features. Raises ProvenanceError
     where the traces' log-probabilities are not of one kind, or the weights not of one commit.
     """
     kinds = {path: {key: read_provenance(path).get(key) for key in ONE_KIND} for path in features}

@@ -4,9 +4,8 @@ Each function writes `results/<study>/prefetch/{models,datasets}/{name}.json`: i
 """
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from entropy_sentinel.sources.hub import Kind, pinned_commit, snapshot, write_json
 from entropy_sentinel.sources.rows import folder_rows
@@ -18,14 +17,31 @@ _COPIES = ("original/*", "metal/*")
 _OTHER_FORMAT = {"mistral": "model*.safetensors"}
 
 
-def prefetch_model(settings: Mapping[str, Any], output: str) -> None:
-    """Bring a model's weights to the cache. `settings`: id, revision, and vLLM's load_format."""
-    other = _OTHER_FORMAT.get(settings["load_format"], "consolidated*.safetensors")
+class ModelSettings(TypedDict):
+    """Weights on the hub, and how vLLM loads them."""
+
+    id: str
+    revision: str | None
+    load_format: str | None
+
+
+class DatasetSettings(TypedDict):
+    """A data set on the hub, and what is read of it."""
+
+    dataset: str
+    configs: list[str]
+    split: str
+    revision: str | None
+
+
+def prefetch_model(settings: ModelSettings, output: str) -> None:
+    """Bring a model's weights to the cache."""
+    other = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
     _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other))
 
 
-def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
-    """Bring a benchmark's data set to the cache and read it once. `settings`: dataset, revision, configs, split."""
+def prefetch_dataset(settings: DatasetSettings, output: str) -> None:
+    """Bring a benchmark's data set to the cache and read it once."""
     dataset = settings["dataset"]
     folder = _prefetch("dataset", dataset, settings["revision"], output)
     rows = sum(1 for _ in folder_rows(folder, settings["configs"], settings["split"], dataset))

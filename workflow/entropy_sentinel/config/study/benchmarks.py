@@ -1,22 +1,24 @@
 """The items of a benchmark: what they depend on."""
 
-from typing import Any
+from typing import cast
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
+from entropy_sentinel.sources.settings import ItemsSettings
 
 
-def benchmark_settings(config: Config, benchmark: str) -> dict[str, Any]:
+def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
     """What the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
     unset = {key for key in settings.LATER if not getattr(settings, key)}
-    return {
+    made = {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
         **settings.model_dump(exclude={*settings.BESIDE, *unset}),
     }
+    return cast(ItemsSettings, made)
 
 
 def item_limit(config: Config, benchmark: str) -> int | None:

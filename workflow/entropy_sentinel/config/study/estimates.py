@@ -1,9 +1,9 @@
 """The estimates of a training group: what they depend on, the observations aside."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.estimators.settings import EstimationSettings, SplitSettings
 
 
 def estimation_seed(config: Config) -> int:
@@ -11,17 +11,20 @@ def estimation_seed(config: Config) -> int:
     return config.seed if config.estimation.seed is None else config.estimation.seed
 
 
-def split_settings(config: Config) -> dict[str, Any]:
+def split_settings(config: Config) -> SplitSettings:
     """What the split of a benchmark's items depends on."""
     return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
 
 
-def estimation_settings(config: Config, estimators: Iterable[str]) -> dict[str, Any]:
+def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
     """What the estimates of a training group depend on, the observations aside."""
+    how = config.estimation
     return {
         "estimators": list(estimators),
         "seed": estimation_seed(config),
-        **config.estimation.model_dump(
-            exclude={"default", "seed", "test_share", "groups_per_job", "estimators", "keep"}
-        ),
+        "folds": how.folds,
+        "trees": how.trees,
+        "max_depth": how.max_depth,
+        "min_samples_split": how.min_samples_split,
+        "hidden_layers": how.hidden_layers,
     }

@@ -6,24 +6,32 @@ from typing import Any
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.generation import PARALLEL_SIZES
+from entropy_sentinel.engines.generation import (
+    PARALLEL_SIZES,
+    ApiSettings,
+    AskingSettings,
+    GenerationSettings,
+    PromptSettings,
+    VllmSettings,
+)
 from entropy_sentinel.engines.settings import (
     ApiModel,
     HubModel,
     LocalModel,
-    Model,
     SourceModel,
     Weights,
 )
+from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
+from entropy_sentinel.sources.settings import JobSettings, SourceSettings
 
 
-def generation_settings(config: Config, model: str, benchmark: str) -> dict[str, Any]:
+def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
     """What the traces of a model on a benchmark depend on, the items aside."""
-    settings, shared = config.models[model], config.generation
-    job = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    settings = config.models[model]
+    job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
     if isinstance(settings, SourceModel):
-        return {
+        given: SourceSettings = {
             **job,
             "engine": "source",
             "source": settings.file(benchmark),
@@ -31,19 +39,45 @@ def generation_settings(config: Config, model: str, benchmark: str) -> dict[str,
             "samples": config.samples_of(model),
             "sampling": _sampling(config, model),
         }
-    return {
+        return given
+    if isinstance(settings, ApiModel):
+        behind: ApiSettings = {
+            **job,
+            "engine": "api",
+            "api": {"model": settings.api.model},
+            "revision": settings.revision,
+            **_asking(config, model, settings),
+        }
+        return behind
+    loaded: VllmSettings = {
         **job,
-        **_origin(settings),
+        "engine": "vllm",
+        "weights": settings.path if isinstance(settings, LocalModel) else settings.id,
+        "revision": folder_fingerprint(settings.path) if isinstance(settings, LocalModel) else settings.revision,
+        "local": isinstance(settings, LocalModel),
+        **_asking(config, model, settings),
+    }
+    return loaded
+
+
+def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiModel) -> AskingSettings:
+    """How a model is asked. What is set where weights are loaded cannot be said to a server."""
+    day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
+    return {
         **_prompt(config, model),
         "samples": config.samples_of(model),
         "sampling": _sampling(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
-        "engine_args": shared.engine_args | settings.engine_args,
+        "engine_args": config.generation.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
-        **_loading(settings),
-        "keep_top_token_ids": shared.keep_top_token_ids,
-        "environment": shared.environment,
+        "template_date": day.isoformat() if day else None,
+        # A matter of features since; the key stays, for traces made before are compared by it.
+        "trace_after": None,
+        "lora": lora,
+        "lora_revision": lora and folder_fingerprint(lora),
+        "keep_top_token_ids": config.generation.keep_top_token_ids,
+        "environment": config.generation.environment,
     }
 
 
@@ -53,35 +87,14 @@ def _sampling(config: Config, model: str) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if value is not None}
 
 
-def _prompt(config: Config, model: str) -> dict[str, Any]:
+def _prompt(config: Config, model: str) -> PromptSettings:
     """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
     name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
-    settings: dict[str, Any] = {"prompt": name, "prompt_version": prompt.version}
+    settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
     if variables:
         settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
-    return settings if name in PROMPTS else settings | prompt.said
-
-
-def _loading(model: Model) -> dict[str, Any]:
-    """What is set where weights are loaded; nothing of it can be said to a server."""
-    day, lora = (model.template_date, model.lora) if isinstance(model, Weights) else (None, None)
-    return {
-        "template_date": day and day.isoformat(),
-        # A matter of features since; the key stays, for traces made before are compared by it.
-        "trace_after": None,
-        "lora": lora,
-        "lora_revision": lora and folder_fingerprint(lora),
-    }
-
-
-def _origin(model: HubModel | LocalModel | ApiModel) -> dict[str, Any]:
-    """Where a model's responses come from, and of which version."""
-    if isinstance(model, ApiModel):
-        return {"engine": "api", "api": {"model": model.api.model}, "revision": model.revision}
-    if isinstance(model, LocalModel):
-        return {"engine": "vllm", "weights": model.path, "revision": folder_fingerprint(model.path), "local": True}
-    return {"engine": "vllm", "weights": model.id, "revision": model.revision, "local": False}
+    return settings if name in PROMPTS else {**settings, **prompt.said}
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
@@ -90,7 +103,7 @@ def source_file(config: Config, model: str, benchmark: str) -> str | None:
     return settings.file(benchmark) if isinstance(settings, SourceModel) else None
 
 
-def feature_settings(config: Config, model: str) -> dict[str, Any]:
+def feature_settings(config: Config, model: str) -> FeatureSettings:
     """What the features of a model's responses depend on, the traces aside."""
     settings = config.models[model]
     return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}

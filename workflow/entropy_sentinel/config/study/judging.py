@@ -2,16 +2,17 @@
 
 import hashlib
 import json
-from typing import Any
+from typing import cast
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study.generations import generation_settings
+from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.settings import HubModel
 from entropy_sentinel.frames.label import LABEL_VERSION
-from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, members
+from entropy_sentinel.judges.settings import JudgeSettings, LabelsFile, Llm, LlmSettings, members
 
 
-def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> dict[str, Any]:
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:
     """What the labels of a judge depend on, or of the benchmark's own judge in its place.
 
     With the benchmark's tolerance where the judge compares numbers by it; of a judge made of others, under `members`,
@@ -20,43 +21,60 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
     return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
 
 
-def _settings_of(config: Config, judge: str, benchmark: str | None) -> dict[str, Any]:
+def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
     settings = config.judges[judge]
-    job = {"version": getattr(settings, "VERSION", LABEL_VERSION), "judge": judge}
+    version = getattr(settings, "VERSION", LABEL_VERSION)
     if isinstance(settings, Llm):
-        return job | {"kind": "llm", **_llm_settings(config, settings)}
-    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
-    job |= settings.model_dump(exclude_none=True) | _tolerance(config, settings, benchmark)
-    return job | {"members": parts} if parts else job
+        job: JudgeSettings = {"version": version, "judge": judge, "kind": settings.kind}
+        # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+        job["llm"] = _llm_settings(config, settings)
+        if settings.served is not None:
+            job["server"] = server = _server(config, settings.served)
+            job["llm"]["model"] = f"hosted_vllm/{settings.served}"
+            # A reply that is kept is of use as long as the server is the same.
+            job["llm"]["revision"] = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
+        return job
+    job = cast(JudgeSettings, {"version": version, "judge": judge, **settings.model_dump(exclude_none=True)})
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(settings, "TOLERANT", False) else None
+    if tolerance:
+        job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
+    if parts := {name: _settings_of(config, name, benchmark) for name in members(settings)}:
+        job["members"] = parts
+    return job
 
 
-def _llm_settings(config: Config, judge: Llm) -> dict[str, Any]:
-    """What is asked of an LLM as judge, under `llm`; and where its jobs serve it, under `server`, the model."""
+def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
+    """What is asked of an LLM as judge."""
     prompt = config.judge_prompts[judge.prompt]
-    # Below a key of its own: the file of labels has the name of the model that answered as `model`.
-    said = judge.model_dump(include=set(judge.ASKED)) | {"prompt_version": prompt.version, "messages": prompt.chat}
-    if judge.served is None:
-        return {"llm": said}
-    server = _server(config, judge.served)
-    # A reply that is kept is of use as long as the server is the same.
-    version = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
-    said |= {"model": f"hosted_vllm/{judge.served}", "revision": version}
-    return {"llm": said, "server": server}
-
-
-def _server(config: Config, model: str) -> dict[str, Any]:
-    """What `engines.server.running_server` needs of a model that serves as a judge."""
-    settings = generation_settings(config, model, "")
-    keys = ("model", "weights", "local", "revision", "lora", "template_date", "seed", "environment")
-    variables = settings["chat_template_kwargs"]
-    return {key: settings[key] for key in keys} | {
-        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {})
+    return {
+        "model": judge.model,
+        "revision": judge.revision,
+        "prompt": judge.prompt,
+        "shown": judge.shown,
+        "structured_output": judge.structured_output,
+        "temperature": judge.temperature,
+        "max_tokens": judge.max_tokens,
+        "prompt_version": prompt.version,
+        "messages": prompt.chat,
     }
 
 
-def _tolerance(config: Config, judge: AnyJudge, benchmark: str | None) -> dict[str, Any]:
-    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(judge, "TOLERANT", False) else None
-    return {"tolerance": tolerance.model_dump(exclude_defaults=True)} if tolerance else {}
+def _server(config: Config, model: str) -> ServedSettings:
+    """What `engines.server.running_server` needs of a model that serves as a judge."""
+    settings = generation_settings(config, model, "")
+    assert settings["engine"] == "vllm"  # the config has checked that it has weights
+    variables = settings["chat_template_kwargs"]
+    return {
+        "model": settings["model"],
+        "weights": settings["weights"],
+        "local": settings["local"],
+        "revision": settings["revision"],
+        "lora": settings["lora"],
+        "template_date": settings["template_date"],
+        "seed": settings["seed"],
+        "environment": settings["environment"],
+        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {}),
+    }
 
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:

@@ -4,12 +4,12 @@ The seed is that of folds, forests and networks; the rows stay the same, and so 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import REPEATS
 from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
+from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 
@@ -17,20 +17,20 @@ from entropy_sentinel.stages.estimate import estimate
 def write_repeats(
     observations: str,
     groups: Mapping[str, Sequence[str]],
-    settings: Mapping[str, Any],
+    settings: EstimationSettings,
     seeds: Sequence[int],
     output: str,
 ) -> None:
     """AEE and rho of the estimators of each group, by id, under each seed; all of one model.
 
-    `settings` is `config.study.estimation_settings`, whose seed and estimators these take the place of.
+    Other seeds and estimators take the place of those of `settings`.
     """
     rows = OBSERVATIONS.read(observations)
     REPEATS.write(repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)})
 
 
 def repeats(
-    observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: Mapping[str, Any], seeds: Sequence[int]
+    observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
     """A frame of contract REPEATS."""
     parts = [

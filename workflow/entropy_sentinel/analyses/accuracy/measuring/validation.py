@@ -4,7 +4,7 @@ It is fitted on the `train` rows of all labelled domains but one, and estimates 
 it estimates the domains that nobody has labelled, with intervals that follow from its errors on the labelled ones.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,21 +16,22 @@ from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.validation import Validation, validate
 from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 from entropy_sentinel.statistics.intervals import Residuals
 
 
-def write_validation(observations: str, settings: Mapping[str, Any], output: str) -> None:
+def write_validation(observations: str, settings: EstimationSettings, output: str) -> None:
     """Validate on one model's file `observations`, and write what `verdicts.read_validations` reads.
 
-    `settings` is `config.study.estimation_settings`; its estimators are compared, the recommended among them.
+    The estimators of `settings` are compared, the recommended among them.
     """
     rows, _ = read_raw(observations)
     validation(rows, settings).write(output)
 
 
-def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> ModelValidation:
+def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
     """What is known of the recommended estimator from the observations of one model."""
     labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
     labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
@@ -60,7 +61,7 @@ def validation(observations: pl.DataFrame, settings: Mapping[str, Any]) -> Model
     )
 
 
-def _validations(observations: pl.DataFrame, group: str, settings: Mapping[str, Any]) -> dict[str, Validation]:
+def _validations(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> dict[str, Validation]:
     """The validations of all estimators, in their order; each is on the rows that it can see."""
     found: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
