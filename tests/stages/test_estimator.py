@@ -56,3 +56,10 @@ def test_a_group_that_nothing_can_be_fitted_on_says_so_in_every_file(tmp_path: P
         with pytest.raises(InputError, match="could not be fitted: the training group has no row with a label"):
             load_estimator(path)
     assert SCORES.read(scores).is_empty()
+
+
+def test_a_group_that_keeps_no_estimator_has_no_scores(tmp_path: Path) -> None:
+    OBSERVATIONS.write(observations("a"), tmp_path / "m.parquet", {"logprobs": LOGPROBS})
+    settings = SETTINGS | {"estimators": []}
+    write_estimators(str(tmp_path / "m.parquet"), "a", settings, [], str(tmp_path / "scores.parquet"))
+    assert SCORES.read(tmp_path / "scores.parquet").is_empty()

@@ -29,7 +29,7 @@ def write_estimators(
         for name, estimator in fitted.items():
             save_estimator(estimator, paths[name], whose | about(estimator, training))
         found.append(p_correct(fitted.values(), seen))
-    SCORES.write(pl.concat(found), scores, whose)
+    SCORES.write(pl.concat([SCORES.schema.to_frame(), *found]), scores, whose)
 
 
 def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:
