@@ -12,6 +12,8 @@ from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURE_SETS
 
+pytestmark = pytest.mark.slow
+
 FEATURES, LABELS = rows(160, seed=2)
 OTHERS, _ = rows(120, seed=3)
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)

@@ -12,6 +12,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.summing.sums import pairs
 
+pytestmark = pytest.mark.slow
+
 
 def side(values: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]

@@ -23,6 +23,8 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
 from entropy_sentinel.monitor.summing.stored import read_json, write_json
 
+pytestmark = pytest.mark.slow
+
 ATC = "atc-se_sum"
 
 

@@ -12,6 +12,8 @@ import pytest
 import yaml
 from workflow_runs import ROOT, Project, job_counts
 
+pytestmark = pytest.mark.slow
+
 FAMILY = """
 import polars as pl
 

@@ -11,6 +11,8 @@ from entropy_sentinel.analyses import accuracy
 from entropy_sentinel.statistics import intervals
 from entropy_sentinel.statistics.intervals import Residuals
 
+pytestmark = pytest.mark.slow
+
 MANY = 10**9
 
 

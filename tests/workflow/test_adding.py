@@ -19,6 +19,8 @@ from workflow_runs import Project
 
 import entropy_sentinel as es
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = ["averages", "multiply-then-add", "one-digit-addition", "two-digit-multiplication"]
 # What the study of the recipes needs beside them: traces that are there, and estimators that are quick.
 STUDY = {

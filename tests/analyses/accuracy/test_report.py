@@ -29,6 +29,8 @@ from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.tables import write_table
 
+pytestmark = pytest.mark.slow
+
 GROUP = "arithmetic+words"
 GENERATIONS = [
     {

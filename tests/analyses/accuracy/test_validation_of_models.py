@@ -14,6 +14,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["recommended", "group-accuracy", "atc-max"]
 OF_NAMES = SETTINGS | {"estimators": NAMES}
 UNLABELLED = {"label": [None] * 60, "label_reason": ["no reference"] * 60}
