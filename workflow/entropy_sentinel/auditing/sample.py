@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract, given, read_provenance
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.statistics.allocation import apportion
 
 STRATUM = ("model", "benchmark", "verdict")
@@ -20,10 +20,7 @@ AUDIT_SAMPLE = Contract(
     stage="audit_sample",
     key=RESPONSE,
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        *RESPONSE_COLUMNS,
         Column("verdict", pl.String, "what the judge said: `correct`, `incorrect` or `null`"),
         Column("response_hash", pl.String, "first 16 hex digits of the SHA-256 of the response"),
     ),

@@ -4,17 +4,14 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
 FEATURE_FRAME = Contract(
     stage="features",
     open=True,
     key=RESPONSE,
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        *RESPONSE_COLUMNS,
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),

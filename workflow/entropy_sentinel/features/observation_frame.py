@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 # The signals of the families beside `tokens` that a study names follow.
@@ -17,10 +17,7 @@ OBSERVATIONS = Contract(
     open=True,
     key=RESPONSE,
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        *RESPONSE_COLUMNS,
         Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),

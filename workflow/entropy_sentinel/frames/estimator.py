@@ -3,16 +3,13 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
 SCORES = Contract(
     stage="scores",
     key=(*RESPONSE, "estimator"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        *RESPONSE_COLUMNS,
         Column("estimator", pl.String, "a name of estimators/catalogue.py; only those that give a probability"),
         Column("p", pl.Float64, "P(correct); of rows that the estimator was fitted on as of any other", "1"),
     ),

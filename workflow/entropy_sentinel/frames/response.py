@@ -3,10 +3,19 @@
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.contract import Column
+
 # Which of the responses of a benchmark: the answer number `sample` to an item.
 SAMPLE = ("item_id", "sample")
 # Which of all responses.
 RESPONSE = ("model", "benchmark", *SAMPLE)
+# The columns that say so, in the frames that hold responses of several models.
+RESPONSE_COLUMNS = (
+    Column("model", pl.String, "language model"),
+    Column("benchmark", pl.String, "domain"),
+    Column("item_id", pl.String, "item of the benchmark"),
+    Column("sample", pl.UInt16, "number of the response among those to the same item"),
+)
 # Which question. Whatever splits, folds, resamples or counts does so by this: answers to one question are alike.
 ITEM = ("benchmark", "item_id")
 

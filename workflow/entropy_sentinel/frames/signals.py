@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,7 @@ class Family:
 
 def contract_of(family: Family) -> Contract:
     """The contract of a family's files; columns of its own may follow."""
-    identity = (
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
-    )
-    columns = (*identity, *(signal.column for signal in family.signals))
+    columns = (*RESPONSE_COLUMNS, *(signal.column for signal in family.signals))
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 
 
