@@ -39,9 +39,8 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
     families = dict.fromkeys(FAMILY_OF[name] for name in names if own[name].has_nulls())
     computed = [compute_signals(one, traces.lazy()) for one in families if is_computed(one)]
     made = {name: one[name] for one in computed for name in names if name in one.columns}
-    return features.with_columns(
-        **{name: own[name].fill_null(made[name]) if name in made else own[name] for name in own}
-    )
+    filled = {name: own[name].fill_null(column) for name, column in made.items()}
+    return features.with_columns(**own | filled)
 
 
 def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
