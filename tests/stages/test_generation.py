@@ -19,7 +19,10 @@ from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
 
-SETTINGS = {"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
+SETTINGS = {
+    **{"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"},
+    "sampling": {"max_tokens": 100},
+}
 
 
 class CountingEngine:
@@ -49,6 +52,9 @@ class CountingEngine:
                 yield position, refused("prompt of 5,000 tokens,\nat most 512", "f" * 16)
             else:
                 yield position, response(seeds[position] % 7)
+
+    def under_way(self) -> list[int]:
+        return []
 
 
 def response(n: int, **changes: Any) -> Response:

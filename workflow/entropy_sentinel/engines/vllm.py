@@ -72,6 +72,13 @@ class VllmEngine:
                 if output.finished:
                     yield positions[output.request_id], self._response(output)
 
+    def under_way(self) -> list[int]:
+        """The tokens so far of each response that has begun."""
+        states: Any = self._engine.llm_engine.output_processor.request_states
+        # A list at once: the other thread changes the dict.
+        lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
+        return [length for length in lengths if length]
+
     def _enqueue(self, chat: Asked, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""
         sampling = self._vllm.SamplingParams(
