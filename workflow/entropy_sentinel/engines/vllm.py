@@ -30,8 +30,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        told, loading = cpu.told(settings), cpu.for_this_build(settings)
-        os.environ.update({"OMP_NUM_THREADS": str(threads), **loading["environment"]})  # read during the import
+        os.environ.update(cpu.environment(settings, threads))  # read during the import, by torch too
         import vllm
 
         self._vllm, self._settings = vllm, settings
@@ -43,7 +42,7 @@ class VllmEngine:
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
-            **loading["engine_args"],
+            **cpu.engine_arguments(settings),
         }
         try:
             self._engine = vllm.LLM(**arguments)
@@ -53,7 +52,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **told,
+            **cpu.told(settings, threads),
         }
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
