@@ -1,10 +1,10 @@
-"""Tokens per second on a CPU: a generation job's engine against `LLM.chat` as vLLM sets itself up, side by side in one run.
+"""Tokens per second on a CPU: a generation job's engine against `LLM.chat` as vLLM sets itself up, in one run.
 
 All runs ask the same questions, answer each with the same number of tokens and return the 20 largest log-probabilities;
 each is a process of its own, timed from when the model is loaded and has answered once. Of our engine one thing is
 changed at a time: threads, type of numbers, responses at a time. With `--gguf` and `--llama-server` llama.cpp's server
-answers too, with and without the log-probabilities. Run by `make bench-cpu` on a quiet machine, with the folder of a
-model's weights as MODEL=PATH; prints one JSON object as its last line.
+answers too, with and without the log-probabilities. Run by `make bench-cpu ARGS="--model folder/with/weights"` on a quiet
+machine; prints one JSON object as its last line.
 """
 
 import argparse
@@ -59,7 +59,9 @@ def questions(number: int) -> Chats:
     files = sorted((ROOT / "demo" / "benchmarks").glob("*.jsonl"))
     rows = [file.read_text().splitlines()[: -(-number // len(files))] for file in files]
     found = [json.loads(row)["question"] for turn in zip(*rows, strict=True) for row in turn][:number]
-    return [[dict(message) for message in PROMPTS["solve-step-by-step"].render(question)] for question in found]
+    return [
+        [dict(message) for message in PROMPTS["solve-step-by-step"].render(question=question)] for question in found
+    ]
 
 
 def timed(answer: Callable[[Chats], int], chats: Chats, process: psutil.Process) -> dict[str, float]:

@@ -128,8 +128,8 @@ class Generation(Settings):
         1,
         ge=1,
         le=1024,
-        description="CPU cores of one generate job, and on a CPU build of vLLM the threads that it computes in: there, those "
-        "of the machine. A change generates nothing again",
+        description="CPU cores of one generate job, and the threads that a CPU build of vLLM computes in: without a "
+        "GPU, all cores of the machine. A change generates nothing again",
     )
 
     @model_validator(mode="after")
