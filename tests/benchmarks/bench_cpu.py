@@ -3,8 +3,8 @@
 All runs ask the same questions, answer each with the same number of tokens and return the 20 largest log-probabilities;
 each is a process of its own, timed from when the model is loaded and has answered once. Of our engine one thing is
 changed at a time: threads, type of numbers, responses at a time. With `--gguf` and `--llama-server` llama.cpp's server
-answers too, with and without the log-probabilities. Run by `make bench-cpu ARGS="--model folder/with/weights"` on a quiet
-machine; prints one JSON object as its last line.
+answers too, with and without the log-probabilities. Run by `make bench-cpu ARGS="--model folder/with/weights"` on a
+quiet machine; prints one JSON object as its last line.
 """
 
 import argparse
