@@ -162,8 +162,14 @@ assert "torch" not in sys.modules, "what is set now would come too late"
 from entropy_sentinel.stages import generation
 engine = generation.make_engine(json.loads(sys.argv[1]), int(sys.argv[2]))
 import torch
+steps, step = [], engine._engine.llm_engine.step
+def counted():
+    done = step()
+    steps.append(engine.under_way())
+    return done
+engine._engine.llm_engine.step = counted
 list(engine.answer([[{"role": "user", "content": "What is 1 + 1?"}]] * 2, [1, 2]))
-print("threads:", torch.get_num_threads())
+print("threads:", torch.get_num_threads(), "steps:", steps)
 """
 
 
@@ -171,10 +177,16 @@ print("threads:", torch.get_num_threads())
 @pytest.mark.skipif(cpu.cores() < 2, reason="one core has one thread")
 @pytest.mark.parametrize(("said", "threads", "expected"), [({}, 2, 2), ({"OMP_NUM_THREADS": "2"}, 1, 2), ({}, 1, 1)])
 def test_the_engine_computes_in_the_threads_of_its_job(said: dict[str, str], threads: int, expected: int) -> None:
-    """Whatever the shell has exported: Snakemake sets both variables for a job of one thread."""
+    """Whatever the shell has exported: Snakemake sets both variables for a job of one thread.
+
+    And the engine tells the tokens of responses under way.
+    """
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
     settings = SETTINGS | {"engine": "vllm", "weights": "demo/models/tiny-1m", "environment": said}
-    settings |= {"engine_args": {"dtype": "float32", "max_model_len": 512}, "sampling": {"max_tokens": 8}}
+    settings |= {
+        "engine_args": {"dtype": "float32", "max_model_len": 512},
+        "sampling": {"max_tokens": 4, "ignore_eos": True},
+    }
     settings |= {"chat_template_kwargs": {}, "keep_top_token_ids": False}
     done = subprocess.run(
         [sys.executable, "-c", PROBE, json.dumps(settings), str(threads)],
@@ -183,4 +195,6 @@ def test_the_engine_computes_in_the_threads_of_its_job(said: dict[str, str], thr
         text=True,
         check=False,
     )
-    assert f"threads: {expected}" in done.stdout, done.stderr[-3000:]
+    # Two responses of four tokens each: the last step ends both.
+    said = f"threads: {expected} steps: [[1, 1], [2, 2], [3, 3], []]"
+    assert said in done.stdout, done.stdout[-300:] + done.stderr[-3000:]
