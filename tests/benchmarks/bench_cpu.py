@@ -187,9 +187,13 @@ def wait_for(port: int, process: subprocess.Popen[Any], log: str) -> None:
 
 
 def in_log(log: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """One run in this process, what it prints in a log."""
+    """One run in this process, what it prints in a log; the processes that it has started end with it."""
     with job_log(log):
-        return run(*arguments)
+        try:
+            return run(*arguments)
+        finally:
+            for started in psutil.Process().children(recursive=True):
+                started.kill()
 
 
 def measured(side: Side, arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
