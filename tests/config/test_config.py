@@ -226,6 +226,44 @@ def test_missing_model_folder_names_it() -> None:
     assert "models.qwen3-8b.path: must be a folder with a config.json; 'models/none' has none" in refusal(config)
 
 
+_GGUF_REMEDY = (
+    ": make such a folder of it with Transformers, or serve it with llama.cpp and name the server with 'api' in place "
+    "of 'path' (docs/inputs.md, 'A GGUF file')"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "found"),
+    [
+        ([], "{folder}/Q4.GGUF", "'{folder}/Q4.GGUF' is a GGUF file"),  # also where it is not there
+        (["q4.gguf"], "{folder}/q4.gguf", "'{folder}/q4.gguf' is a GGUF file"),
+        (["b.gguf", "a.gguf"], "{folder}", "'{folder}' holds a GGUF file alone, 'a.gguf'"),
+        # As repositories of the hub have it: vLLM would find no weights beside the config.
+        (["q4.gguf", "config.json"], "{folder}", "'{folder}' holds a GGUF file alone, 'q4.gguf'"),
+    ],
+)
+def test_a_gguf_file_as_weights_is_told_with_what_to_do(
+    tmp_path: Path, files: list[str], path: str, found: str
+) -> None:
+    for name in files:
+        (tmp_path / name).write_text("")
+    message = refusal(changed("models.qwen3-8b", {"path": path.format(folder=tmp_path)}))
+    must = "models.qwen3-8b.path: must be a folder of safetensors with a config.json; "
+    assert must + found.format(folder=tmp_path) + _GGUF_REMEDY in message
+
+
+def test_a_gguf_file_beside_weights_is_no_matter(tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors", "q4.gguf"):
+        (tmp_path / name).write_text("{}")
+    assert load_config(changed("models.qwen3-8b", {"path": str(tmp_path)})).models["qwen3-8b"].path == str(tmp_path)
+
+
+def test_a_gguf_file_is_no_id_of_the_hub() -> None:
+    message = refusal(changed("models.qwen3-8b", {"id": "q4.gguf"}))
+    assert "models.qwen3-8b.id: must be a Hugging Face id, owner/name; weights on this machine go to 'path'" in message
+    assert "'q4.gguf' is a GGUF file" + _GGUF_REMEDY in message
+
+
 def test_folder_of_an_adapter_is_taken(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text("{}")
     assert load_config(changed("models.qwen3-4b.lora", str(tmp_path))).models["qwen3-4b"].lora == str(tmp_path)
