@@ -27,6 +27,17 @@ def _day(value: Any) -> Any:
 class Api(Server):
     """A server behind an API that returns log-probabilities, called through LiteLLM."""
 
+    @field_validator("model")
+    @classmethod
+    def _log_probabilities_can_be_asked_for(cls, model: str) -> str:
+        provider, _, name = model.partition("/")
+        if provider in ("ollama", "ollama_chat"):
+            raise ValueError(
+                f"LiteLLM cannot ask '{provider}/' for log-probabilities; Ollama's other address has them: "
+                f"{{model: hosted_vllm/{name}, base_url: http://localhost:11434/v1}}"
+            )
+        return model
+
 
 class Model(Settings):
     """What all kinds of models have."""
