@@ -164,6 +164,12 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"api": {"model": "a"}, "template_date": "2025-11-01"},
             "models.x: 'template_date' cannot be sent",
         ),
+        (
+            "models.x",
+            {"api": {"model": "ollama_chat/qwen3:4b"}},
+            "models.x.api.model: LiteLLM cannot ask 'ollama_chat/' for log-probabilities; Ollama's other address has "
+            "them: {model: hosted_vllm/qwen3:4b, base_url: http://localhost:11434/v1}",
+        ),
         ("models.x", {"path": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
         ("models.x", {"source": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
         (

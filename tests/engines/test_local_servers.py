@@ -91,6 +91,12 @@ def test_bytes_of_half_a_character_are_no_matter(given: list[int] | None) -> Non
     assert only(llama_chat([step])).tokens.tolist() == ["\ufffd"]
 
 
+@pytest.mark.parametrize("odd", [-1, 2**32, True, "19", None])
+def test_ids_that_are_none_are_left_out(odd: Any) -> None:
+    response = only(llama_chat([llama_step("4"), llama_step("2", number=odd)]))
+    assert (response.tokens.tolist(), response.token_ids) == (["4", "2"], None)
+
+
 def test_plain_text_of_llama_cpp_has_the_steps_of_a_chat() -> None:
     response = only(llama_text([llama_step(" 4", number=220)]), asked="2 + 2 =")
     assert (response.text, response.tokens.tolist(), response.token_ids.tolist()) == (" 4", [" 4"], [220])
@@ -135,21 +141,15 @@ def test_a_server_that_does_not_say_how_it_draws_is_taken_with_a_warning(
 @pytest.mark.parametrize(
     ("body", "key", "server"),
     [
-        (
-            llama_chat([llama_step("4")]),
-            "repetition_penalty",
-            "llama.cpp takes no notice of sampling.repetition_penalty",
-        ),
-        (ollama_chat(["4"]), "repetition_penalty", "Ollama takes no notice of sampling.repetition_penalty"),
-        (ollama_chat(["4"]), "min_p", "Ollama takes no notice of sampling.min_p"),
-        (ollama_chat(["4"]), "top_k", "Ollama takes no notice of sampling.top_k"),
+        (llama_chat([llama_step("4")]), "repetition_penalty", "llama.cpp"),
+        (ollama_chat(["4"]), "repetition_penalty", "Ollama"),
+        (ollama_chat(["4"]), "min_p", "Ollama"),
+        (ollama_chat(["4"]), "top_k", "Ollama"),
     ],
 )
 def test_sampling_that_a_server_reads_over_is_refused(body: dict[str, Any], key: str, server: str) -> None:
     message = refusal(body, sampling=SAMPLING | {key: 1})
-    assert (
-        f"models.tiny.api: {server} takes no notice of sampling.{key}, was 1; leave it out of this model's" in message
-    )
+    assert f"models.tiny.api: {server} takes no notice of sampling.{key}, was 1; leave it out of this" in message
     assert "serve the model with" in message
 
 
@@ -201,9 +201,18 @@ def test_too_few_log_probabilities_are_told_with_what_this_server_needs(body: di
     ],
 )
 def test_what_cannot_be_a_models_log_probabilities_is_refused(step: dict[str, Any], told: str) -> None:
-    message = refusal(llama_chat([llama_step("a"), step]))
+    body = llama_chat([llama_step("a"), step])
+    message = refusal(body)
     assert f"models.tiny.api: the server returned log-probabilities that cannot be right: {told}" in message
     assert "before temperature and sampling (llama.cpp: without post_sampling_probs); update the server" in message
+
+
+def test_one_reply_that_cannot_be_right_ends_no_job_that_goes_well() -> None:
+    odd = llama_chat([llama_step("b", 0.0, [-0.1, *OTHERS])])
+    with fake_api(lambda body, _: ok(odd if body["seed"] else llama_chat([llama_step("a")]))) as api:
+        api.pages["/props"] = NEUTRAL
+        given = dict(engine(api).answer([user("q")] * 2, range(2)))
+    assert [given[i].text for i in range(2)] == ["a", "b"]
 
 
 PROBABILITIES = {"id": 1, "token": "4", "bytes": [52], "prob": 0.9, "top_probs": [{"token": "4", "prob": 0.9}]}

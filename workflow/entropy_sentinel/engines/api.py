@@ -15,7 +15,7 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import masked
-from entropy_sentinel.engines.api_servers import Kind, kind_of, unmet
+from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
 from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
 from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
@@ -53,7 +53,7 @@ class LitellmEngine:
         """Prepare for the server that the settings name; sends nothing yet."""
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
-        self._sampling_is_told = False
+        self._is_checked = False
         self._client = ChatClient(
             f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"]}
         )
@@ -122,9 +122,12 @@ class LitellmEngine:
         """Raise ConfigError where a server of this kind, whose reply has these steps, is of no use as it is."""
         sampling, api = self._settings["sampling"], self._settings["api"]
         problem = unmet(kind, steps, sampling, is_chat)
-        if problem is None and kind.tells_sampling and not self._sampling_is_told:
-            self._sampling_is_told = True
-            problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
+        # Of the first reply alone: a later one that cannot be right has null features, and costs no other its own.
+        if problem is None and not self._is_checked:
+            problem = impossible(steps)
+            if problem is None and kind.tells_sampling:
+                problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
+            self._is_checked = problem is None
         if problem:
             raise ConfigError(f"{self._client.name}: {problem}")
 

@@ -76,10 +76,10 @@ def unmet(kind: Kind, steps: Steps, sampling: Mapping[str, object], is_chat: boo
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"
         return f"the server returned {returned} log-probabilities per token, {TOP_K} are needed; {kind.too_few}"
-    return _impossible(steps)
+    return None
 
 
-def _impossible(steps: Steps) -> str | None:
+def impossible(steps: Steps) -> str | None:
     """What cannot be in these steps if they are log-probabilities of a model, None where they can."""
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
     columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}

@@ -7,6 +7,8 @@ from typing import Any
 
 # How a vLLM server writes a token where it is asked for ids: texts of several tokens can be the same.
 _ID = re.compile(r"token_id:(\d+)")
+# Traces have ids in 32 bits.
+_MOST = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def _of_content(content: Sequence[Any]) -> Steps:
         [_field(step, "token") for step in content],
         [_field(step, "logprob") for step in content],
         [[_field(entry, "logprob") for entry in _field(step, "top_logprobs") or []] for step in content],
-        ids if ids and all(isinstance(one, int) for one in ids) else None,
+        ids if ids and all(type(one) is int and 0 <= one <= _MOST for one in ids) else None,
     )
 
 
