@@ -85,9 +85,9 @@ def brief(error: BaseException) -> str:
 def said(error: BaseException) -> str:
     """The first words of an error, the server's own where it has some, on one line, with secrets masked."""
     # Before anything is cut off: half a key would no longer be found.
-    whole = " ".join(masked(str(error)).split())
-    words = _PREFIXES.sub("", whole).split(" Traceback (most recent")[0]
-    if unreadable := _UNREADABLE.search(whole):
+    whole = _PREFIXES.sub("", " ".join(masked(str(error)).split()))
+    words, _, trace = whole.partition(" Traceback (most recent")
+    if unreadable := _UNREADABLE.search(trace):
         words += " ({}.{}: {})".format(*unreadable.groups())
     try:
         body = json.loads(words)

@@ -70,8 +70,8 @@ class LitellmEngine:
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
-        Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An
-        empty reply does not show whether it returns any.
+        Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities, or
+        some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"

@@ -84,7 +84,7 @@ def impossible(steps: Steps) -> str | None:
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
     columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
-    found = impossible_step(pl.DataFrame(columns, schema=schema))
+    found = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
     if found is None:
         return None
     was = found.was[:3] if isinstance(found.was, list) else found.was
