@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from documented import GUIDE, blocks
 
-from notebook import run
+from made.notebook import run
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "monitor.ipynb"
