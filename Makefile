@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real gallery notebook docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-real gallery example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -43,8 +43,14 @@ study-real: $(INSTALLED)
 gallery: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
 
-# docs/monitor.ipynb with what its cells show now.
-notebook: $(INSTALLED)
+# Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
+example: $(INSTALLED)
+	mkdir -p examples/real/labels && cp -r results/real/labels/math-verify/. examples/real/labels
+	$(BIN)/python examples/real/write_example.py
+
+# docs/monitor.md and docs/monitor.ipynb with what their commands and cells show now, and the picture of the page.
+walk-through: $(INSTALLED)
+	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 
 # Fixtures of a file are made once; files begin in the order of tests/conftest.py, those that take longest first.

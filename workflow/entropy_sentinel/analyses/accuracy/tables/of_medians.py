@@ -51,9 +51,10 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     rows = [
         {"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)) for name, title in titles.items()
     ]
+    models = counted(picked["model"].n_unique(), "model")
     return Table(
-        f"The default estimator against simple estimators: median and IQR over {counted(picked['model'].n_unique(), 'model')}, "
-        f"training group {group.title}.",
+        f"The default estimator against simple estimators: median and IQR over {models}, training group "
+        f"{group.title}.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )
