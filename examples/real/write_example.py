@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from write_weeks import HERE, SHOWN
 
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.lists import flat, split
+from write_weeks import HERE, SHOWN
 
 EXAMPLE = HERE.parents[1] / "workflow" / "entropy_sentinel" / "example"
 BENCHMARKS = ("svamp", "gsm8k", "math", "theoremqa", "scibench")
@@ -104,7 +104,9 @@ def write(folder: Path, model: str, benchmarks: Sequence[str], items: int = ITEM
         target = folder / "traces" / f"{name}.parquet"
         GENERATIONS.check(traces).write_parquet(target, compression_level=22, metadata=metadata)
         judged = HERE / "labels" / model / f"{name}.parquet"
-        labels.append(LABELS.read(judged).join(traces.select("item_id", "sample"), on=["item_id", "sample"], how="semi"))
+        labels.append(
+            LABELS.read(judged).join(traces.select("item_id", "sample"), on=["item_id", "sample"], how="semi")
+        )
         judge = read_provenance(judged)["judge"]
         log += log_of(traces, model, name)
     LABELS.write(pl.concat(labels), folder / "labels.parquet", {"judge": judge, "model": model})

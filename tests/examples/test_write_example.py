@@ -46,8 +46,8 @@ def test_rounding_moves_a_probability_by_little() -> None:
     assert np.abs(found - exact).max() <= 0.25
     assert (np.diff(-np.sort(-found, axis=1)) <= 0).all()
     assert rounded(np.array([-np.inf, 0.0, -1.0])).tolist() == [-np.inf, 0.0, -1.0]
-    # Half-way between the steps of 2^-12 around probability 1, and of 1/2 where there is hardly any.
-    assert rounded(np.array([-1.6 / 4096, -20.3])).tolist() == [-2 / 4096, -20.5]
+    # The steps are 2^-13 (2e-4 is between 2^-13 and 2^-12) at a probability of 1, and 1/2 where there is hardly any.
+    assert rounded(np.array([-1.6 / 8192, -20.3])).tolist() == [-2 / 8192, -20.5]
 
 
 def test_its_features_are_those_of_the_whole_traces_but_for_the_rounding() -> None:

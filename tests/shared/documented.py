@@ -10,12 +10,12 @@ import yaml
 from tiny import TINY
 
 import entropy_sentinel as es
-from write_weeks import SHOWN
-from write_weeks import write as write_weeks
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from write_weeks import SHOWN
+from write_weeks import write as write_weeks
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "monitor.md"

@@ -53,8 +53,7 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     ]
     models = counted(picked["model"].n_unique(), "model")
     return Table(
-        f"The default estimator against simple estimators: median and IQR over {models}, training group "
-        f"{group.title}.",
+        f"The default estimator against simple estimators: median and IQR over {models}, training group {group.title}.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )
