@@ -162,7 +162,8 @@ ASKING = ("entropy-sentinel audit", "entropy-sentinel audit report")
 # By what a command reads, `mine.estimator` is fitted anew: for a study's traces, the log of the real model, other logs.
 FITS = {
     "generations": "entropy-sentinel fit results/demo/generations/tiny-1m -l results/demo/labels -o mine.estimator",
-    "app/logs": "entropy-sentinel fit app/logs/week-1.parquet -l app/labels.csv --domain metadata.route -o mine.estimator",
+    "app/logs": "entropy-sentinel fit app/logs/week-1.parquet -l app/labels.csv --domain metadata.route "
+    "-o mine.estimator",
     "": "entropy-sentinel fit week-1.jsonl.gz --labels labels.csv --domain metadata.route -o mine.estimator",
 }
 

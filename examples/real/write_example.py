@@ -2,8 +2,8 @@
 
     python examples/real/write_example.py
 
-writes ``workflow/entropy_sentinel/example``: the first responses to each of some benchmarks with the log-probabilities of
-the 20 most likely tokens, their labels, a log of the shortest ones, and where all of it comes from.
+writes ``workflow/entropy_sentinel/example``: the first responses to each of some benchmarks with the log-probabilities
+of the 20 most likely tokens, their labels, a log of the shortest ones, and where all of it comes from.
 
 To be small, log-probabilities are rounded: a probability moves by 0.00012 at most, and a log-probability by 0.25.
 """

@@ -2,11 +2,11 @@
 
     python examples/real/write_weeks.py app
 
-writes ``app/logs/week-1.parquet`` and ``week-2.parquet``, and ``app/labels.csv`` (item_id, label), which no monitor reads.
+writes ``app/logs/week-1.parquet`` and ``week-2.parquet``, and ``app/labels.csv`` (item_id, label).
 
 Questions, answers and log-probabilities are those of ``benchmarks`` and ``traces`` beside this file, labels those of
-``labels``. **Made up is who asked what, and when**: routes, times and ids of requests. A route is a kind of question; no
-question comes twice. In the second week ``homework`` is asked harder ones, and all others the same mix as before.
+``labels``. **Made up is who asked what, and when**: routes, times and ids of requests. A route is a kind of question;
+no question comes twice. In the second week ``homework`` is asked harder ones, and all others the same mix as before.
 """
 
 import argparse

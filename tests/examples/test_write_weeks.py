@@ -1,4 +1,4 @@
-"""Two weeks of a log made of real responses: each is there once, as it was answered, with its own question and label."""
+"""Two weeks of a log made of real responses: each is there once, as it was answered, with its question and label."""
 
 import json
 from collections import Counter

@@ -8,8 +8,8 @@ from pathlib import Path
 class Example:
     """Files that come with the package: what a small open model answered to questions of published benchmarks.
 
-    They are 30 questions of each of five, a part of the repository's `examples/real`. To be small, log-probabilities are
-    rounded: no probability moves by more than 0.00012.
+    They are 30 questions of each of five, a part of the repository's `examples/real`. To be small, log-probabilities
+    are rounded: no probability moves by more than 0.00012.
 
     Attributes:
         traces: A folder with the responses and their log-probabilities.
