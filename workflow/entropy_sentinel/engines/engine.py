@@ -69,3 +69,10 @@ class Engine(Protocol):
         A request that the engine refuses for its own sake has a response, too: `refused`.
         """
         ...
+
+    def under_way(self) -> Sequence[int]:
+        """The tokens so far of each response under way, in any order; 0 where only a server knows.
+
+        It may be asked in another thread than the one that waits for answers.
+        """
+        ...
