@@ -34,7 +34,8 @@ def main() -> None:
         printed = [_printed(script, folder) for script, _ in blocks(text)]
         if arguments.picture:
             picture = f"--screenshot={arguments.picture.absolute()}"
-            subprocess.run([*BROWSER, picture, (folder / "slices.html").as_uri()], check=True)
+            command = [*BROWSER, picture, (folder / "slices.html").as_uri()]
+            subprocess.run(command, check=True, capture_output=True)  # it complains of what it does not need
     arguments.guide.write_text(filled(text, printed), encoding="utf-8")
 
 

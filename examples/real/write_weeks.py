@@ -21,7 +21,7 @@ import polars as pl
 
 HERE = Path(__file__).parent
 # The model that the walk-through, the notebook and the package's example show.
-SHOWN = "qwen2.5-coder-0.5b"
+SHOWN = "qwen2.5-coder-1.5b"
 SEED = 1109
 MONDAYS = {1: datetime(2026, 11, 2, tzinfo=UTC), 2: datetime(2026, 11, 9, tzinfo=UTC)}
 # Requests are made in the day: from 7 to 22 o'clock.
