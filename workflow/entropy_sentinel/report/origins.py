@@ -11,8 +11,9 @@ Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
 _OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "source_content"}
-# What is shown, and no conflict where files of one model differ in it: each was taken over from a file of its own.
-_EACH_ITS_OWN = {"source"}
+# What is shown, and no conflict where files of one model differ in it: the file that each was taken over from, and how
+# much of it had been made before its job was killed.
+_EACH_ITS_OWN = {"source", "resumed_responses"}
 
 
 @dataclass(frozen=True)
