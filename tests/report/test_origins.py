@@ -45,11 +45,10 @@ def test_origins_report_a_conflict_within_a_model():
 
 
 def test_each_file_may_be_taken_over_from_a_file_of_its_own():
-    taken = [
-        entry
-        | {"source": f"given/{entry['benchmark']}.parquet", "source_content": str(place), "resumed_responses": place}
-        for place, entry in enumerate(GENERATIONS)
-    ]
+    taken = []
+    for place, entry in enumerate(GENERATIONS):
+        source = f"given/{entry['benchmark']}.parquet"
+        taken.append(entry | {"source": source, "source_content": str(place), "resumed_responses": place})
     found = origins(taken, "model")
     assert found.conflicts == ()
     assert ("source", "given/arithmetic.parquet / given/logic.parquet") in found.shared
