@@ -188,7 +188,7 @@ def test_figure_2_without_a_density_shows_a_line():
     figure = figure_2([(True, 0.1), (True, 0.1), (False, 0.9)])
     assert legend(figure) == [
         "correct (2 responses), all at one value",
-        "incorrect (1 responses), all at one value",
+        "incorrect (1 response), all at one value",
     ]
     assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.1, 0.9]
 
