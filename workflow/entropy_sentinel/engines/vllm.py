@@ -86,16 +86,6 @@ class VllmEngine:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
         self._engine.reset_prefix_cache()
-        sampling = self._vllm.SamplingParams(
-            temperature=0,
-            max_tokens=1,
-            logprobs=TOP_K,
-            flat_logprobs=True,
-            detokenize=False,
-            # The parameters are those of every context; a deep copy takes longer than all else that is done for one.
-            skip_clone=True,
-            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
-        )
         longest = self._engine.model_config.max_model_len - 1
         asked, numbers, tokens, cached = enumerate(contexts), dict[str, int](), 0, 0
         while True:
@@ -103,10 +93,7 @@ class VllmEngine:
             for number, context in more:
                 if len(context) > longest:
                     yield number, refused_context(f"context of {len(context)} tokens, the model takes {longest}")
-            fitting = [(number, context) for number, context in more if len(context) <= longest]
-            prompts = [{"prompt_token_ids": list(context)} for _, context in fitting]
-            ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora()) if prompts else []
-            numbers |= {_own_id(one): number for one, (number, _) in zip(ids, fitting, strict=True)}
+            numbers |= self._enqueue_contexts([one for one in more if len(one[1]) <= longest])
             if not numbers and not more:
                 log.info(
                     "%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1)
@@ -117,6 +104,24 @@ class VllmEngine:
                     found = _next_token(output)
                     tokens, cached = tokens + found.context, cached + (found.cached or 0)
                     yield numbers.pop(output.request_id), found
+
+    def _enqueue_contexts(self, numbered: Sequence[tuple[int, Sequence[int]]]) -> dict[str, int]:
+        """The ids that outputs will have, with the numbers of their contexts."""
+        if not numbered:
+            return {}
+        sampling = self._vllm.SamplingParams(
+            temperature=0,
+            max_tokens=1,
+            logprobs=TOP_K,
+            flat_logprobs=True,
+            detokenize=False,
+            # They are the same for every context; a deep copy takes longer than all else that is done for one.
+            skip_clone=True,
+            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
+        )
+        prompts = [{"prompt_token_ids": list(context)} for _, context in numbered]
+        ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora())
+        return {_own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as `answer` would send it."""
