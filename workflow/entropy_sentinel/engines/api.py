@@ -101,6 +101,10 @@ class LitellmEngine:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
 
+    def under_way(self) -> list[int]:
+        """Requests at a time, as if all were sent; how long their responses are only the server knows."""
+        return [0] * self._client.concurrency
+
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
         if isinstance(chat, str):
             ids = {"return_tokens_as_token_ids": True}

@@ -36,8 +36,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        told, loading = cpu.told(settings), cpu.for_this_build(settings)
-        os.environ.update({"OMP_NUM_THREADS": str(threads), **loading["environment"]})  # read during the import
+        os.environ.update(cpu.environment(settings, threads))  # read during the import, by torch too
         import vllm
 
         self._vllm, self._settings = vllm, settings
@@ -49,7 +48,7 @@ class VllmEngine:
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
-            **loading["engine_args"],
+            **cpu.engine_arguments(settings),
         }
         try:
             self._engine = vllm.LLM(**arguments)
@@ -59,7 +58,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **told,
+            **cpu.told(settings, threads),
         }
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
@@ -157,6 +156,13 @@ class VllmEngine:
             stream = DecodeStream(skip_special_tokens=True)
             found.append([stream.step(tokenizer, int(one)) or "" for one in ids])
         return found
+
+    def under_way(self) -> list[int]:
+        """The tokens so far of each response that has begun."""
+        states: Any = self._engine.llm_engine.output_processor.request_states
+        # A list at once: the other thread changes the dict.
+        lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
+        return [length for length in lengths if length]
 
     def _enqueue(self, chat: Asked, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""

@@ -1,0 +1,100 @@
+"""Estimators fitted for the page: what their intervals and flags say, and how far they go beyond their model."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.caution import caution
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import one_thread
+from entropy_sentinel.estimators.settings import Estimation, Fitting
+from entropy_sentinel.estimators.support import Support
+from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.validation import LEVELS, validate
+from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
+from made.how_well.cases import METHODS, with_errors
+
+_KEYS = {one.name for one in fields(Fitting)} - {"seed"}
+SETTINGS = Fitting.of({"seed": 42, **Estimation().model_dump(include=_KEYS)})
+# Flags of a slice as the monitor has them, by what they are computed from here.
+FLAGS = ("outside support", "cut off", "training accuracy")
+
+
+def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
+    """A study's observations that have features, by model; domains without any label are left out."""
+    found = {}
+    for path in sorted((results / "observations" / judge).glob("*.parquet")):
+        rows = OBSERVATIONS.read(path).filter(pl.col("feature_reason").is_null())
+        found[path.stem] = rows.filter(pl.col("label").is_not_null().any().over("benchmark"))
+    return found
+
+
+def training_rows(rows: pl.DataFrame) -> TrainingRows:
+    """The labelled rows as what estimators are fitted on."""
+    known = rows.filter(pl.col("label").is_not_null())
+    return TrainingRows(known, known["label"].to_numpy(), SETTINGS, known["benchmark"], item_numbers(known))
+
+
+def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
+    """A case of `recommended` per training group and domain outside of it, with what is said beside the estimate.
+
+    Columns beside those of cases: `verdict` of the group's validation, `lower_80`, `upper_80` and so on for every
+    level, and the columns FLAGS.
+    """
+    names = observations["benchmark"].unique().sort()
+    with one_thread():
+        found = [row for size in sizes for group in combinations(names, size) for row in _of(observations, group)]
+    return with_errors(pl.DataFrame(found, infer_schema_length=None))
+
+
+def _of(observations: pl.DataFrame, group: Sequence[str]) -> Iterator[dict[str, object]]:
+    rows = training_rows(observations.filter(pl.col("benchmark").is_in(group)))
+    estimator = rows.fit(RECOMMENDED)
+    if isinstance(estimator, Unfitted):
+        return
+    validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), caution(rows)
+    for (name,), part in observations.filter(~pl.col("benchmark").is_in(group)).group_by("benchmark"):
+        case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
+        outside = support.flags(support.counts(part, np.zeros(len(part), int), 1), np.array([case["estimated"]]))
+        for level in LEVELS:
+            lower, upper, _ = validation.residuals.intervals([case["estimated"]], [case["n"]], level)
+            case |= {f"lower_{level:.0%}": float(lower[0]), f"upper_{level:.0%}": float(upper[0])}
+        said = outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
+        yield case | {"verdict": validation.verdict} | dict(zip(FLAGS, said, strict=True))
+
+
+def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
+    """The estimate over a domain's labelled rows beside their truth."""
+    known = part.filter(pl.col("label").is_not_null())
+    return {
+        "model": part["model"][0],
+        "method": estimator.name,
+        "estimated": estimator.accuracy(known),
+        "true": known["label"].mean(),
+        "n": len(known),
+    }
+
+
+def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) -> pl.DataFrame:
+    """Cases of every method fitted on the rows of one model, or way of asking, and asked about another's.
+
+    Every domain of `asked` is estimated by what is fitted on all labelled domains of `fitted_on`, or on those but the
+    same one.
+    """
+    found = []
+    with one_thread():
+        for (name,), part in asked.group_by("benchmark", maintain_order=True):
+            known = fitted_on.filter(pl.col("benchmark") != name) if without_domain else fitted_on
+            rows = training_rows(known)
+            for method in METHODS:
+                estimator = rows.fit(method)
+                if not isinstance(estimator, Unfitted):
+                    found.append(_case(estimator, part) | {"benchmark": name, "group": "", "k": 0, "method": method})
+    return with_errors(pl.DataFrame(found))

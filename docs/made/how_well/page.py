@@ -1,0 +1,260 @@
+"""The page's text and tables, from cases; a section is a function."""
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.published.counterparts import published_values
+from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.validation import LEVELS
+from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.statistics.errors import rho
+from entropy_sentinel.statistics.spread import median, quartile_range
+from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
+from made.how_well.fitted import FLAGS
+from made.markdown import table
+
+# A case is bad where the estimate is off by more than this.
+BAD = 0.10
+Cases = pl.DataFrame
+
+_INTRODUCTION = string.Template("""\
+# How well does it work?
+
+Answers of $models to $n_items questions of $n_domains published benchmarks, labelled by math-verify
+([examples/real](../examples/real/README.md)). Every number on this page is computed from them by
+`make study-real how-well`. An *error* is the distance of estimated and true accuracy of a domain of which the
+estimator saw no label; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence over the
+$n_domains domains, each the mean of its models.
+
+The models are small and their accuracies are low ($lowest to $highest), a domain has $least to $most labels, and
+$n_domains domains of one subject are few: what holds here may not hold for another model or subject.
+`entropy-sentinel fit` makes the same check on your own labels.
+""")
+
+
+def introduction(cases: Cases, items: int) -> str:
+    """What the numbers are of."""
+    one = _left_out_once(cases).filter(method=FLOOR)
+    return _INTRODUCTION.substitute(
+        models=" and ".join(one["model"].unique().sort()),
+        n_items=f"{items:,}",
+        n_domains=one["benchmark"].n_unique(),
+        confidence=f"{CONFIDENCE:.0%}",
+        lowest=_number(one["true"].min()),
+        highest=_number(one["true"].max()),
+        least=one["n"].min(),
+        most=one["n"].max(),
+    )
+
+
+def not_better(cases: Cases) -> str:
+    """Where the recommended method is not better than another, before anything else."""
+    once = _left_out_once(cases)
+    said = []
+    for other in [name for name in METHODS if name != RECOMMENDED]:
+        for models in _each_and_all(once):
+            more = compared(once.filter(pl.col("model").is_in(models)), RECOMMENDED, other)
+            if more.upper >= 0:
+                larger = "larger" if more.mean >= 0 else "smaller"
+                may = "" if more.lower > 0 else ", which may be chance"
+                said.append(
+                    f"- {' and '.join(models)}: its error is {larger} than that of **{METHODS[other]}** by "
+                    f"{abs(more.mean):.3f}{may} ({more.lower:+.3f} to {more.upper:+.3f})."
+                )
+    head = "## Where the recommended method is not better\n\nTrained on all domains but one"
+    return "\n".join(
+        [f"{head}, `recommended` is not shown to be better than:", "", *said] if said else [f"{head}: nowhere."]
+    )
+
+
+def left_out(cases: Cases) -> str:
+    """Leave-one-domain-out: AEE with intervals, rho, by model and over all."""
+    once = _left_out_once(cases)
+    groups = _each_and_all(once)
+    rows = [
+        [name, *_flat(_aee_and_rho(once.filter(pl.col("model").is_in(models), method=method)) for models in groups)]
+        for method, name in METHODS.items()
+    ]
+    rows.append(["*labels' own chance*", *_flat(_chance(once, models) for models in groups)])
+    head = ["method", *_flat([f"{models[0]}: AEE", "rho"] if len(models) == 1 else ["all: AEE"] for models in groups)]
+    return (
+        "## Each domain estimated without its labels\n\n"
+        f"Trained on the other {once['k'].max()} domains.\n\n{table(head, rows)}\n"
+        "*Labels' own chance* is the error that exact estimates would have: the truth itself is a share of few\n"
+        "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains.\n\n"
+        f"{_by_domain(once)}"
+    )
+
+
+def _by_domain(once: Cases) -> str:
+    head = ["model", "domain", "labels", "true", *(METHODS[name] for name in (RECOMMENDED, DEFAULT, FLOOR))]
+    rows = []
+    for (model, domain), part in once.group_by("model", "benchmark", maintain_order=True):
+        by_method = dict(part.select("method", "estimated").iter_rows())
+        one = part.row(0, named=True)
+        estimates = [_number(by_method.get(name)) for name in (RECOMMENDED, DEFAULT, FLOOR)]
+        rows.append([model, domain, str(one["n"]), _number(one["true"]), *estimates])
+    return table(head, rows)
+
+
+def few_domains(cases: Cases) -> str:
+    """Medians over training groups by their size, beside the paper's."""
+    head = ["trained on", "model", "groups", *METHODS.values()]
+    rows = []
+    for (k, model), part in cases.group_by("k", "model", maintain_order=True):
+        by_method = {
+            name: _aee_of_groups(part.filter(method=name)) for name in METHODS if name in part["method"].unique()
+        }
+        cells = [_median(by_method[name]) if name in by_method else "-" for name in METHODS]
+        rows.append([f"{k}", model, str(part["group"].n_unique()), *cells])
+    rows.sort(key=lambda row: (int(row[0]), row[1]))
+    return (
+        "## Trained on one to four domains\n\n"
+        "Median (interquartile range) over all training groups of the AEE on the domains outside of the group, as in\n"
+        f"the paper's Tables 3, 4 and 10.\n\n{table(head, rows)}\n{_published()}"
+    )
+
+
+def _published() -> str:
+    """The paper's values for its nine models: the least and the largest of their medians."""
+    by_size, last = published_values("table_4_group_size"), published_values("table_10_leave_one_out")
+    rows = [
+        [f"{k}", f"{part['aee_median'].min():.2f} to {part['aee_median'].max():.2f}", "Table 4, all ten domains"]
+        for (k,), part in by_size.sort("k").group_by("k", maintain_order=True)
+    ]
+    column = last["held_out_aee_median"]
+    rows.append(["9", f"{column.min():.2f} to {column.max():.2f}", "Table 10, the domain left out"])
+    return (
+        "Published, of nine models of 3.4 to 20 billion parameters, by the default: median AEE, from the model with\n"
+        "the least to the one with the largest.\n\n" + table(["trained on", "the paper's default", "where"], rows)
+    )
+
+
+def intervals(validated: pl.DataFrame) -> str:
+    """How often the intervals hold, by the number of labelled domains, and what was said of them."""
+    head = ["labelled domains", "cases", "AEE", *(f"{level:.0%}" for level in LEVELS), "width at 90%", "`usable`"]
+    rows = []
+    for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
+        covered = [f"{_share(part, _inside(level))}" for level in LEVELS]
+        width = part.select((pl.col("upper_90%") - pl.col("lower_90%")).mean()).item()
+        usable = _share(part, pl.col("verdict") == USABLE)
+        rows.append([f"{k}", f"{len(part)}", f"{part['error'].mean():.3f}", *covered, f"{width:.2f}", usable])
+    worst = validated.filter(verdict=USABLE)
+    said = (
+        f"Where the validation said `usable`, {_share(worst, _inside(0.9))} of the 90% intervals held, and the worst "
+        f"estimate was off by {worst['error'].max():.3f}."
+        if len(worst)
+        else "No validation on this page said `usable`: so few domains of so few labels cannot show it."
+    )
+    return (
+        "## Do the intervals hold?\n\n"
+        "Fitted and validated on every group of so many domains with `recommended`; the share of the other domains\n"
+        "whose true accuracy lies in the interval of each level, and of validations that said `usable`.\n\n"
+        f"{table(head, rows)}\n{said}"
+    )
+
+
+def flags(validated: pl.DataFrame) -> str:
+    """Which flags fire, and what they catch."""
+    bad = pl.col("error") > BAD
+    head = ["labelled domains", "flag", "domains flagged", f"of errors above {BAD:.2f}", "of the others"]
+    rows = []
+    for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
+        for flag in FLAGS:
+            shares = [_share(some, pl.col(flag)) for some in (part, part.filter(bad), part.filter(~bad))]
+            rows.append([f"{k}", flag, *shares])
+    return (
+        "## Which flags fire, and what they catch\n\n"
+        f"A flag is worth something where it is on more of the estimates that are off by more than {BAD:.2f} than of\n"
+        f"the others. In brackets: how many.\n\n{table(head, rows)}"
+    )
+
+
+def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -> str:
+    """What an estimator of one model says of another: with the domain's labels of the first, and without."""
+    head = [
+        "fitted on",
+        "asked about",
+        "method",
+        "own labels, domain left out",
+        "without the domain",
+        "with the domain",
+    ]
+    rows = []
+    for (known, asked), (without, along) in cases.items():
+        for method in METHODS:
+            of_own = _left_out_once(own).filter(model=asked, method=method)
+            errors = [mean_over_domains(part.filter(method=method)) for part in (without, along)]
+            rows.append([known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(one) for one in errors)])
+    return (
+        "## From one model to another\n\n"
+        "AEE where the labels are of one model's answers and the estimates of another's, to the same questions;\n"
+        f"beside it what the other's own labels give.\n\n{table(head, rows)}"
+    )
+
+
+def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> str:
+    """What another temperature does to an estimator's errors; both are fitted at the first."""
+    domains = hot["benchmark"].unique(maintain_order=True).to_list()
+    same = same.filter(pl.col("benchmark").is_in(domains))
+    rows = [
+        [name, str(mean_over_domains(same.filter(method=method))), str(mean_over_domains(hot.filter(method=method)))]
+        for method, name in METHODS.items()
+    ]
+    first, second = temperatures
+    true = [f"{part.filter(method=DEFAULT)['true'].mean():.3f}" for part in (same, hot)]
+    return (
+        "## Another temperature\n\n"
+        f"{hot['model'][0]}, fitted on answers at temperature {first:g} to all domains but the one that is\n"
+        f"estimated, asked about answers to {', '.join(domains)}: AEE.\n"
+        f"True accuracies are {true[0]} and {true[1]} in the mean.\n\n"
+        + table(["method", f"at {first:g}", f"at {second:g}"], rows)
+    )
+
+
+def _left_out_once(cases: Cases) -> Cases:
+    return cases.filter(pl.col("k") == cases["k"].max())
+
+
+def _each_and_all(cases: Cases) -> list[list[str]]:
+    models = cases["model"].unique().sort().to_list()
+    return [*([one] for one in models), *([models] if len(models) > 1 else [])]
+
+
+def _aee_and_rho(cases: Cases) -> list[str]:
+    """Rho is over the domains of one model alone."""
+    aee = str(mean_over_domains(cases))
+    return [aee, _number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
+
+
+def _chance(cases: Cases, models: Sequence[str]) -> list[str]:
+    found = f"{chance(cases.filter(pl.col('model').is_in(models), method=DEFAULT)):.3f}"
+    return [found, ""] if len(models) == 1 else [found]
+
+
+def _flat(parts: Iterable[Sequence[str]]) -> list[str]:
+    return [cell for part in parts for cell in part]
+
+
+def _aee_of_groups(cases: Cases) -> list[float]:
+    return cases.group_by("group").agg(pl.col("error").mean())["error"].sort().to_list()
+
+
+def _median(errors: Sequence[float]) -> str:
+    return f"{median(errors):.3f} ({quartile_range(errors):.3f})" if len(errors) > 1 else f"{median(errors):.3f}"
+
+
+def _inside(level: float) -> pl.Expr:
+    return pl.col("true").is_between(f"lower_{level:.0%}", f"upper_{level:.0%}")
+
+
+def _share(part: pl.DataFrame, of: pl.Expr) -> str:
+    """The share of rows of which something is true, and their number; a dash without rows."""
+    return f"{part.select(of.mean()).item():.0%} ({part.select(of.sum()).item()})" if len(part) else "-"
+
+
+def _number(value: Any) -> str:
+    return "-" if value is None else f"{value:.3f}"

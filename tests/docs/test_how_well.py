@@ -1,0 +1,81 @@
+"""The numbers of the page "How well does it work?", on cases that are reckoned by hand."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from worlds import world
+
+from made.how_well import page
+from made.how_well.cases import DEFAULT, FLOOR, chance, compared, mean_over_domains, with_errors
+from made.how_well.fitted import FLAGS, moved, validated
+
+
+def cases(*rows: tuple[str, str, str, float, float]) -> pl.DataFrame:
+    """Cases of the model, method, domain, estimated and true accuracy of each row; 100 labels, trained on two."""
+    frame = pl.DataFrame(rows, schema=["model", "method", "benchmark", "estimated", "true"], orient="row")
+    return with_errors(frame.with_columns(n=pl.lit(100), k=pl.lit(2), group=pl.lit("x+y")))
+
+
+def test_domains_count_once_however_many_cases_they_have() -> None:
+    # Errors .1 and .3 in one domain are .2; with .1 and .3 of two others the mean is .2, the deviation .1. Student's t
+    # with two degrees of freedom exceeds 2.919986 in 5 % of cases.
+    known = mean_over_domains(
+        cases(
+            ("m", FLOOR, "a", 0.6, 0.5),
+            ("n", FLOOR, "a", 0.8, 0.5),
+            ("m", FLOOR, "b", 0.4, 0.5),
+            ("m", FLOOR, "c", 0.8, 0.5),
+        )
+    )
+    half = 2.919986 * 0.1 / math.sqrt(3)
+    assert known == pytest.approx((0.2, 0.2 - half, 0.2 + half), abs=1e-6)
+
+
+def test_methods_are_compared_over_what_both_estimated() -> None:
+    both = cases(
+        ("m", "recommended", "a", 0.6, 0.5), ("m", DEFAULT, "a", 0.9, 0.5),
+        ("m", "recommended", "b", 0.6, 0.5), ("m", DEFAULT, "b", 0.7, 0.5),
+        ("m", "recommended", "c", 0.9, 0.5),
+    )  # fmt: skip
+    # .1 - .4 and .1 - .2; the third domain has no rival.
+    assert compared(both, "recommended", DEFAULT).mean == pytest.approx(-0.2)
+
+
+def test_the_labels_own_chance_is_the_mean_distance_of_a_share_from_its_expectation() -> None:
+    by_formula = chance(cases(("m", FLOOR, "a", 0.0, 0.3)))
+    drawn = np.random.default_rng(0).binomial(100, 0.3, 400_000) / 100
+    assert by_formula == pytest.approx(np.abs(drawn - 0.3).mean(), abs=5e-4)
+
+
+def test_where_a_method_is_not_better_is_said_with_its_sign() -> None:
+    rows = [("m", "recommended", one, 0.6, 0.5) for one in "abcd"]
+    rows += [
+        ("m", "consensus", one, 0.5 + error, 0.5) for one, error in zip("abcd", (0.04, 0.05, 0.06, 0.05), strict=True)
+    ]
+    rows += [("m", DEFAULT, one, 0.5 + error, 0.5) for one, error in zip("abcd", (0.4, 0.41, 0.42, 0.39), strict=True)]
+    rows += [("m", other, one, 0.9, 0.1) for other in ("atc-max", "median-of-seven", FLOOR) for one in "abcd"]
+    said = page.not_better(cases(*rows))
+    assert "error is larger than that of **Consensus of 3 ATC** by 0.050 (+0.040 to +0.060)" in said
+    assert "forest" not in said
+
+
+def test_every_domain_outside_of_a_group_is_a_case_with_its_intervals_and_flags() -> None:
+    found = validated(world(0, n_domains=4, n=60), [3])
+    assert found.select("group", "benchmark").sort("benchmark").rows() == [
+        ("d1+d2+d3", "d0"), ("d0+d2+d3", "d1"), ("d0+d1+d3", "d2"), ("d0+d1+d2", "d3"),
+    ]  # fmt: skip
+    assert found.select((pl.col("lower_80%") >= pl.col("lower_95%")).all()).item()
+    assert set(FLAGS) <= set(found.columns)
+    assert found["cut off"].to_list() == [False] * 4
+
+
+def test_another_models_domain_is_estimated_with_and_without_its_own_labels() -> None:
+    one, other = world(0, n_domains=4, n=60), world(1, n_domains=4, n=60)
+    without, along = (moved(one, other, without) for without in (True, False))
+    floors = without.filter(method=FLOOR), along.filter(method=FLOOR)
+    accuracy = one.group_by("benchmark").agg(pl.col("label").mean()).sort("benchmark")["label"].to_list()
+    # The floor is the accuracy of all training rows, and domains are of one size.
+    assert floors[1]["estimated"].to_list() == pytest.approx([np.mean(accuracy)] * 4)
+    assert floors[0]["estimated"].to_list() == pytest.approx([(sum(accuracy) - left) / 3 for left in accuracy])
