@@ -65,9 +65,10 @@ class LitellmEngine:
     @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from, as the config says: no server tells."""
-        if (known := self._settings.get("vocabulary")) is None:
+        known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
+        if known is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
-        return known
+        return int(known)
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
