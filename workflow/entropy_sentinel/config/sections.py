@@ -7,6 +7,7 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.analyses import Analysis, sections
+from entropy_sentinel.config.asking import unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
@@ -19,7 +20,7 @@ from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked
-from entropy_sentinel.signals.catalogue import FAMILY_OF
+from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
 SECTIONS = sections()
@@ -29,6 +30,13 @@ Analyses = create_model(
     __base__=Settings,
     __doc__="A section for each analysis, each a folder of `analyses/`.",
     **_FIELDS,
+)
+_FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
+FamilySettings = create_model(
+    "FamilySettings",
+    __base__=Settings,
+    __doc__="A section for each family of signals that has settings, each a folder of `signals/`.",
+    **_FAMILIES,
 )
 
 
@@ -56,6 +64,7 @@ class Config(Settings):
     run: Run
     generation: Generation = Generation()
     estimation: Estimation = Estimation()
+    signals: FamilySettings = FamilySettings()
     analyses: Analyses = Analyses()
     rates: Rates = Rates()
     models: dict[Name, AnyModel] = Field(
@@ -187,6 +196,20 @@ class Config(Settings):
                     f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
                     "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
                 )
+
+    @model_validator(mode="after")
+    def _models_can_be_asked_again(self) -> "Config":
+        for name in self.run.models if self.run.asking_families else []:
+            asked = self.models[name].same_as or name
+            check_names(f"model in models.{name}.same_as:", [asked], self.models)
+            if why := unaskable(
+                self.models, name, asked, self.generation_prompts[self.prompt_of(name)].text is not None
+            ):
+                raise ValueError(
+                    f"models.{name}: run.features has '{self.run.asking_families[0]}', for which the model is asked "
+                    f"again about its responses by token ids, and {why}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from typing import Any
@@ -15,9 +15,10 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import masked
+from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
 from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
-from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
+from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
@@ -67,6 +68,38 @@ class LitellmEngine:
             "logprobs_mode": self.LOGPROBS_MODE,
         }
 
+    @property
+    def _account(self) -> str:
+        return f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from, as the config says: no server tells."""
+        known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
+        if known is None:
+            raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
+        return int(known)
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
+        return api_contexts.next_tokens(self._client, contexts, self._account)
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
+        texts = [chat for chat in chats if isinstance(chat, str)]
+        found = api_contexts.token_ids(self._client, texts, self._account, special=True)
+        if len(texts) < len(chats) or None in found:
+            raise ConfigError(f"models.{self._settings['model']}: a server gives no token ids of the prompts of chats")
+        return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, found, strict=True)]
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """The token ids of each text by itself, without special tokens; None where the server refuses one."""
+        return api_contexts.token_ids(self._client, texts, self._account, special=False)
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The texts of the tokens of each response."""
+        return api_contexts.token_texts(self._client, responses, self._account)
+
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
@@ -74,8 +107,7 @@ class LitellmEngine:
         some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
-        account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
-        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account)
+        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), self._account)
         with closing(asked) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
@@ -136,8 +168,7 @@ class LitellmEngine:
             raise ConfigError(f"{self._client.name}: {problem}")
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
-        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
-        prompt_hash = hashlib.sha256(prompt.encode()).hexdigest()[:16]
+        prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
         # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
@@ -170,3 +201,7 @@ class LitellmEngine:
                 "features are over the others (docs/inputs.md, 'llama.cpp and Ollama')",
                 *(self._client.name, len(lacking), len(self._lacking), sum(lacking)),
             )
+
+    def _hash(self, chat: Asked) -> str:
+        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
+        return hashlib.sha256(prompt.encode()).hexdigest()[:16]

@@ -23,6 +23,7 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.planning.records import is_as_recorded
+from entropy_sentinel.signals.catalogue import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class StudyFiles:
         waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
         waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
+        waiting += self._without_signals()
         found: set[Path] = set()
         while waiting:
             path = waiting.pop()
@@ -89,6 +91,13 @@ class StudyFiles:
                 ):
                     yield path
 
+    def _without_signals(self) -> Iterator[Path]:
+        """Observations that were made before run.features named one of its families."""
+        names = {signal.name for family in self.axes["family"] for signal in FAMILIES[family].signals}
+        for path in self.stages["observations"] if names else []:
+            if path in self.modified and path not in self.damaged and not names <= set(pl.read_parquet_schema(path)):
+                yield path
+
 
 def study_files(config: Config) -> StudyFiles:
     """The files that a study has or will have. Nothing is read yet."""
@@ -105,7 +114,12 @@ def study_files(config: Config) -> StudyFiles:
     estimated = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
     stages = {
         stage: {
-            path: [one for name in made.made_from for one, _ in _expand(declared[name].file, axes | _fixed(values))]
+            path: [
+                one
+                for name in made.made_from
+                for one, which in _expand(declared[name].file, axes | _fixed(values))
+                if _is_made(config, estimated, name, which)
+            ]
             for path, values in _expand(made.file, axes)
             if _is_made(config, estimated, stage, values)
         }
@@ -116,13 +130,14 @@ def study_files(config: Config) -> StudyFiles:
 
 def _declared(config: Config) -> dict[str, Made]:
     """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout, families = Layout(config.study), config.run.further_families
+    layout, families, asking = Layout(config.study), config.run.further_families, config.run.asking_families
     return {
         "benchmarks": Made(layout.items),
         "generations": Made(layout.generations, ("benchmarks",)),
         "labels": Made(layout.labels, ("benchmarks", "generations")),
         "features": Made(layout.features, ("generations",)),
-        **({"signals": Made(layout.signals, ("generations",))} if families else {}),
+        **({"passes": Made(layout.passes, ("benchmarks", "generations"))} if asking else {}),
+        **({"signals": Made(layout.signals, ("generations", *(["passes"] if asking else [])))} if families else {}),
         "observations": Made(
             layout.observations,
             ("benchmarks", "labels", "features", *(["signals"] if families else [])),
@@ -141,6 +156,8 @@ def _declared(config: Config) -> dict[str, Made]:
 
 def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
     """Whether a file is wanted: an analysis may leave out judges, of whose groups few are then `estimated`."""
+    if stage == "passes":
+        return values["family"] in config.run.asking_families
     if stage == "estimates":
         return values["group"] in estimated[values["judge"]]
     owners = [section for section in config.shown.values() if stage in section.STAGES]

@@ -23,13 +23,16 @@ from entropy_sentinel.config.study.judging import (
     served_judges,
 )
 from entropy_sentinel.config.study.links import pages
+from entropy_sentinel.config.study.passes import asked_model, family_settings, pass_settings
 from entropy_sentinel.config.study.servers import ledger, server_settings
 from entropy_sentinel.estimators.settings import group_file
 
 __all__ = [
+    "asked_model",
     "benchmark_settings",
     "estimation_seed",
     "estimation_settings",
+    "family_settings",
     "feature_settings",
     "first_group",
     "generation_settings",
@@ -46,6 +49,7 @@ __all__ = [
     "own_judges",
     "pages",
     "paid_judges",
+    "pass_settings",
     "served_judges",
     "server_settings",
     "shown_groups",
