@@ -25,7 +25,7 @@ STUDY = {
         "keep": ["own"],
         "groups_per_job": 1,
     },
-    "models": {"given": {"source": "workflow/entropy_sentinel/example/traces", "source_logprobs_mode": "raw_logprobs"}},
+    "models": {"given": {"source": "tests/data/tiny/traces", "source_logprobs_mode": "raw_logprobs"}},
     "groups": {"extremes": {"benchmarks": ["one-digit-addition", "two-digit-multiplication"]}},
 }
 TOGETHER = {"study": "together", "estimation": {"groups_per_job": 3}}

@@ -3,14 +3,14 @@
 import polars as pl
 import pytest
 import yaml
-from workflow_runs import ROOT, Project
+from tiny import TINY
+from workflow_runs import Project
 
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.frames.estimator import SCORES
 
 pytestmark = pytest.mark.long
 
-TRACES = ROOT / "workflow" / "entropy_sentinel" / "example" / "traces"
 KNOWN = ["averages", "one-digit-addition", "two-digit-multiplication"]
 STUDY = {
     "study": "kept",
@@ -36,8 +36,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (project.folder / "kept.yaml").write_text(yaml.safe_dump(STUDY))
     (project.folder / "traces").mkdir()
     for name in KNOWN:
-        pl.read_parquet(TRACES / f"{name}.parquet").write_parquet(project.folder / "traces" / f"{name}.parquet")
-    made = pl.read_parquet(TRACES / "averages.parquet")
+        pl.read_parquet(TINY.traces / f"{name}.parquet").write_parquet(project.folder / "traces" / f"{name}.parquet")
+    made = pl.read_parquet(TINY.traces / "averages.parquet")
     renamed = made.with_columns(pl.col("item_id").str.replace("averages", "traffic"))
     renamed.write_parquet(project.folder / "traces" / "traffic.parquet")
     project.run()
