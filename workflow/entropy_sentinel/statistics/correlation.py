@@ -1,4 +1,4 @@
-"""How far two numbers of the same items go together: Pearson's r with its p and interval, and Spearman's rho beside it."""
+"""How far two numbers of the same items go together: Pearson's r with p and interval, and Spearman's rho."""
 
 from dataclasses import dataclass
 
