@@ -23,7 +23,7 @@ def table_2_correlation(
         if row["reason"]:
             reasons[f"{row['model']}, {row['benchmark']}: no r of {of[3]} with {of[2]}: {row['reason']}."] = None
     return Table(
-        "Pearson's r of measures of one response with entropies over the samples of its item; Spearman's rho beside it.",
+        "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
         number_frame(rows, keys, _NUMBERS.values()),
         (
             FIRST_NOTE,

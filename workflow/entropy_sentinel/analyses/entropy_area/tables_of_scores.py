@@ -92,8 +92,8 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
                 values = [model, name, title, len(part), len(never), *means]
                 rows.append(dict(zip([*keys, *numbers], values, strict=True)))
     return Table(
-        f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS ({answer_title(answer)})"
-        ", mean EAS and length of the first.",
+        f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
+        f"({answer_title(answer)}), mean EAS and length of the first.",
         number_frame(rows, keys, numbers),
         (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is, as with answers that are wrong and always the same."),
     )
