@@ -21,7 +21,7 @@ from entropy_sentinel.report.figures import Drawing, style, write_figure
 class FigureFiles(TypedDict):
     """Files of the figures: items of each model, correlations of all, and the pass of each model and benchmark."""
 
-    items: Sequence[str]
+    by_item: Sequence[str]
     correlations: str
     passes: Sequence[str]
 
@@ -60,7 +60,7 @@ class _Source:
     """What the figures are drawn from."""
 
     def __init__(self, files: FigureFiles, settings: FigureSettings, models: Sequence[str]) -> None:
-        self.items = read_several(ITEMS, files["items"], {"model": models})
+        self.items = read_several(ITEMS, files["by_item"], {"model": models})
         self.correlations = CORRELATIONS.read(files["correlations"])
         self.settings, self.score = settings, f"eas_{settings['answer']}"
         self.passes: dict[str, dict[str, str]] = {}

@@ -33,8 +33,8 @@ rule entropy_area_items:
         features=expand(FEATURES, benchmark=AREA_BENCHMARKS, allow_missing=True),
         passes=AREA_PASSES,
     output:
-        responses=AREA_RESPONSES,
-        items=AREA_ITEMS,
+        by_response=AREA_RESPONSES,
+        by_item=AREA_ITEMS,
     log:
         f"{LOGS}/{{judge}}/entropy_area_items/{{model}}.log",
     conda:
@@ -68,8 +68,8 @@ rule entropy_area_truncation:
 
 rule entropy_area_measures:
     input:
-        items=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
-        responses=expand(AREA_RESPONSES, model=MODELS, allow_missing=True),
+        by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
+        by_response=expand(AREA_RESPONSES, model=MODELS, allow_missing=True),
     output:
         correlations=AREA_CORRELATIONS,
         spread=AREA_SPREAD,
@@ -94,7 +94,7 @@ rule entropy_area_measures:
 
 rule entropy_area_tables:
     input:
-        items=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
+        by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
         truncation=expand(AREA_TRUNCATION, model=MODELS, allow_missing=True),
         correlations=AREA_CORRELATIONS,
         spread=AREA_SPREAD,
@@ -118,7 +118,7 @@ rule entropy_area_tables:
 
 rule entropy_area_figures:
     input:
-        items=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
+        by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
         correlations=AREA_CORRELATIONS,
         passes=expand(AREA_PASSES, model=MODELS),
     output:

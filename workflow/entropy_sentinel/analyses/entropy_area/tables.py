@@ -17,7 +17,7 @@ from entropy_sentinel.report.tables import write_table
 class TableFiles(TypedDict):
     """Files of the tables: items and truncation of each model; correlations and spread of all."""
 
-    items: Sequence[str]
+    by_item: Sequence[str]
     truncation: Sequence[str]
     correlations: str
     spread: str
@@ -30,7 +30,7 @@ def write_tables(
     inputs = {
         **settings,
         "models": models,
-        "items": read_several(ITEMS, files["items"], {"model": models}),
+        "items": read_several(ITEMS, files["by_item"], {"model": models}),
         "truncation": pl.concat(map(TRUNCATION.read, files["truncation"])),
         "correlations": CORRELATIONS.read(files["correlations"]),
         "spread": SPREAD.read(files["spread"]),

@@ -4,8 +4,8 @@ with job_log(snakemake.log[0], snakemake.input):
     from entropy_sentinel.analyses.entropy_area.measures import write_measures
 
     write_measures(
-        snakemake.input.items,
-        snakemake.input.responses,
+        snakemake.input.by_item,
+        snakemake.input.by_response,
         snakemake.params.models,
         snakemake.params.settings,
         snakemake.output.correlations,
