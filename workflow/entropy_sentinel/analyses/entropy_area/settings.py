@@ -26,8 +26,8 @@ class EntropyArea(Analysis):
     )
     answer: Literal["reference", "own", "none"] | None = Field(
         None,
-        description="of signals.forced_answer.answers, the one whose score is in the figures and the summary; null for "
-        "the paper's, reference, or else the first",
+        description="of signals.forced_answer.answers, the one whose score is in the figures and the table of items; "
+        "null for the paper's, reference, or else the first",
     )
     alpha: Number = Field(
         0.5, ge=0, le=1e6, description="how fast what is further back counts less in Figure 3: 0 is a plain sum"
