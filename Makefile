@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo gallery how-well notebook docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-entropy-area gallery how-well notebook docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -32,7 +32,14 @@ study-demo: demo
 	@cat results/demo-full/math-verify/summary.txt
 	@echo 'The whole report: results/demo-full/math-verify/report.html'
 
-# Its tables and figures as a page of docs/.
+# How far one response's uncertainty goes with the variety of 16 answers, on the demo's tiny-1m. The paper's models and
+# benchmarks are in studies/entropy-area.yaml.
+study-entropy-area: $(INSTALLED)
+	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
+	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
+	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
+
+# The tables and figures of study-demo as a page of docs/.
 gallery: $(INSTALLED)
 	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
 
@@ -103,4 +110,4 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf results/demo results/demo-full logs/demo logs/demo-full
+	rm -rf results/demo results/demo-full results/demo-entropy-area logs/demo logs/demo-full logs/demo-entropy-area

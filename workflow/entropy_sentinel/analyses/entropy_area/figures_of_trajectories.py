@@ -57,7 +57,7 @@ def figure_3_ranges(
     for place, (name, (title, *_)) in enumerate(RANGES.items()):
         column, shown = grid[:, place], by_range[name]
         items = "1 item" if counts[name] == 1 else f"{counts[name]} items"
-        column[0].set_title(f"{name.title()}, {title} bits: {items}\n{_said(shown)}", fontsize=9)
+        column[0].set_title(f"{name.title()}, {title} bits: {items}\n{_said(shown, answer)}", fontsize=9)
         if shown is None:
             for axes in column:
                 axes.text(0.5, 0.5, "none with a trajectory", ha="center", va="center", transform=axes.transAxes)
@@ -95,10 +95,11 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
     )
 
 
-def _said(shown: Trajectory | None) -> str:
+def _said(shown: Trajectory | None, answer: str) -> str:
     if shown is None:
         return ""
-    return f"{shown.item_id}: answer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
+    said = f"{shown.item_id}: answer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
+    return f"{said}\n{answer_title(answer)}: {shown.answer_text}" if shown.options and shown.answer_text else said
 
 
 def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
