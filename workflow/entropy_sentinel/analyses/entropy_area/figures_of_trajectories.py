@@ -30,7 +30,7 @@ def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, an
     put_in = "" if shown.answer_text is None else f", which is {shown.answer_text}"
     return Drawing(
         figure,
-        f"{model} on {shown.item_id}: entropy of the next token, in bits, when `\\boxed{{` and the "
+        f"{model} on {shown.item_id}: entropy of the next token, in bits, when \\boxed{{ and the "
         f"{answer_title(answer)}{put_in} but its last token follow the first t tokens of the response. The area is EAS."
         f" Of the items of {benchmark}, this one's first response has the median EAS.",
     )

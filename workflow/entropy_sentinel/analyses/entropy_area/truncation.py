@@ -16,11 +16,14 @@ _COLUMNS = ("missing_masses", "bounds", "entropies")
 
 
 def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], output: str) -> None:
-    """Mean and quantiles over the positions of one model's responses, for each of `sets` of benchmarks and for all."""
+    """Mean and quantiles over the positions of one model's responses, for each of `sets` of benchmarks.
+
+    Where there are several, for all benchmarks together, too.
+    """
     by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
     model = read_provenance(passes[0])["model"]
     rows = []
-    for name, benchmarks in ({**sets} | {EVERY: list(by_benchmark)}).items():
+    for name, benchmarks in ({**sets} | ({EVERY: list(by_benchmark)} if len(sets) > 1 else {})).items():
         of_set = [by_benchmark[one] for one in benchmarks]
         rows += [{"model": model, "benchmark": name} | row for row in statistics(of_set)]
     TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
