@@ -13,8 +13,8 @@ for family in SIGNAL_FAMILIES:
             name:
                 f"signals_{family}"
             input:
+                **({"asked": PASSES.replace("{family}", family)} if family in PASSES_OF else {}),
                 generations=GENERATIONS,
-                **({"asked": expand(PASSES, family=family, allow_missing=True)} if family in PASSES_OF else {}),
             output:
                 expand(SIGNALS, family=family, allow_missing=True),
             log:
