@@ -24,10 +24,10 @@ import polars as pl
 from bench_intervals import winkler
 from tabulate import tabulate
 
-from entropy_sentinel.estimators.catalogue import CANDIDATES, RECOMMENDED
+from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
-from entropy_sentinel.estimators.recommended import FEWEST_DOMAINS, choose, leave_one_out_errors
+from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
 from entropy_sentinel.estimators.training import TrainingRows
@@ -112,7 +112,7 @@ SETTINGS = {
             **{f"one standard error, from {fewest} domains": _chosen_from(fewest) for fewest in (3, 5, 6, 9)},
             "least error": _least,
         },
-        f"one standard error, from {FEWEST_DOMAINS} domains",
+        f"one standard error, from {FEWEST_TO_CHOOSE} domains",
         lambda case, rule: case.off(rule(case)),
         _mean,
     ),
