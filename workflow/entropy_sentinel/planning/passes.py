@@ -60,9 +60,10 @@ def _of(
     samples = config.models[model].samples or config.generation.samples
     # A family may ask about the first responses to an item alone.
     share = min(settings.get("samples") or samples, samples) / samples
-    contexts = sum(left) * share * rates.tokens_per_response * declared.contexts_per_token(settings)
+    responses = round(sum(left) * share)
+    contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
     seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s
-    return Passes(family, model, sum(left), contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
+    return Passes(family, model, responses, contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
 
 
 def _in_parts(output: Path) -> int:
