@@ -5,12 +5,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.contract import read_provenance
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 TRAINING = [str(EXAMPLE.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
 
 

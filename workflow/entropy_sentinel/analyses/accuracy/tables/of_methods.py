@@ -34,8 +34,8 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
             SCOPE_NOTE,
             f"Recommended: {title(CANDIDATES[0])}, or what {FEWEST_TO_CHOOSE} training benchmarks or more say is "
             "better, leaving out one at a time.",
-            f"Default: {default}. Best: the least median of all estimators that were run on all these groups; nobody "
-            "knows it beforehand.",
+            f"Default: {default}; - where it has no result for one of the groups. Best: the least median of all "
+            "estimators that were run on all these groups; nobody knows it beforehand.",
         ),
     )
 
