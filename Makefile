@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real study-entropy-area gallery how-well example walk-through docs test test-all test-long test-fast attack \
-    check plan progress compare clean
+.PHONY: demo study-demo study-real study-entropy-area gallery how-well example walk-through docs test test-all test-long \
+    test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -33,19 +33,19 @@ study-demo: demo
 	@cat results/demo-full/math-verify/summary.txt
 	@echo 'The whole report: results/demo-full/math-verify/report.html'
 
-# How far one response's uncertainty goes with the variety of 16 answers, on the demo's tiny-1m. The paper's models and
-# benchmarks are in studies/entropy-area.yaml.
-study-entropy-area: $(INSTALLED)
-	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
-	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
-	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
-
 # The same plan on what real models answered to real questions, whose traces stand in examples/real: no engine, no network.
 study-real: $(INSTALLED)
 	$(call run-demo,--configfile examples/real/study.yaml)
 	@cat results/real/math-verify/summary.txt
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
+
+# How far one response's uncertainty goes with the variety of 16 answers, on the demo's tiny-1m. The paper's models and
+# benchmarks are in studies/entropy-area.yaml.
+study-entropy-area: $(INSTALLED)
+	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
+	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
+	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
 
 # The tables and figures of study-real as a page of docs/.
 gallery: $(INSTALLED)
