@@ -81,10 +81,10 @@ class _Source:
         path, answer = self.passes[model][benchmark], settings["answer"]
         if what["figure"] == "1_trajectory":
             item = median_item(own, self.score)
-            shown = item and trajectory(path, item, answer)
+            shown = trajectory(path, item, answer) if item else None
             return figure_1_trajectory(shown, model, benchmark, answer, settings["label"])
         chosen = by_range(own, self.score)
-        shown_by_range = {name: item and trajectory(path, item, answer) for name, item in chosen.items()}
+        shown_by_range = {name: trajectory(path, item, answer) if item else None for name, item in chosen.items()}
         counts = dict.fromkeys(chosen, 0) | _counts(own)
         alpha, label = settings["alpha"], settings["label"]
         return figure_3_ranges(shown_by_range, counts, model, benchmark, answer, alpha, label)

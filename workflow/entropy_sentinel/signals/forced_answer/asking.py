@@ -78,8 +78,8 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
     """A row for each kind of answer; kinds that put in the same tokens share a track."""
     which, kinds, first = tuple(row[key] for key in RESPONSE), settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
-        why = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
-        yield from (Row(which, kind, reason=why) for kind in kinds)
+        later = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
+        yield from (Row(which, kind, reason=later) for kind in kinds)
         return
     own = located(row["text"], row["cut_off"])
     length = own and tokens_up_to(texts, row["text"], own.end)
