@@ -201,7 +201,7 @@ def test_figures_say_what_they_show(figures: Path) -> None:
         f"figure_{name}.{kind}" for name in names for kind in ("pdf", "png", "html")
     }
     said = {name: html.unescape((figures / f"figure_{name}.html").read_text()) for name in names}
-    assert "which is C" in said["1_trajectory"]
+    assert "\\boxed{ and all but the last token of C (reference)" in said["1_trajectory"]
     assert f"{2 * N_ITEMS} items" in said["2_correlations_a"]
     assert "with the weight (t - k + 1)^-0.5" in said["3_ranges_other"]
     # Without options the entropies stand alone, and why is said.

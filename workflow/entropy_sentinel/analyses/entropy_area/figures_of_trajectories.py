@@ -27,12 +27,12 @@ def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, an
     _draw_entropy(axes, shown)
     axes.set(xlabel=_POSITION, ylabel="H(t), bits")
     axes.set_title(f"EAS {shown.eas:.1f} bits, mean {shown.mean_eas:.2f}", fontsize=10)
-    put_in = "" if shown.answer_text is None else f", which is {shown.answer_text}"
+    put_in = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
     return Drawing(
         figure,
-        f"{model} on {shown.item_id}: entropy of the next token, in bits, when \\boxed{{ and the "
-        f"{answer_title(answer)}{put_in} but its last token follow the first t tokens of the response. The area is EAS."
-        f" Of the items of {benchmark}, this one's first response has the median EAS.",
+        f"{model} on {shown.item_id}: entropy of the next token, in bits, where after the first t tokens of the "
+        f"response stands \\boxed{{{put_in} ({answer_title(answer)}). The area is EAS. Of the items of {benchmark}, this one's "
+        "first response has the median EAS.",
     )
 
 
@@ -82,7 +82,7 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
         f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
         "median EAS. "
     )
-    below = f"the entropy after each token with the {answer_title(answer)} put in, and its area, EAS"
+    below = f"the entropy after each token with the answer put in ({answer_title(answer)}), and its area, EAS"
     if not has_options:
         return (
             f"{chosen}Shown is {below}. The probabilities of the options are left out: either the questions of this "

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.entropy_area.catalogue import EVERY
+from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, EVERY
 from entropy_sentinel.analyses.entropy_area.frames import TRUNCATION
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.lists import flat
@@ -36,8 +36,8 @@ def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
     """
     lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
     with readable(passes[0], FORCED_ANSWERS.stage):
-        kinds = lazy.select(pl.col("answer").unique().sort()).collect().to_series()
-    for answer in kinds:
+        kinds = set(lazy.select(pl.col("answer").unique()).collect().to_series())
+    for answer in [one for one in ANSWERS if one in kinds]:
         with readable(passes[0], FORCED_ANSWERS.stage):
             found = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
         if not len(found):
