@@ -195,6 +195,7 @@ def test_sums_of_positions_that_were_not_asked_are_of_what_lies_between() -> Non
     assert shown.decayed_options(0)[0] == pytest.approx([0.2, 0.5, 0.9])
 
 
+@pytest.mark.slow  # figures are drawn
 def test_figures_say_what_they_show(figures: Path) -> None:
     names = ("1_trajectory", "2_correlations_a", "3_ranges_other", "3_ranges_aime")
     assert {path.name for path in figures.iterdir()} == {
@@ -208,6 +209,7 @@ def test_figures_say_what_they_show(figures: Path) -> None:
     assert "The probabilities of the options are left out" in said["3_ranges_aime"]
 
 
+@pytest.mark.slow  # figures are drawn
 def test_page_and_summary_say_which_measure_goes_furthest(made: dict[str, Any], tables: Path, figures: Path) -> None:
     files: Any = {
         "correlations": made["correlations"],

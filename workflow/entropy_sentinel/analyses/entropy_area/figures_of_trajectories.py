@@ -31,8 +31,8 @@ def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, an
     return Drawing(
         figure,
         f"{model} on {shown.item_id}: entropy of the next token, in bits, where after the first t tokens of the "
-        f"response stands \\boxed{{{put_in} ({answer_title(answer)}). The area is EAS. Of the items of {benchmark}, this one's "
-        "first response has the median EAS.",
+        f"response stands \\boxed{{{put_in} ({answer_title(answer)}). The area is EAS. Of the items of "
+        f"{benchmark}, this one's first response has the median EAS.",
     )
 
 
