@@ -68,6 +68,8 @@ def figure_3_ranges(
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
         for axes in column:
             plain(axes)
+            # An empty range has no tokens.
+            axes.xaxis.set_visible(shown is not None)
     grid[-1, 0].set_ylabel("H(t), bits")
     if has_options:
         grid[0, 0].set_ylabel(f"Decayed sum, alpha {alpha:g}")
