@@ -100,8 +100,8 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
 def _said(shown: Trajectory | None, answer: str) -> str:
     if shown is None:
         return ""
-    said = f"{shown.item_id}: answer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
-    return f"{said}\n{answer_title(answer)}: {shown.answer_text}" if shown.options and shown.answer_text else said
+    letter = f", {answer_title(answer)} {shown.answer_text}" if shown.options and shown.answer_text else ""
+    return f"{shown.item_id}{letter}\nanswer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
 
 
 def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
