@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real gallery how-well example walk-through docs test test-all test-long test-fast attack \
-    check plan progress compare clean
+.PHONY: demo study-demo study-real study-entropy-area gallery how-well example walk-through docs test test-all test-long \
+    test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -41,7 +41,14 @@ study-real: $(INSTALLED)
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
 
-# Its tables and figures as a page of docs/.
+# How far one response's uncertainty goes with the variety of 16 answers, on the demo's tiny-1m. The paper's models and
+# benchmarks are in studies/entropy-area.yaml.
+study-entropy-area: $(INSTALLED)
+	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
+	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
+	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
+
+# The tables and figures of study-real as a page of docs/.
 gallery: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
 
@@ -119,4 +126,4 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(foreach study,demo demo-full real,results/$(study) logs/$(study))
+	rm -rf $(foreach study,demo demo-full demo-entropy-area real,results/$(study) logs/$(study))

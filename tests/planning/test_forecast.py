@@ -125,6 +125,14 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
     )
 
 
+def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_not_asked_about() -> None:
+    seconds = 1619 * 500 / 100 + 2 * RATES["engine_start_s"]  # one of two samples
+    config = with_passes(samples=1)
+    assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
+    assert "asks again about 1,619 responses" in " ".join(text(config).split())
+    assert "asks again about 3,238 responses" in " ".join(text(with_passes(samples=9)).split())
+
+
 def test_parts_of_a_pass_under_way_are_done() -> None:
     config = with_passes()
     output = Path("results/paper/passes/forced_answer/one/svamp.parquet")

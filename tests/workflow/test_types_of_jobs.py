@@ -21,7 +21,7 @@ typing.TypedDict = typing_extensions.TypedDict
 from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi
 
 with SnakemakeApi(OutputSettings()) as api:
-    configs = ConfigSettings(configfiles=[Path("demo/config.yaml")])
+    configs = ConfigSettings(configfiles=[Path(path) for path in CONFIGS])
     resources = ResourceSettings(cores=1)
     planned = api.workflow(snakefile=Path("Snakefile"), config_settings=configs, resource_settings=resources)
     planned.dag().execute_workflow(executor="dryrun")
@@ -52,28 +52,46 @@ WRITERS = {
     "agreement_tables": "agreement.tables:write_tables",
     "agreement_report": "agreement.report:write_report",
     "responses_page": "responses.page:write_page",
+    "entropy_area_answers": "entropy_area.answers:write_answers",
+    "entropy_area_items": "entropy_area.items:write_items",
+    "entropy_area_measures": "entropy_area.measures:write_measures",
+    "entropy_area_tables": "entropy_area.tables:write_tables",
+    "entropy_area_figures": "entropy_area.figures:write_figures",
+    "entropy_area_report": "entropy_area.report:write_report",
 }
 
 
-@pytest.mark.slow
-def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
-    project = Project(tmp_path, [])
+def checked(folder: Path, *configs: str) -> set[str]:
+    """The rules of a study and what of theirs was checked: `rule settings files`."""
     done = subprocess.run(
-        [sys.executable, "-c", f"WRITERS = {WRITERS!r}\n{PROGRAM}"],
-        cwd=project.folder,
-        env={"PYTHONPATH": str(project.folder / "workflow")} | os.environ,
+        [sys.executable, "-c", f"WRITERS, CONFIGS = {WRITERS!r}, {configs!r}\n{PROGRAM}"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder / "workflow")} | os.environ,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    checked = {line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("CHECKED")}
+    return {line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("CHECKED")}
+
+
+@pytest.mark.slow
+def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
+    project = Project(tmp_path, [])
     both = ("accuracy_tables", "accuracy_figures", "accuracy_report", "rejection_report")
     both += ("agreement_tables", "agreement_report", "responses_page")
-    assert checked == {f"{rule} settings files" for rule in both} | {
+    assert checked(project.folder, "demo/config.yaml") == {f"{rule} settings files" for rule in both} | {
         "rejection_measures settings",
         "rejection_tables settings",
         "rejection_figures settings exhibits files",
         "agreement_pairs files",
         "agreement_judged files",
+    }
+    assert checked(project.folder, "demo/config.yaml", "demo/entropy-area.yaml") == {
+        "entropy_area_answers settings",
+        "entropy_area_items files",
+        "entropy_area_measures settings",
+        "entropy_area_tables settings files",
+        "entropy_area_figures settings exhibits files",
+        "entropy_area_report settings files",
     }

@@ -30,6 +30,8 @@ class Studied:
     groups: list[str]
     # Estimators that are kept, with P(correct) of every response where they give one.
     kept: list[str]
+    # Families of signals that are made, `tokens` among them.
+    families: list[str]
     # Of each axis, also the names that are not run.
     known: Mapping[str, Iterable[str]]
 

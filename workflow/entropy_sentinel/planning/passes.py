@@ -56,10 +56,14 @@ def _of(
         for benchmark in config.run.benchmarks
         if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
     ]
-    each = rates.tokens_per_response * declared.contexts_per_token(family_settings(config, family))
-    contexts = sum(left) * each
+    settings = family_settings(config, family)
+    samples = config.models[model].samples or config.generation.samples
+    # A family may ask about the first responses to an item alone.
+    share = min(settings.get("samples") or samples, samples) / samples
+    responses = round(sum(left) * share)
+    contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
     seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s
-    return Passes(family, model, sum(left), contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
+    return Passes(family, model, responses, contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
 
 
 def _in_parts(output: Path) -> int:

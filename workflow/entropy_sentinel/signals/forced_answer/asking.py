@@ -12,6 +12,7 @@ from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.judges.choice import offered
 from entropy_sentinel.judges.locating import located
+from entropy_sentinel.judges.words import option
 from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
 from entropy_sentinel.signals.forced_answer.entropy import Step, step
 from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
@@ -75,7 +76,11 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
     """A row for each kind of answer; kinds that put in the same tokens share a track."""
-    which, kinds = tuple(row[key] for key in RESPONSE), settings["answers"]
+    which, kinds, first = tuple(row[key] for key in RESPONSE), settings["answers"], settings.get("samples")
+    if first is not None and row["sample"] >= first:
+        later = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
+        yield from (Row(which, kind, reason=later) for kind in kinds)
+        return
     own = located(row["text"], row["cut_off"])
     length = own and tokens_up_to(texts, row["text"], own.end)
     if own is None or length is None or length < 2:
@@ -83,9 +88,10 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
     positions, letters = chosen(settings["positions"], texts, length - 1), _letters(row, boxes, settings)
+    options = [letter for letter, _ in offered(row["question"])]
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
-        text = _bare({"own": own.answer, "reference": row["reference"], "none": None}[kind])
+        text = _bare({"own": own.answer, "reference": row["reference"], "none": None}[kind], options)
         boxed, why = _boxed(kind, text, boxes)
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
@@ -116,9 +122,15 @@ def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str
     return found, None if found else f"the answer cannot be tokenised: {text!r}"
 
 
-def _bare(text: str | None) -> str | None:
-    """An answer as it would stand in a box: without white space and dollar signs around it."""
-    return None if text is None else text.strip().strip("$").strip()
+def _bare(text: str | None, options: Sequence[str]) -> str | None:
+    """An answer as it would stand in a box: without white space and dollar signs around it.
+
+    Of a question with `options` the letter alone, where it names one: C of `(C)`, as references are written.
+    """
+    if text is None:
+        return None
+    letter = option(text) if options else None
+    return letter if letter in options else text.strip().strip("$").strip()
 
 
 def _follow(tracks: Sequence[Track], engine: Engine) -> None:

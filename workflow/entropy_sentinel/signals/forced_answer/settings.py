@@ -24,6 +24,11 @@ class ForcedAnswer(Settings):
         description="after which tokens: all of them; sentence-ends; or a number n for every n-th. With fewer than all "
         "the first and the last one are asked too, and the area is interpolated",
     )
+    samples: Positive | None = Field(
+        None,
+        description="of each item the first so many responses are asked about, and the others have no score; null for "
+        "all. The pass costs as much more as there are responses",
+    )
     options: bool = Field(
         False,
         description="whether the probabilities of the letters of the question's options are kept at each position",

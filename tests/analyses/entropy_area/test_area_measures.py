@@ -1,0 +1,198 @@
+"""Items, correlations, spread and truncation: by hand, by SciPy and by NumPy."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from entropy_sentinel.analyses.entropy_area.catalogue import EVERY, range_of
+from entropy_sentinel.analyses.entropy_area.frames import (
+    ANSWER_CLASSES,
+    CORRELATIONS,
+    ITEMS,
+    RESPONSES,
+    SPREAD,
+    TRUNCATION,
+)
+from entropy_sentinel.analyses.entropy_area.items import by_item, gather
+from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
+from entropy_sentinel.analyses.entropy_area.truncation import write_truncation
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+
+SETTINGS: Any = {"sets": {"b": ["b"], "both": ["c", "d"]}, "answers": ["reference", "own"], "resamples": 50, "seed": 1}
+
+
+def response(item: str, sample: int, label: bool | None, answer: int | None, **further: Any) -> dict[str, Any]:
+    row = dict.fromkeys(RESPONSES.schema) | {"model": "m", "benchmark": "b", "item_id": item, "sample": sample}
+    return row | {"label": label, "answer_class": answer, "n_tokens": 10, **further}
+
+
+def test_an_item_is_summed_up_over_its_samples_and_measured_on_the_first() -> None:
+    rows = [
+        response("b-0", 3, None, None),
+        response("b-0", 1, True, 0, eas_own=4.0, mean_eas_own=0.5, ppl=1.5, n_tokens=9),
+        response("b-0", 4, False, 1, eas_own=9.0),
+        response("b-0", 5, True, 0),
+        response("b-1", 1, None, None),
+    ]
+    items = ITEMS.check(by_item(RESPONSES.frame(rows)))
+    found = items.row(0, named=True)
+    assert (found["n_samples"], found["n_unreadable"], found["n_answers"], found["accuracy"]) == (4, 1, 2, 0.5)
+    # 2, 1, 1 of 4: 1.5 bits; 2 and 1 of 3; 2 of 4 correct.
+    assert found["answer_entropy"] == 1.5
+    assert found["answer_entropy_readable"] == pytest.approx(stats.entropy([2, 1], base=2), abs=1e-12)
+    assert found["correctness_entropy"] == 1
+    assert (found["sample"], found["eas_own"], found["mean_eas_own"], found["ppl"]) == (1, 4.0, 0.5, 1.5)
+    assert found["eas_reference"] is None
+    # Nothing could be read: one answer, and none.
+    silent = items.row(1, named=True)
+    assert (silent["answer_entropy"], silent["answer_entropy_readable"], silent["n_answers"]) == (0, None, 0)
+
+
+def test_measures_stand_beside_their_response() -> None:
+    answers = ANSWER_CLASSES.frame(
+        [("m", "b", "b-0", 0, True, "7", 0, None), ("m", "b", "b-0", 1, None, None, None, "?")]
+    )
+    which = {"model": "m", "benchmark": "b", "item_id": "b-0"}
+    numbers = {"sample": pl.UInt16, "n_tokens": pl.UInt32}
+    features = pl.DataFrame(
+        [which | {"sample": s, "ppl": 1 + s, "n_tokens": 5} for s in (1, 0)], schema_overrides=numbers
+    )
+    asked = pl.DataFrame(
+        [
+            which | {"sample": 1, "answer": kind, "eas": eas, "mean_eas": 0.1}
+            for kind, eas in (("own", 2.0), ("none", 3.0))
+        ],
+        schema_overrides=numbers,
+    )
+    found = RESPONSES.check(gather(answers, features.cast({"ppl": pl.Float64}), asked))
+    assert found["ppl"].to_list() == [1, 2]
+    assert found.select("eas_own", "eas_none", "eas_reference").rows() == [(None, None, None), (2.0, 3.0, None)]
+
+
+def items_of(benchmark: str, n: int, seed: int, **further: Any) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    entropy = random.uniform(0, 3, n)
+    columns: dict[str, Any] = dict.fromkeys(ITEMS.schema) | {
+        "model": ["m"] * n,
+        "benchmark": [benchmark] * n,
+        "item_id": [f"{benchmark}-{number}" for number in range(n)],
+        "n_samples": [16] * n,
+        "n_unreadable": [0] * n,
+        "n_answers": [3] * n,
+        "accuracy": random.uniform(0, 1, n),
+        "answer_entropy": entropy,
+        "answer_entropy_readable": entropy / 2,
+        "correctness_entropy": random.uniform(0, 1, n),
+        "sample": [0] * n,
+        "n_tokens": random.integers(20, 90, n),
+        "ppl": random.uniform(1, 2, n),
+    }
+    for kind in ("own", "reference"):
+        columns[f"eas_{kind}"] = 10 * entropy + random.normal(0, 5, n)
+        columns[f"mean_eas_{kind}"] = random.uniform(0, 1, n)
+    return ITEMS.frame(columns | further)
+
+
+def test_r_of_each_measure_is_that_of_scipy_on_the_items_that_have_all() -> None:
+    items = pl.concat([items_of("b", 20, 1), items_of("c", 9, 2), items_of("d", 8, 3)])
+    gone = pl.col("item_id").is_in(["b-3", "b-4"])
+    items = items.with_columns(eas_own=pl.when(~gone).then("eas_own"))
+    found = CORRELATIONS.check(CORRELATIONS.frame(list(correlations(items, SETTINGS))))
+    # Two sets, three entropies, and six measures: two of each kind of answer, perplexity and length.
+    assert len(found) == 2 * 3 * 6
+    rows = items.filter(pl.col("benchmark") == "b", ~gone)
+    (one,) = found.filter(benchmark="b", measure="ppl", target="answer_entropy").iter_rows(named=True)
+    expected = stats.pearsonr(rows["ppl"], rows["answer_entropy"])
+    assert (one["n_items"], one["r"], one["p"]) == (
+        18,
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+    )
+    assert one["rho"] == pytest.approx(stats.spearmanr(rows["ppl"], rows["answer_entropy"]).statistic)
+    together = found.filter(benchmark="both", measure="eas_reference", target="answer_entropy_readable").row(
+        0, named=True
+    )
+    both = items.filter(pl.col("benchmark").is_in(["c", "d"]))
+    assert together["n_items"] == 17
+    assert together["r"] == pytest.approx(np.corrcoef(both["eas_reference"], both["answer_entropy"])[0, 1])
+
+
+def test_why_there_is_no_r_is_said() -> None:
+    items = items_of(
+        "b", 6, 1, ppl=[1.5] * 6, eas_own=[None] * 6, mean_eas_own=[None] * 6, correctness_entropy=[0.0] * 6
+    )
+    rows = CORRELATIONS.frame(list(correlations(items, SETTINGS | {"sets": {"b": ["b"]}})))
+    reasons = {(row["measure"], row["target"]): row["reason"] for row in rows.iter_rows(named=True)}
+    assert reasons["ppl", "answer_entropy"] == "Perplexity is the same for all items"
+    assert reasons["eas_own", "answer_entropy"] == "no response has it"
+    assert reasons["n_tokens", "correctness_entropy"] == "correctness entropy is the same for all items"
+    assert reasons["eas_reference", "answer_entropy"] is None
+    # What no response has takes no item from the others.
+    assert set(rows["n_items"]) == {6}
+
+
+def test_spread_of_the_score_over_samples_by_hand() -> None:
+    items = items_of("b", 3, 1, answer_entropy=[0.0, 1.0, 2.0])
+    scores = {"b-0": [1.0, 3.0], "b-1": [4.0, 8.0], "b-2": [9.0, 9.0]}
+    rows = [
+        response(item, sample, True, 0, eas_own=score)
+        for item, own in scores.items()
+        for sample, score in enumerate(own)
+    ]
+    # An item with one score says nothing of the spread.
+    rows.append(response("b-3", 0, True, 0, eas_own=100.0))
+    settings = SETTINGS | {"sets": {"b": ["b"]}, "answers": ["own", "none"]}
+    found = SPREAD.check(SPREAD.frame(list(spread(items, RESPONSES.frame(rows), settings))))
+    own = found.row(0, named=True)
+    assert (own["n_items"], own["n_scores"]) == (3, 6)
+    # Variances within: 2, 8, 0; means 2, 6, 9.
+    assert own["within_sd"] == pytest.approx(np.sqrt(10 / 3))
+    assert own["between_sd"] == pytest.approx(np.std([2, 6, 9], ddof=1))
+    by_sample = [np.corrcoef(values, [0, 1, 2])[0, 1] for values in ([1, 4, 9], [3, 8, 9])]
+    assert own["r_first"] == pytest.approx(by_sample[0])
+    assert (own["r_lowest"], own["r_highest"]) == (pytest.approx(min(by_sample)), pytest.approx(max(by_sample)))
+    assert own["r_mean"] == pytest.approx(np.corrcoef([2, 6, 9], [0, 1, 2])[0, 1])
+    none = found.row(1, named=True)
+    assert (none["n_items"], none["within_sd"], none["r_first"]) == (0, None, None)
+
+
+def asked_file(path: Path, benchmark: str, bounds: list[list[float] | None]) -> str:
+    rows = []
+    for number, values in enumerate(bounds):
+        row = dict.fromkeys(FORCED_ANSWERS.schema) | {"model": "m", "benchmark": benchmark, "answer": "own"}
+        row |= {"item_id": f"{benchmark}-{number}", "sample": 0}
+        if values is not None:
+            masses = [value / 10 for value in values]
+            row |= {"positions": list(range(1, len(values) + 1)), "bounds": values, "missing_masses": masses}
+            row |= {"entropies": [2 * value for value in values], "eas": 1.0, "mean_eas": 1.0, "eas_bound": 1.0}
+        rows.append(row)
+    FORCED_ANSWERS.write(FORCED_ANSWERS.frame(rows), path, {"model": "m", "benchmark": benchmark})
+    return str(path)
+
+
+def test_truncation_is_over_all_positions_of_all_responses(tmp_path: Path) -> None:
+    values = np.linspace(0, 0.5, 40, dtype=np.float32)
+    first = asked_file(tmp_path / "b.parquet", "b", [values[:5].tolist(), None, values[5:30].tolist()])
+    second = asked_file(tmp_path / "c.parquet", "c", [values[30:].tolist()])
+    write_truncation([first, second], {"b": ["b"], "c": ["c"]}, str(tmp_path / "out.parquet"))
+    found = TRUNCATION.read(tmp_path / "out.parquet")
+    every = found.filter(benchmark=EVERY)
+    assert set(every["n_positions"]) == {40}
+    assert set(found.filter(benchmark="b")["n_responses"]) == {2}
+    expected = [values.mean(), *np.quantile(values, [0.9, 0.95, 0.99])]
+    assert every["statistic"].to_list() == ["mean", "q90", "q95", "q99"]
+    assert every["bound_bits"].to_list() == pytest.approx(expected, rel=1e-5)
+    assert every["entropy"].to_list() == pytest.approx([2 * one for one in expected], rel=1e-5)
+    # 10 % of the positions keep less mass than the 90th percentile says.
+    masses = 1 - values / 10
+    assert every["top_20_mass"].to_list() == pytest.approx(
+        [masses.mean(), *np.quantile(masses, [0.1, 0.05, 0.01])], rel=1e-6
+    )
+
+
+def test_ends_of_the_ranges_are_medium() -> None:
+    assert [range_of(one) for one in (0, 0.49, 0.5, 1.5, 1.51)] == ["low", "low", "medium", "medium", "high"]

@@ -1,0 +1,82 @@
+"""The section `analyses.entropy_area`: what is left open follows from what is run, and what cannot be is said."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.frames.errors import ConfigError
+
+PAPER = (Path(__file__).parents[3] / "config.yaml").read_text()
+
+
+def load(features: tuple[str, ...] = ("tokens", "forced_answer"), answers: Any = None, **section: Any) -> Config:
+    """A study of two models on four benchmarks with this section."""
+    raw = yaml.safe_load(PAPER)
+    raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}
+    raw["run"] |= {"analyses": ["entropy_area", "responses"], "features": [*features], "groups": [], "sizes": []}
+    if answers:
+        raw["signals"] = {"forced_answer": {"answers": answers}}
+    raw["analyses"] = {"entropy_area": section}
+    return load_config(raw)
+
+
+def test_what_is_left_open_is_filled_in() -> None:
+    shown = load().analyses.entropy_area
+    assert (shown.judges, shown.figure_model, shown.figure_benchmark) == (["math-verify"], "qwen3-4b", None)
+    assert shown.sets(["gsm8k", "svamp"]) == {"gsm8k": ["gsm8k"], "svamp": ["svamp"]}
+    assert shown.tables == ["1_truncation", "2_correlation", "ranges", "spread"]
+    assert shown.figures == ["1_trajectory", "2_correlations", "3_ranges"]
+
+
+def test_without_the_pass_it_is_left_out_with_a_line() -> None:
+    config = load(("tokens",))
+    assert config.run.analyses == ["responses"]
+    said = "run.analyses: entropy_area left out, since run.features has no forced_answer, which asks the model again"
+    assert said in config.left_out
+
+
+def test_benchmarks_taken_together_stand_where_the_first_of_them_does() -> None:
+    shown = load(together={"words": ["svamp", "gpqa"]}).analyses.entropy_area
+    assert shown.sets(["gsm8k", "svamp", "math", "gpqa"]) == {
+        "gsm8k": ["gsm8k"],
+        "words": ["svamp", "gpqa"],
+        "math": ["math"],
+    }
+
+
+def test_what_is_not_run_is_left_out_with_a_line() -> None:
+    config = load(together={"words": ["svamp", "theoremqa"]}, figure_model="gemma-3-4b", figure_benchmark="math")
+    shown = config.analyses.entropy_area
+    assert (shown.together, shown.figure_model, shown.figure_benchmark) == ({"words": ["svamp"]}, "qwen3-4b", "math")
+    assert config.left_out == [
+        "analyses.entropy_area.figure_model: left out, since not run: gemma-3-4b",
+        "analyses.entropy_area.together.words: left out, since not run, or without references: theoremqa",
+    ]
+
+
+def test_a_benchmark_is_in_one_set_alone() -> None:
+    both = {"a": ["gsm8k", "svamp"], "b": ["math", "svamp"]}
+    with pytest.raises(ConfigError, match=r"together\.b: 'svamp' is in a too; once"):
+        load(together=both)
+    with pytest.raises(ConfigError, match=r"together\.math: a benchmark has this name; choose another"):
+        load(together={"math": ["gsm8k", "svamp"]})
+    with pytest.raises(ConfigError, match="unknown benchmark"):
+        load(together={"a": ["gsm8k", "gsm9k"]})
+
+
+def test_the_score_that_is_shown_is_the_papers_where_it_is_asked_for() -> None:
+    shown = load().analyses.entropy_area
+    assert shown.shown_answer(["own", "reference"]) == "reference"
+    assert shown.shown_answer(["own", "none"]) == "own"
+    assert load(answer="none").analyses.entropy_area.shown_answer(["own", "none"]) == "none"
+    with pytest.raises(ValueError, match=r"'none' is none of signals\.forced_answer\.answers, which has own"):
+        load(answer="none").analyses.entropy_area.shown_answer(["own"])
+
+
+def test_unknown_exhibits_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown table"):
+        load(tables=["2_correlations"])

@@ -1,0 +1,87 @@
+"""The tables and figures of this analysis, and what it compares: numbers of a response, and entropies over samples.
+
+The function of a table is called `table_<name>` and stands in `tables_of_*.py`; that of a figure is called
+`figure_<name>` and stands in `figures_of_*.py`.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+# The paper's tables, as printed.
+PUBLISHED = Path(__file__).with_name("published")
+
+# All benchmarks of a model together.
+EVERY = "*"
+
+# What the published tables are of: table, models and benchmarks. Table 1 names neither; its section does.
+COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "1_truncation": (("deepseek-r1-distill-qwen-14b",), ("gpqa-diamond",)),
+    "2_correlation": (("deepseek-r1-distill-qwen-14b", "deepseek-r1-distill-llama-8b"), ("aime", "gpqa-diamond")),
+}
+
+# Which answer is put in, as the pass names it; the paper's first.
+ANSWERS: dict[str, str] = {"reference": "reference", "own": "own answer", "none": "no answer"}
+
+# Numbers of one response; those of the area stand once for each kind of answer, `eas_own`.
+AREA = ("eas", "mean_eas")
+BESIDE = ("ppl", "n_tokens")
+_TITLES = {"eas": "EAS", "mean_eas": "Mean EAS", "ppl": "Perplexity", "n_tokens": "Length"}
+
+# How much the samples of an item vary, in bits.
+TARGETS: dict[str, str] = {
+    "answer_entropy": "answer entropy",
+    "answer_entropy_readable": "answer entropy, readable answers only",
+    "correctness_entropy": "correctness entropy",
+}
+
+# Ranges of the answer entropy in bits: name, what it says, and where it begins and ends.
+RANGES: dict[str, tuple[str, float, float]] = {
+    "low": ("[0, 0.5)", 0.0, 0.5),
+    "medium": ("[0.5, 1.5]", 0.5, 1.5),
+    "high": ("(1.5, inf)", 1.5, float("inf")),
+}
+
+TABLES: dict[str, str] = {
+    "1_truncation": "What the 20 most likely tokens leave out",
+    "2_correlation": "Correlation with what repeated samples say",
+    "ranges": "Items by answer entropy",
+    "spread": "How far the score depends on the sample",
+}
+
+FIGURES: dict[str, str] = {
+    "1_trajectory": "A trajectory and its area",
+    # One for each model and benchmark, or benchmarks taken together.
+    "2_correlations": "Four measures against the answer entropy",
+    # One for each model.
+    "3_ranges": "Responses of low, medium and high answer entropy",
+}
+
+
+def area_measures(answers: Sequence[str]) -> list[str]:
+    """The numbers of the area by these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
+    return [f"{name}_{answer}" for answer in answers for name in AREA]
+
+
+def measures(answers: Sequence[str]) -> list[str]:
+    """All numbers of a response that are compared, those of the area first."""
+    return [*area_measures(answers), *BESIDE]
+
+
+def measure_title(measure: str) -> str:
+    """`EAS (own answer)` of `eas_own`; `Perplexity`."""
+    if measure in BESIDE:
+        return _TITLES[measure]
+    name, _, answer = measure.rpartition("_")
+    return f"{_TITLES[name]} ({ANSWERS[answer]})"
+
+
+def range_of(entropy: float) -> str:
+    """The range that an answer entropy, in bits, is in; 0.5 and 1.5 are medium."""
+    return "low" if entropy < 0.5 else "medium" if entropy <= 1.5 else "high"
+
+
+def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
+    """Whether published values stand beside a table of these models, benchmarks and kinds of answers: the paper's."""
+    theirs = COMPARED.get(table)
+    same = theirs and set(theirs[0]) & set(models) and set(theirs[1]) & set(sets)
+    return bool(same) and "reference" in answers

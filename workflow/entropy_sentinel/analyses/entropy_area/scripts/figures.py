@@ -1,0 +1,14 @@
+import os
+
+from entropy_sentinel.jobs.logs import job_log
+
+with job_log(snakemake.log[0], snakemake.input):
+    from entropy_sentinel.analyses.entropy_area.figures import write_figures
+
+    write_figures(
+        snakemake.input,
+        snakemake.params.settings,
+        snakemake.params.exhibits,
+        snakemake.params.models,
+        os.path.dirname(snakemake.output[0]),
+    )

@@ -1,0 +1,101 @@
+"""What the analysis shows: the config's section `analyses.entropy_area`."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.entropy_area.catalogue import FIGURES, TABLES
+from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole, check_names
+
+NEEDS = "forced_answer"
+
+
+class EntropyArea(Analysis):
+    """What the entropy area score says of how much repeated answers vary (Zhu et al., 2025).
+
+    It needs forced_answer in run.features and several samples of each item (generation.samples).
+    """
+
+    PAGE = "{judge}/entropy_area/report.html"
+    TELLS = "what the entropy area score says"
+
+    judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
+    together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(
+        {}, description="benchmarks that are taken for one, by a name: {aime: [aime-2024, aime-2025]}"
+    )
+    answer: Literal["reference", "own", "none"] | None = Field(
+        None,
+        description="of signals.forced_answer.answers, the one whose score is in the figures and the table of items; "
+        "null for the paper's, reference, or else the first",
+    )
+    alpha: Number = Field(
+        0.5, ge=0, le=1e6, description="how fast what is further back counts less in Figure 3: 0 is a plain sum"
+    )
+    figure_model: str | None = Field(None, description="model of Figure 1; null for the first")
+    figure_benchmark: str | None = Field(
+        None, description="benchmark of Figures 1 and 3; null for the first with options, or else the first"
+    )
+    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples of the items behind an interval")
+
+    @model_validator(mode="after")
+    def _known(self) -> "EntropyArea":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        if NEEDS not in studied.families:
+            return f"run.features has no {NEEDS}, which asks the model again"
+        return None if studied.labelled else "no benchmark has references, and without them no judge reads an answer"
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        found, lines = {}, []
+        for key, axis in {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}.items():
+            value = getattr(self, key)
+            asked = [value] if isinstance(value, str) else value or []
+            found[key], left_out = studied.run(axis, f"analyses.entropy_area.{key}", asked)
+            lines += left_out
+        together = {}
+        for name, benchmarks in self.together.items():
+            together[name], left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
+            lines += left_out
+        self._check_each_once(studied)
+        chosen = {
+            "judges": found["judges"] or studied.judges,
+            "together": {name: run for name, run in together.items() if run},
+            "figure_model": (found["figure_model"] or studied.models)[0],
+            "figure_benchmark": next(iter(found["figure_benchmark"]), None),
+            "tables": list(TABLES) if self.tables is None else self.tables,
+            "figures": list(FIGURES) if self.figures is None else self.figures,
+        }
+        return self.model_copy(update=chosen), lines
+
+    def _check_each_once(self, studied: Studied) -> None:
+        seen: dict[str, str] = {}
+        for name, benchmarks in self.together.items():
+            if name in studied.benchmarks:
+                raise ValueError(f"analyses.entropy_area.together.{name}: a benchmark has this name; choose another")
+            for one in benchmarks:
+                if one in seen:
+                    raise ValueError(f"analyses.entropy_area.together.{name}: '{one}' is in {seen[one]} too; once")
+                seen[one] = name
+
+    def sets(self, labelled: list[str]) -> dict[str, list[str]]:
+        """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
+        named = {one: name for name, benchmarks in self.together.items() for one in benchmarks}
+        found: dict[str, list[str]] = {}
+        for benchmark in labelled:
+            found.setdefault(named.get(benchmark, benchmark), []).append(benchmark)
+        return found
+
+    def shown_answer(self, asked: list[str]) -> str:
+        """The kind of answer whose score is shown, of those that are `asked`; ValueError for another."""
+        if self.answer and self.answer not in asked:
+            raise ValueError(
+                f"analyses.entropy_area.answer: '{self.answer}' is none of signals.forced_answer.answers, which has "
+                f"{', '.join(asked)}"
+            )
+        return self.answer or ("reference" if "reference" in asked else asked[0])

@@ -1,0 +1,69 @@
+"""What the page and the terminal say of each model and benchmark, from a frame CORRELATIONS."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from tabulate import tabulate
+
+from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
+from entropy_sentinel.report.numbers import number
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How well each measure of the first responses goes with the answer entropy, of a model and a set of benchmarks."""
+
+    model: str
+    benchmark: str
+    n_items: int
+    # By measure, those of the area first: rows of CORRELATIONS.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which measure goes furthest with the answer entropy, and whether EAS does."""
+        known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
+        if not known:
+            reason = next(iter(self.found.values()))["reason"]
+            return f"No correlation can be said: {reason}."
+        best = max(known, key=lambda name: abs(known[name]))
+        row = self.found[best]
+        said = (
+            f"{measure_title(best)} goes furthest with the answer entropy: r {number(row['r'], '+.2f')} ({span(row)})"
+        )
+        if best.startswith("eas_"):
+            return f"{said}."
+        score = next((name for name in known if name.startswith("eas_")), None)
+        if score is None:
+            return f"{said}; EAS has no r."
+        return f"{said}; {measure_title(score)} has {number(known[score], '+.2f')} ({span(self.found[score])})."
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CORRELATIONS as text."""
+    return f"{number(row['lower'], '+.2f')} to {number(row['upper'], '+.2f')}"
+
+
+def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
+    """One per model and set of benchmarks, in their order."""
+    rows = correlations.filter(target="answer_entropy")
+    for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
+        found = {row["measure"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), own["n_items"][0], found)
+
+
+def summarise(found: Sequence[Summary]) -> str:
+    """Plain text: r of every measure with the answer entropy, by model and benchmark, and one sentence for each."""
+    parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
+    for one in found:
+        rows = [[measure_title(name), number(row["r"], "+.3f"), span(row)] for name, row in one.found.items()]
+        table = tabulate(rows, ["measure", "r", "interval"], tablefmt="simple", disable_numparse=True)
+        title = f"{one.title}: {one.n_items} items"
+        parts.append("\n".join([title, *(f"  {line}".rstrip() for line in [*table.splitlines(), one.verdict])]))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,128 @@
+"""Truncation, items by answer entropy and the spread over samples, from frames TRUNCATION, ITEMS and SPREAD."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import polars as pl
+
+from entropy_sentinel.analyses.entropy_area.catalogue import COMPARED, PUBLISHED, RANGES, compared, range_of
+from entropy_sentinel.analyses.entropy_area.headings import (
+    ENTROPY_NOTE,
+    FIRST_NOTE,
+    answer_note,
+    answer_title,
+    benchmark_title,
+)
+from entropy_sentinel.analyses.entropy_area.measures import of_set
+from entropy_sentinel.report.tables import Table, number_frame
+
+_STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
+
+
+def table_1_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> Table:
+    """Mass of the 20 most likely tokens and the bound of the entropy, over all positions of all responses."""
+    keys, numbers = ["Model", "Benchmark", "Answer", "Statistic"], ["Top-20 mass", "Bound, bits", "H(t), bits"]
+    rows = [
+        dict(
+            zip(
+                [*keys, "Positions", *numbers],
+                [
+                    *(row["model"], benchmark_title(row["benchmark"]), answer_title(row["answer"])),
+                    *(_STATISTICS[row["statistic"]], row["n_positions"]),
+                    *(row[name] for name in ("top_20_mass", "bound_bits", "entropy")),
+                ],
+                strict=True,
+            )
+        )
+        for row in truncation.iter_rows(named=True)
+    ]
+    return Table(
+        "Probability of the 20 most likely tokens, and by how much H(t) may be too small for what they leave out, over "
+        "all positions of all responses.",
+        number_frame(rows, keys, ["Positions", *numbers]),
+        (
+            "The percentiles are of the bad end: mass that 10, 5 and 1 % of the positions stay below, and bound that "
+            "they pass.",
+            "Bound: eps log2((V - 20) / eps), eps the mass left out and V the model's vocabulary. H(t) beside it: its "
+            "own mean and percentiles.",
+            answer_note(answers),
+        ),
+        decimals=4,
+        published=_published_truncation(truncation, answers, models, sets),
+    )
+
+
+def _published_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Iterable[str]
+) -> Table | None:
+    if not compared("1_truncation", models, sets, answers):
+        return None
+    (model,), (benchmark,) = COMPARED["1_truncation"]
+    ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
+    theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
+    joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
+    shown = joined.select(
+        pl.col("statistic").replace_strict(_STATISTICS).alias("Statistic"),
+        pl.col("top_20_mass: ours").alias("Top-20 mass"),
+        pl.col("top_20_mass").alias("Top-20 mass: paper"),
+        pl.col("bound_bits: ours").alias("Bound, bits"),
+        pl.col("bound_bits").alias("Bound, bits: paper"),
+    )
+    note = (
+        f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
+        "`percentile average`, which we take for the percentile over positions."
+    )
+    return Table("This study's values and those that the paper printed.", shown, (note,), decimals=4)
+
+
+def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
+    """How many items have low, medium and high answer entropy, and what their first responses are like."""
+    keys = ["Model", "Benchmark", "Answer entropy"]
+    numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
+    rows = []
+    for model in models:
+        for name, benchmarks in sets.items():
+            own = of_set(items, model, benchmarks)
+            groups = pl.Series([range_of(entropy) for entropy in own["answer_entropy"]], dtype=pl.String)
+            for group, (title, *_) in RANGES.items():
+                part = own.filter(groups == group)
+                never = part.filter(pl.col("accuracy") == 0)
+                means = [part[one].mean() for one in ("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens")]
+                values = [model, name, title, len(part), len(never), *means]
+                rows.append(dict(zip([*keys, *numbers], values, strict=True)))
+    return Table(
+        f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
+        f"({answer_title(answer)}), mean EAS and length of the first.",
+        number_frame(rows, keys, numbers),
+        (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is, as with answers that are wrong and always the same."),
+    )
+
+
+def table_spread(spread: pl.DataFrame) -> Table:
+    """How much EAS differs between the samples of an item, and what that does to the correlation."""
+    columns = {
+        "n_items": "Items",
+        "n_scores": "Scores",
+        "within_sd": "SD within items",
+        "between_sd": "SD between items",
+        "r_first": "r, first sample",
+        "r_lowest": "lowest",
+        "r_highest": "highest",
+        "r_mean": "r, mean of samples",
+    }
+    shown = spread.select(
+        pl.col("model").alias("Model"),
+        pl.col("benchmark").alias("Benchmark"),
+        pl.col("answer").replace_strict({one: answer_title(one) for one in spread["answer"].unique()}).alias("Answer"),
+        *(pl.col(name).alias(title) for name, title in columns.items()),
+    )
+    return Table(
+        "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
+        "entropy by which sample is taken for the one.",
+        shown,
+        (
+            "SD between items: of the items' means. lowest, highest: over sample numbers. Only items of which two "
+            "samples have a score.",
+        ),
+    )

@@ -1,0 +1,90 @@
+"""Single trajectories out of the files of the pass: which ones are shown, and what they hold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.entropy_area.catalogue import RANGES, range_of
+from entropy_sentinel.frames.contract import readable
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.statistics.decay import decayed
+
+_COLUMNS = (
+    *("tokens_to_answer", "answer_text", "positions", "entropies"),
+    *("options", "option_probabilities", "eas", "mean_eas"),
+)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One response with one kind of answer put in, and the answer entropy of its item in bits.
+
+    `positions` are (P,) tokens and `entropies` (P,) bits. `probabilities` are (O, P) of `options`, 0 for one that is
+    not among the 20 most likely tokens; None where the question has no options.
+    """
+
+    item_id: str
+    answer_entropy: float
+    answer_text: str | None
+    positions: np.ndarray
+    entropies: np.ndarray
+    eas: float
+    mean_eas: float
+    options: tuple[str, ...]
+    probabilities: np.ndarray | None
+
+    def decayed_options(self, alpha: float) -> np.ndarray:
+        """The decayed sums of the options' probabilities at each token t = 1 .. T - 1, (O, T - 1).
+
+        Between positions that were not asked the probabilities are interpolated, as the area is.
+        """
+        assert self.probabilities is not None  # of a question with options
+        every = np.arange(1, self.positions[-1] + 1)
+        return decayed(np.array([np.interp(every, self.positions, one) for one in self.probabilities]), alpha)
+
+
+def with_options(passes: Mapping[str, str]) -> list[str]:
+    """The benchmarks, of files by benchmark, of which a response has the probabilities of its question's options."""
+    found = []
+    for benchmark, path in passes.items():
+        with readable(path, FORCED_ANSWERS.stage):
+            lazy = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
+            if lazy.collect().item():
+                found.append(benchmark)
+    return found
+
+
+def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
+    """The row of ITEMS whose score is the median, the lower one of two; equal ones by item id. None without any."""
+    known = items.drop_nulls(score).sort(score, "item_id")
+    return known.row((len(known) - 1) // 2, named=True) if len(known) else None
+
+
+def by_range(items: pl.DataFrame, score: str) -> dict[str, dict[str, object] | None]:
+    """The item of median score in each range of answer entropy; None for a range without one."""
+    groups = pl.Series([range_of(one) for one in items["answer_entropy"]], dtype=pl.String)
+    return {name: median_item(items.filter(groups == name), score) for name in RANGES}
+
+
+def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
+    """The trajectory of the response that a row of ITEMS names; its score is known, so it has one."""
+    with readable(path, FORCED_ANSWERS.stage):
+        rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
+        row = rows.select(_COLUMNS).collect().row(0, named=True)
+    return Trajectory(
+        str(item["item_id"]),
+        float(str(item["answer_entropy"])),
+        row["answer_text"],
+        np.array(row["positions"]),
+        np.array(row["entropies"], dtype=float),
+        row["eas"],
+        row["mean_eas"],
+        tuple(row["options"] or ()),
+        _matrix(row["option_probabilities"]),
+    )
+
+
+def _matrix(rows: Sequence[Sequence[float | None]] | None) -> np.ndarray | None:
+    return None if rows is None else np.nan_to_num(np.array(rows, dtype=float))

@@ -1,0 +1,70 @@
+"""How far two numbers of the same items go together: Pearson's r with p and interval, and Spearman's rho."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.rejection import interval
+
+FEWEST_ITEMS = 3
+# Numbers in one array of bootstrap samples: 32 MB.
+_MOST_CELLS = 2**22
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's r, with its two-sided p and 95 % percentile interval over bootstrap samples of items; Spearman's rho.
+
+    An end of the interval is null where no bootstrap sample has two values of either.
+    """
+
+    r: float
+    p: float
+    lower: float | None
+    upper: float | None
+    rho: float
+    rho_p: float
+
+
+def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str | None:
+    """Why these numbers, (n_items,) each, have no correlation; None where they have one. `what` are their names."""
+    if len(x) < FEWEST_ITEMS:
+        return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
+    same = [name for name, values in zip(what, (x, y), strict=True) if np.ptp(np.asarray(values, dtype=float)) == 0]
+    return f"{same[0]} is the same for all items" if same else None
+
+
+def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:
+    """The correlation of two numbers of the same items, (n_items,) each, by SciPy; `why_none` says where there is none.
+
+    The bootstrap samples are the same for numbers of the same items: intervals of several measures go together.
+    """
+    if reason := why_none(x, y):
+        raise ValueError(f"no correlation: {reason}")
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    pearson, spearman = stats.pearsonr(x, y), stats.spearmanr(x, y)
+    lower, upper = interval(_resampled(x, y, n_resamples, seed))
+    return Correlation(
+        float(pearson.statistic),
+        float(pearson.pvalue),
+        lower,
+        upper,
+        float(spearman.statistic),
+        float(spearman.pvalue),
+    )
+
+
+def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
+    """Pearson's r of samples of as many items drawn with replacement, (n_resamples,); NaN where one is constant."""
+    random, n, parts = np.random.default_rng(seed), len(x), []
+    step = max(1, _MOST_CELLS // n)
+    for start in range(0, n_resamples, step):
+        drawn = random.integers(n, size=(min(step, n_resamples - start), n))
+        a, b = x[drawn], y[drawn]
+        constant = (np.ptp(a, axis=1) == 0) | (np.ptp(b, axis=1) == 0)
+        a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+        scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+        parts.append(np.where(constant, np.nan, (a * b).sum(axis=1) / np.where(constant, 1, scale)))
+    return np.concatenate(parts)
