@@ -26,7 +26,7 @@ def test_a_pass_depends_on_what_the_model_depends_on_and_on_its_section() -> Non
     config = study({"mine": WEIGHTS}, signals={"forced_answer": {"answers": ["own", "reference"], "positions": 4}})
     settings = pass_settings(config, "forced_answer", "mine", "gsm8k")
     assert settings["asked_with"] == generation_settings(config, "mine", "gsm8k")
-    assert settings["settings"] == {"answers": ["own", "reference"], "positions": 4, "options": False}
+    assert settings["settings"] == {"answers": ["own", "reference"], "positions": 4, "samples": None, "options": False}
     assert (settings["family"], settings["version"]) == ("forced_answer", 1)
 
 
@@ -80,7 +80,7 @@ def test_without_such_a_family_nothing_is_asked_of_a_model() -> None:
         ({"answers": ["own", "own"]}, "signals.forced_answer.answers: "),
         ({"positions": 0}, "signals.forced_answer.positions"),
         ({"positions": "some"}, "signals.forced_answer.positions"),
-        ({"every": 2}, "signals.forced_answer: unknown key 'every'; known keys: answers, positions, options"),
+        ({"every": 2}, "signals.forced_answer: unknown key 'every'; known keys: answers, positions, samples, options"),
     ],
 )
 def test_a_section_that_cannot_be_is_refused(section: dict, said: str) -> None:
