@@ -70,6 +70,8 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 # Families of signals beside the features, and what they are declared to be: what uses them depends on that, and on
 # their files, and not on the code that makes them, which may be an engine's.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
+# Those whose signals are made from what the model says when it is asked again.
+PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
@@ -143,7 +145,8 @@ def keep_answers():
 # Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.
 def clear_parts(log):
     for job in workflow.dag.jobs:
-        if job.rule.name == "generation" and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
+        with_parts = job.rule.name in ("generation", *(f"pass_{family}" for family in PASSES_OF))
+        if with_parts and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
             clear(Path(parts_folder(job.output[0])))
 
 

@@ -1,4 +1,4 @@
-# Needs: a model's traces on a benchmark.
+# Needs: a model's traces on a benchmark; for a family that asks the model again, its pass.
 # Makes: results/<study>/signals/{family}/{model}/{benchmark}.parquet, the signals of a family of run.features beside
 #        `tokens`. One that needs more than the traces has rules of its own, signals/<family>/rules.smk in the package.
 
@@ -14,6 +14,7 @@ for family in SIGNAL_FAMILIES:
                 f"signals_{family}"
             input:
                 generations=GENERATIONS,
+                **({"asked": expand(PASSES, family=family, allow_missing=True)} if family in PASSES_OF else {}),
             output:
                 expand(SIGNALS, family=family, allow_missing=True),
             log:

@@ -6,6 +6,7 @@ STAGE_FOLDERS = (
     "generations",
     "labels",
     "features",
+    "passes",
     "signals",
     "observations",
     "estimates",
@@ -29,6 +30,7 @@ class Layout:
         self.generations = f"{self.results}/generations/{{model}}/{{benchmark}}.parquet"
         self.labels = f"{self.results}/labels/{{judge}}/{{model}}/{{benchmark}}.parquet"
         self.features = f"{self.results}/features/{{model}}/{{benchmark}}.parquet"
+        self.passes = f"{self.results}/passes/{{family}}/{{model}}/{{benchmark}}.parquet"
         self.signals = f"{self.results}/signals/{{family}}/{{model}}/{{benchmark}}.parquet"
         self.observations = f"{self.results}/observations/{{judge}}/{{model}}.parquet"
         self.estimates = f"{self.results}/estimates/{{judge}}/{{model}}/{{group}}.parquet"

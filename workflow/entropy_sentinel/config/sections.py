@@ -12,14 +12,14 @@ from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.generation import Generation
 from entropy_sentinel.engines.rates import Rates
-from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
+from entropy_sentinel.engines.settings import AnyModel, ApiModel, HubModel, SourceModel, Weights
 from entropy_sentinel.engines.variants import extended
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked
-from entropy_sentinel.signals.catalogue import FAMILY_OF
+from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
 SECTIONS = sections()
@@ -29,6 +29,13 @@ Analyses = create_model(
     __base__=Settings,
     __doc__="A section for each analysis, each a folder of `analyses/`.",
     **_FIELDS,
+)
+_FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
+FamilySettings = create_model(
+    "FamilySettings",
+    __base__=Settings,
+    __doc__="A section for each family of signals that has settings, each a folder of `signals/`.",
+    **_FAMILIES,
 )
 
 
@@ -56,6 +63,7 @@ class Config(Settings):
     run: Run
     generation: Generation = Generation()
     estimation: Estimation = Estimation()
+    signals: FamilySettings = FamilySettings()
     analyses: Analyses = Analyses()
     rates: Rates = Rates()
     models: dict[Name, AnyModel] = Field(
@@ -187,6 +195,37 @@ class Config(Settings):
                     f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
                     "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
                 )
+
+    @model_validator(mode="after")
+    def _models_can_be_asked_again(self) -> "Config":
+        for name in self.run.models if self.run.asking_families else []:
+            asked = self.models[name].same_as or name
+            check_names(f"model in models.{name}.same_as:", [asked], self.models)
+            if why := self._unaskable(name, asked):
+                raise ValueError(
+                    f"models.{name}: run.features has '{self.run.asking_families[0]}', for which the model is asked "
+                    f"again about its responses by token ids, and {why}"
+                )
+        return self
+
+    def _unaskable(self, name: str, asked: str) -> str | None:
+        """Why a model cannot be asked about responses by token ids, as far as the config tells."""
+        plain = self.generation_prompts[self.prompt_of(name)].text is not None
+        if isinstance(self.models[name], ApiModel) and not plain:
+            return (
+                "a server gives none for chats; run it by 'id' or 'path', ask it with a prompt of plain text, or leave "
+                "the family out"
+            )
+        if isinstance(self.models[asked], SourceModel):
+            return (
+                f"models.{asked} has no engine ('source'); name a model with its weights in models.{name}.same_as, or "
+                "leave the family out"
+            )
+        if isinstance(self.models[asked], ApiModel) and self.models[asked].vocabulary is None:
+            return (
+                f"the size of its vocabulary is not known, which a server does not tell; set models.{asked}.vocabulary"
+            )
+        return None
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":

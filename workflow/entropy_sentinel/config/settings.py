@@ -81,3 +81,8 @@ class Run(Settings):
     def further_families(self) -> list[str]:
         """The families beside `tokens`."""
         return [name for name in self.features if name != TOKENS]
+
+    @property
+    def asking_families(self) -> list[str]:
+        """Those of them for which the model is asked again about its responses."""
+        return [name for name in self.further_families if FAMILIES[name].asks]

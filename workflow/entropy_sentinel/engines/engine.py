@@ -1,6 +1,6 @@
 """What an engine is and gives: the interface that vLLM in this process and a server behind an API share."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,18 +54,79 @@ def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
     )
 
 
-class Engine(Protocol):
-    """What answers chats, lists of messages with role and content, and goes on from plain text.
+@dataclass(frozen=True)
+class Prompt:
+    """A rendered prompt: its token ids, and its `prompt_hash` in the traces of this engine."""
 
-    `provenance` says which engine it is and what kind of log-probabilities it gives.
+    token_ids: Sequence[int]
+    hash: str
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """What the model says of the token that follows a context: the 20 most likely ones, the likeliest first.
+
+    Both arrays are empty where the engine refuses the context for its own sake, such as one that is too long; `refused`
+    says why, and is empty otherwise. `cached` of the `context` tokens were not computed again, where the engine tells.
+    """
+
+    token_ids: np.ndarray  # (TOP_K,) uint32
+    logprobs: np.ndarray  # (TOP_K,) float32, nats
+    context: int = 0
+    cached: int | None = None
+    refused: str = ""
+
+
+def refused_context(reason: str) -> NextToken:
+    """What follows a context that the engine refuses."""
+    return NextToken(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
+
+
+class Engine(Protocol):
+    """What a model can be asked, and what must be known of it to ask by token ids.
+
+    - `answer`: responses to chats, lists of messages with role and content, and to plain text that it goes on from.
+    - `next_tokens`: the distribution of the token after given contexts.
+
+    Two more have their place here, each with the contexts and the refusals of `next_tokens`: the log-probabilities of
+    given continuations (a context and token ids; (n,) nats), and beams (a context, a width; the likeliest sequences of
+    token ids with their log-probabilities).
+
+    `provenance` says which engine it is and what kind of log-probabilities it gives. `vocabulary` is the number of
+    tokens that the model chooses from, V. An engine that cannot be asked by token ids raises ConfigError with the
+    reason.
     """
 
     @property
     def provenance(self) -> dict[str, Any]: ...
+
+    @property
+    def vocabulary(self) -> int: ...
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         A request that the engine refuses for its own sake has a response, too: `refused`.
         """
+        ...
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """What follows each context of token ids: (number of the context, NextToken), in the order they are done.
+
+        Contexts are taken a few hundred ahead. Those that begin alike belong together: an engine that keeps what it has
+        computed of a prefix computes the rest alone. What it keeps is of one call, so that the result of a call does
+        not depend on those before.
+        """
+        ...
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """Each prompt as `answer` would send it."""
+        ...
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """The token ids of each text by itself, without special tokens; None where the vocabulary lacks a part of it."""
+        ...
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The texts of the tokens of each response; of several that make one character the last one has it."""
         ...

@@ -56,6 +56,12 @@ class Model(Settings):
         description="how many tokens the model chooses from, which bounds what the entropy over the 20 most likely "
         "ones lacks; null where it is not known",
     )
+    same_as: Name | None = Field(
+        None,
+        description="a model of this config with the same weights, which is asked in its place where a family of "
+        "run.features asks the model again (forced_answer): for traces made elsewhere, which have no engine. Its "
+        "prompt must be theirs",
+    )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
 
     @field_validator("sampling")

@@ -6,24 +6,27 @@ The same code serves a GPU machine and a CPU build of vLLM; what that one needs 
 import hashlib
 import json
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from datetime import date
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from entropy_sentinel.engines import cpu
-from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
+from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, refused_context, spoken
 from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 # Characters of what the engine says of a request that it refuses.
 LONGEST_REASON = 300
+# Contexts that wait in the engine: enough for several of its steps.
+_WAITING = 1024
 
 
 class VllmEngine:
-    """A loaded model that answers chats."""
+    """A loaded model."""
 
     def __init__(self, settings: VllmSettings, threads: int) -> None:
         """Load the settings' model on `threads` CPU cores; takes seconds to minutes.
@@ -72,6 +75,76 @@ class VllmEngine:
                 if output.finished:
                     yield positions[output.request_id], self._response(output)
 
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from."""
+        return int(self._engine.model_config.get_vocab_size())
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
+        self._engine.reset_prefix_cache()
+        sampling = self._vllm.SamplingParams(
+            temperature=0,
+            max_tokens=1,
+            logprobs=TOP_K,
+            flat_logprobs=True,
+            detokenize=False,
+            # The parameters are those of every context; a deep copy takes longer than all else that is done for one.
+            skip_clone=True,
+            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
+        )
+        longest = self._engine.model_config.max_model_len - 1
+        asked, numbers = enumerate(contexts), dict[str, int]()
+        while True:
+            more = list(islice(asked, _WAITING - len(numbers)))
+            for number, context in more:
+                if len(context) > longest:
+                    yield number, refused_context(f"context of {len(context)} tokens, the model takes {longest}")
+            fitting = [(number, context) for number, context in more if len(context) <= longest]
+            prompts = [{"prompt_token_ids": list(context)} for _, context in fitting]
+            ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora()) if prompts else []
+            numbers |= {_own_id(one): number for one, (number, _) in zip(ids, fitting, strict=True)}
+            if not numbers and not more:
+                return
+            for output in self._engine.llm_engine.step() if numbers else []:
+                if output.finished:
+                    yield numbers.pop(output.request_id), _next_token(output)
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """Each prompt as `answer` would send it."""
+        tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
+        rendered = [
+            tokenizer(chat).input_ids
+            if isinstance(chat, str)
+            else tokenizer.apply_chat_template(
+                [dict(message) for message in chat], add_generation_prompt=True, return_dict=False, **variables
+            )
+            for chat in chats
+        ]
+        return [Prompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())) for ids in rendered]
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """The token ids of each text by itself; None where the tokenizer does not know a part of it."""
+        tokenizer = self._engine.get_tokenizer()
+        unknown, found = tokenizer.unk_token_id, list[list[int] | None]()
+        for text in texts:
+            try:
+                ids = tokenizer.encode(text, add_special_tokens=False)
+            except (TypeError, ValueError):  # half of a surrogate pair is no text
+                ids = [unknown]
+            found.append(None if not ids or None in ids or unknown in ids else list(ids))
+        return found
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The texts of the tokens of each response; special tokens have none, as in the response's text."""
+        from tokenizers.decoders import DecodeStream
+
+        tokenizer, found = self._engine.get_tokenizer().backend_tokenizer, []
+        for ids in responses:
+            stream = DecodeStream(skip_special_tokens=True)
+            found.append([stream.step(tokenizer, int(one)) or "" for one in ids])
+        return found
+
     def _enqueue(self, chat: Asked, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""
         sampling = self._vllm.SamplingParams(
@@ -88,8 +161,7 @@ class VllmEngine:
         else:
             messages, variables = [dict(message) for message in chat], self._template_variables()
             (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
-        # The engine adds a random suffix to the ids of its queue, which outputs come without.
-        return str(request).split("-")[0]
+        return _own_id(request)
 
     def _lora(self) -> Any:
         if self._settings["lora"] is None:
@@ -126,6 +198,22 @@ class VllmEngine:
             token_ids=token_ids,
             top_token_ids=ids,
         )
+
+
+def _own_id(request: object) -> str:
+    """The id that outputs come with: the engine adds a random suffix to those of its queue."""
+    return str(request).split("-")[0]
+
+
+def _next_token(output: Any) -> NextToken:
+    """Unpack the output of a request for one token, as `VllmEngine._response` does of many."""
+    flat = output.outputs[0].logprobs
+    return NextToken(
+        token_ids=np.asarray(flat.token_ids[1:], dtype=np.uint32),
+        logprobs=np.asarray(flat.logprobs[1:], dtype=np.float32),
+        context=len(output.prompt_token_ids),
+        cached=output.num_cached_tokens,
+    )
 
 
 def _bytes(chat: Asked) -> bytes:

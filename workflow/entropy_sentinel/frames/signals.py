@@ -1,4 +1,8 @@
-"""What a signal is, a named number per response; and what a family of them is. Stage `signals`: a family's files."""
+"""What a signal is, a named number per response; and what a family of them is. Stage `signals`: a family's files.
+
+A family may ask the model again about its own responses: a pass, `EnginePass`, whose files lie in
+`passes/{family}/{model}/{benchmark}.parquet` and from which the family's signals are then made.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,6 +11,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.frames.sections import Settings
 
 
 @dataclass(frozen=True)
@@ -32,15 +37,30 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class EnginePass:
+    """What a family asks the model about its own responses, in a job of its own (stages/engine_pass.py).
+
+    `contract` is of the rows that the job writes, whose key begins with RESPONSE. `version` is raised by hand when they
+    move: it stands in for the code, as GENERATION_VERSION does.
+    """
+
+    contract: Contract
+    version: int
+
+
+@dataclass(frozen=True)
 class Family:
     """Signals that are made together, into one file per model and benchmark.
 
-    `per_item` where a response's signals depend on the other answers to its item.
+    `per_item` where a response's signals depend on the other answers to its item. `asks` where they are made from what
+    the model says when it is asked again. `settings` is the class of its section in the config, `signals.NAME`.
     """
 
     meaning: str
     signals: tuple[Signal, ...]
     per_item: bool = False
+    asks: EnginePass | None = None
+    settings: type[Settings] | None = None
 
 
 def contract_of(family: Family) -> Contract:

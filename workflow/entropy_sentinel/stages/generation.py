@@ -49,7 +49,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     if settings["engine"] == "source":
         import_generations(items, settings, output)
         return
-    asked_with = with_commit(settings, output)
+    asked_with = with_commit(settings, Path(output).parents[2])
     with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts, job_temporary(output):
         if parts.restore(output):
             log.info("an earlier run has finished them: nothing to generate")
@@ -86,15 +86,15 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
     return frame
 
 
-def with_commit(settings: AskedSettings, output: str) -> AskedSettings:
-    """The settings with the commit of weights on the hub, to which the study keeps (`sources.hub`)."""
+def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
+    """The settings with the commit of weights on the hub, to which the study in this folder keeps (`sources.hub`)."""
     if settings["engine"] != "vllm" or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
     from entropy_sentinel.sources import hub
 
-    records = Path(output).parents[2] / "revisions"
-    return {**settings, "commit": hub.pinned_commit("model", settings["weights"], settings["revision"], records)}
+    commit = hub.pinned_commit("model", settings["weights"], settings["revision"], study / "revisions")
+    return {**settings, "commit": commit}
 
 
 def make_engine(settings: AskedSettings, threads: int) -> Engine:

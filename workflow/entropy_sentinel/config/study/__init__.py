@@ -23,10 +23,12 @@ from entropy_sentinel.config.study.judging import (
     served_judges,
 )
 from entropy_sentinel.config.study.links import pages
+from entropy_sentinel.config.study.passes import asked_model, pass_settings
 from entropy_sentinel.config.study.servers import ledger, server_settings
 from entropy_sentinel.estimators.settings import group_file
 
 __all__ = [
+    "asked_model",
     "benchmark_settings",
     "estimation_seed",
     "estimation_settings",
@@ -46,6 +48,7 @@ __all__ = [
     "own_judges",
     "pages",
     "paid_judges",
+    "pass_settings",
     "served_judges",
     "server_settings",
     "shown_groups",

@@ -1,0 +1,73 @@
+"""An engine without a model: a character is a token, and what follows a context is a function of the context."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import NextToken, Prompt, refused_context
+from entropy_sentinel.frames.generation import TOP_K
+
+VOCABULARY = 500
+
+
+class FakeEngine:
+    """Tokens are characters by their code, below 500; `merges` are texts that are one token, by its id.
+
+    Characters of `unknown` have no token. Stops with KeyboardInterrupt after so many contexts as `stop_after` says.
+    """
+
+    provenance = {"engine": "fake", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
+    vocabulary = VOCABULARY
+
+    def __init__(
+        self,
+        merges: dict[str, int] | None = None,
+        unknown: str = "",
+        stop_after: int | None = None,
+        longest: int = 10**6,
+    ) -> None:
+        self.merges, self.unknown = merges or {}, unknown
+        self.stop_after, self.longest = stop_after, longest
+        self.contexts: list[list[int]] = []
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Iterator[tuple[int, NextToken]]:
+        for number, context in enumerate(contexts):
+            if len(self.contexts) == self.stop_after:
+                raise KeyboardInterrupt
+            self.contexts.append(list(context))
+            too_long = len(context) > self.longest
+            yield number, refused_context("too long") if too_long else distribution(context)
+
+    def prompts(self, chats: Sequence[Any]) -> list[Prompt]:
+        return [Prompt(ids := [ord(one) for one in chat[0]["content"]][:5], prompt_hash(ids)) for chat in chats]
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        return [None if set(text) & set(self.unknown) or not text else self._ids(text) for text in texts]
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        texts = {number: text for text, number in self.merges.items()}
+        return [[texts.get(one) or ("" if one == 0 else chr(one)) for one in ids] for ids in responses]
+
+    def _ids(self, text: str) -> list[int]:
+        found, place = [], 0
+        while place < len(text):
+            merged = max((one for one in self.merges if text.startswith(one, place)), key=len, default=text[place])
+            found.append(self.merges.get(merged, ord(merged[0])))
+            place += len(merged)
+        return found
+
+
+def distribution(context: Sequence[int]) -> NextToken:
+    """What follows a context, drawn by a generator that the context seeds."""
+    seed = int.from_bytes(hashlib.sha256(str(list(context)).encode()).digest()[:8])
+    logits = np.random.default_rng(seed).normal(size=VOCABULARY) * 3
+    logprobs = logits - np.log(np.exp(logits).sum())
+    top = np.argsort(-logprobs)[:TOP_K]
+    return NextToken(top.astype(np.uint32), logprobs[top].astype(np.float32), context=len(context), cached=0)
+
+
+def prompt_hash(ids: Sequence[int]) -> str:
+    """As the vLLM engine writes it."""
+    return hashlib.sha256(np.asarray(ids, dtype="<u4").tobytes()).hexdigest()[:16]

@@ -1,0 +1,292 @@
+"""Stage `engine_pass` with the family `forced_answer`, by an engine that needs no model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from fake_engine import VOCABULARY, FakeEngine, distribution, prompt_hash
+
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.signals import contract_of
+from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.stages import engine_pass
+from entropy_sentinel.stages.signals import write_signals
+
+BOX = [ord(one) for one in "\\boxed{"]
+ASKED = {"answers": ["own", "reference", "none"], "positions": "all", "options": False}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    asked_with = {"engine": "vllm", "local": True, "model": "tiny", "engine_args": {}, "messages": MESSAGES}
+    return {"family": "forced_answer", "version": 1, "asked_with": asked_with, "settings": ASKED | changes}
+
+
+MESSAGES = [{"role": "user", "content": "{question}"}]
+
+
+class Files:
+    """Items, traces and the place of the pass in a study's folder."""
+
+    def __init__(self, folder: Path, responses: list[tuple[str, str | None]], **columns: list[Any]) -> None:
+        """`responses` are texts with references; `columns` are those of traces that differ."""
+        n = len(responses)
+        self.benchmark, self.generations = str(folder / "items.parquet"), str(folder / "traces.parquet")
+        ids, questions = [f"a-{i:05d}" for i in range(n)], columns.pop("question", [f"q{i:04d}?" for i in range(n)])
+        items = {"item_id": ids, "question": questions, "reference": [one for _, one in responses]}
+        BENCHMARKS.write(BENCHMARKS.frame(items | {"duplicate_of": ids}), self.benchmark, {})
+        tokens = [[ord(char) for char in text] + [0] for text, _ in responses]
+        rows = {
+            "item_id": ids,
+            "sample": [0] * n,
+            "seed": [0] * n,
+            "run": [0] * n,
+            "prompt_hash": [prompt_hash([ord(char) for char in question[:5]]) for question in questions],
+            "prompt_tokens": [5] * n,
+            "n_tokens": [len(one) for one in tokens],
+            "finish_reason": ["stop"] * n,
+            "text": [text for text, _ in responses],
+            "trace_start": [0] * n,
+            "tokens": [None] * n,
+            "token_ids": tokens,
+            "token_logprobs": [[-0.1] * len(one) for one in tokens],
+            "top_logprobs": [[[-0.1] * 20] * len(one) for one in tokens],
+            "top_token_ids": [None] * n,
+            "displaced_steps": [0] * n,
+        }
+        about = {"model": "tiny", "benchmark": "a"}
+        GENERATIONS.write(GENERATIONS.frame(rows | columns), self.generations, about)
+        self.output = str(folder / "study" / "passes" / "forced_answer" / "tiny" / "a.parquet")
+
+    def ask(self, output: str | None = None, **changes: Any) -> pl.DataFrame:
+        """The rows of the pass."""
+        Path(output or self.output).parent.mkdir(parents=True, exist_ok=True)
+        engine_pass.write_engine_pass(self.benchmark, self.generations, settings(**changes), 1, output or self.output)
+        return FORCED_ANSWERS.read(output or self.output)
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[FakeEngine]]:
+    """Engines that the stage is given, one after the other; none may be left."""
+    waiting: list[FakeEngine] = []
+    monkeypatch.setattr(engine_pass, "make_engine", lambda settings, threads: waiting.pop(0))
+    yield waiting
+    assert waiting == []
+
+
+def entropy_bits(context: list[int]) -> float:
+    """By the definition, over the 20 most likely tokens."""
+    p = np.exp(distribution(context).logprobs.astype(float))
+    return float(-(p * np.log2(p)).sum())
+
+
+def test_every_context_is_prompt_response_and_box_by_token_ids(tmp_path: Path, engines: list) -> None:
+    engines.append(engine := FakeEngine())
+    text = "so 17. \\boxed{42} ok"
+    frame = Files(tmp_path, [(text, "137")]).ask()
+    length = text.index("2") + 1  # T: up to the answer's last token, not the box's end
+    prompt, x = [ord(one) for one in "q0000"], [ord(one) for one in text]
+    after = {"own": BOX + [ord("4")], "reference": BOX + [ord("1"), ord("3")], "none": BOX}
+    assert frame["answer"].to_list() == list(after)
+    assert sorted(engine.contexts) == sorted(
+        prompt + x[:t] + forced for forced in after.values() for t in range(1, length)
+    )
+    for row in frame.iter_rows(named=True):
+        expected = [entropy_bits(prompt + x[:t] + after[row["answer"]]) for t in range(1, length)]
+        assert row["positions"] == list(range(1, length))
+        np.testing.assert_allclose(row["entropies"], expected, rtol=1e-6)
+        assert row["eas"] == pytest.approx(sum(expected), rel=1e-9)
+        assert row["mean_eas"] == pytest.approx(sum(expected) / (length - 1), rel=1e-9)
+        assert row["tokens_to_answer"] == length
+    assert frame["answer_tokens"].to_list() == [2, 3, 0]
+    assert frame["answer_text"].to_list() == ["42", "137", None]
+
+
+def test_what_the_twenty_leave_out_and_its_bound(tmp_path: Path, engines: list) -> None:
+    engines.append(FakeEngine())
+    row = Files(tmp_path, [("a\\boxed{42}", None)]).ask(answers=["own"]).row(0, named=True)
+    context = [ord(one) for one in "q0000a"] + BOX + [ord("4")]
+    eps = 1 - np.exp(distribution(context).logprobs.astype(float)).sum()
+    assert eps > 0.01
+    assert row["missing_masses"][0] == pytest.approx(eps, rel=1e-5)
+    assert row["bounds"][0] == pytest.approx(eps * np.log2((VOCABULARY - 20) / eps), rel=1e-5)
+    assert row["eas_bound"] == pytest.approx(sum(row["bounds"]), rel=1e-5)
+
+
+def test_equal_answers_are_asked_about_once(tmp_path: Path, engines: list) -> None:
+    engines.append(engine := FakeEngine())
+    frame = Files(tmp_path, [("well: \\boxed{C}", "C")]).ask()
+    assert len(engine.contexts) == len("well: \\boxed{C}") - 2
+    assert frame["eas"].n_unique() == 1
+    assert frame["answer_tokens"].to_list() == [1, 1, 0]
+
+
+def test_a_response_that_cannot_be_asked_about_says_why(tmp_path: Path, engines: list) -> None:
+    engines.append(FakeEngine(unknown="€", longest=40))
+    responses = [
+        ("I cannot say", "1"),
+        ("\\boxed{1} first", None),
+        ("x\\boxed{}", "1"),
+        ("7", "7"),
+        ("a \\boxed{€5}", "5"),
+        ("a" * 60 + "\\boxed{1}", "1"),
+        ("", "1"),
+    ]
+    refused = ["stop"] * 6 + ["refused: prompt of 5,000 tokens"]
+    ids = [[ord(char) for char in text] for text, _ in responses[:-1]] + [None]
+    frame = Files(tmp_path, responses, finish_reason=refused, token_ids=ids).ask(answers=["own", "reference"])
+    reasons = dict(zip(frame.select("item_id", "answer").rows(), frame["reason"], strict=True))
+    assert reasons["a-00000", "own"] == "no final answer"
+    assert reasons["a-00001", "own"] is None
+    assert reasons["a-00001", "reference"] == "the item has no reference"
+    assert (reasons["a-00002", "own"], reasons["a-00002", "reference"]) == ("the answer is empty", None)
+    assert reasons["a-00003", "own"] == "the final answer ends with the first token"
+    assert (reasons["a-00004", "own"], reasons["a-00004", "reference"]) == (
+        "the answer cannot be tokenised: '€5'",
+        None,
+    )
+    assert reasons["a-00005", "own"] == "refused: too long"
+    assert reasons["a-00006", "own"] == "refused: prompt of 5,000 tokens"
+    without = frame.filter(pl.col("reason").is_not_null())
+    assert without.select("positions", "entropies", "eas", "mean_eas").null_count().row(0) == (len(without),) * 4
+
+
+def test_traces_without_token_ids_need_no_engine(
+    tmp_path: Path, engines: list, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = Files(tmp_path, [("\\boxed{1}", "1"), ("\\boxed{2}", "1")], token_ids=[None, None])
+    frame = files.ask(answers=["own"])
+    assert frame["reason"].to_list() == ["the trace has no token ids"] * 2
+    assert "2 of 2 responses cannot be asked about: the trace has no token ids" in caplog.text
+
+
+def test_another_prompt_than_the_one_answered_is_an_error(tmp_path: Path, engines: list) -> None:
+    engines += [FakeEngine(), FakeEngine()]
+    responses = [("a \\boxed{1}", "1"), ("a \\boxed{2}", "1")]
+    right = prompt_hash([ord(one) for one in "q0000"])
+    (tmp_path / "one").mkdir()
+    frame = Files(tmp_path / "one", responses, prompt_hash=[right, "f" * 16]).ask(answers=["own"])
+    assert frame["reason"].to_list() == [None, "the prompt is not the one that was answered"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(
+        ConfigError, match=r"models.tiny: none of 2 prompts is the one that was answered, by its prompt_h"
+    ):
+        Files(tmp_path / "none", responses, prompt_hash=["f" * 16] * 2).ask()
+
+
+def test_a_tokenizer_without_a_box_is_an_error(tmp_path: Path, engines: list) -> None:
+    engines.append(FakeEngine(unknown="\\"))
+    with pytest.raises(ConfigError, match=r"models.tiny: its tokenizer has no tokens for '\\boxed\{', which forced"):
+        Files(tmp_path, [("a \\boxed{1}", "1")]).ask()
+
+
+@pytest.mark.parametrize(
+    ("merges", "answer", "forced", "length"),
+    [
+        # The answer's end and the closing brace are one token: the answer's last one.
+        ({"}}": 400}, "{a}", "\\boxed{{a", 3),
+        # The brace and the answer's beginning are one token: it is the answer's.
+        ({"{\\": 401}, "\\pi", "\\boxed{\\p", 3),
+        # So alone it would leave no brace: the box is put in as it is by itself.
+        ({"{x": 402}, "x", "\\boxed{", 1),
+        ({"42": 403}, "42", "\\boxed{", 1),
+    ],
+)
+def test_tokens_that_join_a_brace_with_the_answer(
+    tmp_path: Path, engines: list, merges: dict[str, int], answer: str, forced: str, length: int
+) -> None:
+    engines.append(engine := FakeEngine(merges=merges))
+    row = Files(tmp_path, [("a \\boxed{7}", answer)]).ask(answers=["reference"]).row(0, named=True)
+    texts = {number: text for text, number in merges.items()}
+    written = ["".join(texts.get(one, chr(one)) for one in context) for context in engine.contexts]
+    assert written[0] == f"q0000a{forced}"
+    assert row["answer_tokens"] == length
+
+
+def test_options_have_their_probabilities_at_each_position(tmp_path: Path, engines: list) -> None:
+    engines += [FakeEngine(), FakeEngine()]
+    question = ["q0000 which?\nA. one\nB. two"]
+    responses = [("hm \\boxed{B}", "A")]
+    row = Files(tmp_path, responses, question=question).ask(answers=["own"], options=True).row(0, named=True)
+    assert row["options"] == ["A", "B"]
+    for letter, found in zip("AB", row["option_probabilities"], strict=True):
+        for t, probability in enumerate(found, 1):
+            said = distribution([ord(one) for one in "q0000" + "hm \\boxed{B}"[:t]] + BOX)
+            place = np.flatnonzero(said.token_ids == ord(letter))
+            expected = None if not len(place) else pytest.approx(np.exp(said.logprobs[place[0]]), rel=1e-5)
+            assert probability == expected
+    (tmp_path / "other").mkdir()
+    long = Files(tmp_path / "other", [("hm \\boxed{12}", "A")], question=question).ask(answers=["own"], options=True)
+    assert long["options"].to_list() == [None], "after the first digit the letters are no options"
+
+
+def test_fewer_positions_estimate_the_whole_area(tmp_path: Path, engines: list) -> None:
+    engines += [FakeEngine(), FakeEngine()]
+    text = "First. Then it is 3.5 or so.\nNow \\boxed{42}"
+    for place, (which, expected) in enumerate({3: [*range(1, 42, 3), 41], "sentence-ends": [1, 6, 28, 29, 41]}.items()):
+        (tmp_path / str(place)).mkdir()
+        row = Files(tmp_path / str(place), [(text, None)]).ask(answers=["own"], positions=which).row(0, named=True)
+        assert row["tokens_to_answer"] == 42
+        assert row["positions"] == expected
+        # The trapezoid rule, and half of both ends besides: the sum over every t of the line through the known ones.
+        h, t = np.array(row["entropies"], dtype=float), np.array(expected)
+        trapezoid = float((np.diff(t) * (h[:-1] + h[1:]) / 2).sum()) + (h[0] + h[-1]) / 2
+        assert row["eas"] == pytest.approx(trapezoid, rel=1e-5)
+        assert row["mean_eas"] == pytest.approx(row["eas"] / 41)
+
+
+def test_killed_twice_the_file_is_the_same_to_the_byte(
+    tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_pass, "PART_TOKENS", 50)
+    files = Files(tmp_path, [(f"step {i}. so \\boxed{{{i}}}", str(i)) for i in range(12)])
+    whole = str(tmp_path / "study" / "passes" / "forced_answer" / "whole" / "a.parquet")
+    engines.append(first := FakeEngine())
+    files.ask(whole)
+    stops = [FakeEngine(stop_after=200), FakeEngine(stop_after=200)]
+    engines += [*stops, last := FakeEngine()]
+    for _ in stops:
+        with pytest.raises(KeyboardInterrupt):
+            files.ask()
+        assert not Path(files.output).exists()
+    files.ask()
+    assert Path(files.output).read_bytes() == Path(whole).read_bytes()
+    asked = [len(engine.contexts) for engine in (*stops, last)]
+    assert sum(asked) < len(first.contexts) + 2 * 100, "a kill costs a part at most"
+    assert read_provenance(files.output)["pass_facts"]["engine"] == "fake"
+    Path(files.output).unlink()
+    files.ask()  # no engine is left: an earlier run has finished it
+    assert Path(files.output).read_bytes() == Path(whole).read_bytes()
+
+
+def test_other_settings_or_responses_ask_again(tmp_path: Path, engines: list) -> None:
+    files = Files(tmp_path, [("so \\boxed{1}", "2")])
+    for changes in ({"answers": ["own"]}, {"answers": ["none"]}):
+        engines.append(FakeEngine())
+        Path(files.output).unlink(missing_ok=True)
+        assert files.ask(**changes)["answer"].to_list() == changes["answers"]
+    engines.append(FakeEngine())
+    Path(files.output).unlink()
+    assert Files(tmp_path, [("or \\boxed{1}", "2")]).ask(answers=["none"])["eas"].null_count() == 0
+
+
+def test_the_signals_are_of_the_own_answer(tmp_path: Path, engines: list) -> None:
+    engines += [FakeEngine(), FakeEngine()]
+    files = Files(tmp_path, [("so \\boxed{1}", "2"), ("I do not know", "2")])
+    output = str(tmp_path / "signals.parquet")
+    own = files.ask().filter(answer="own")
+    write_signals("forced_answer", files.generations, output, asked=files.output)
+    found = contract_of(FAMILIES["forced_answer"]).check(pl.read_parquet(output))
+    assert found["eas"].to_list() == own["eas"].to_list()
+    assert found["mean_eas"].to_list() == own["mean_eas"].to_list()
+    assert found["eas_reason"].to_list() == [None, "no final answer"]
+    Path(files.output).unlink()
+    files.ask(answers=["reference"])
+    write_signals("forced_answer", files.generations, output, asked=files.output)
+    assert pl.read_parquet(output)["eas_reason"].to_list() == ["signals.forced_answer.answers has no 'own'"] * 2

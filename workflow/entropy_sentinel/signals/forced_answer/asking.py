@@ -1,0 +1,178 @@
+r"""What the pass asks of the responses of one part, and the rows that come of it (frame.py)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.generation import CUT_OFF
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.judges.choice import offered
+from entropy_sentinel.judges.locating import located
+from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
+from entropy_sentinel.signals.forced_answer.entropy import Step, step
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.positions import area, chosen, tokens_up_to
+
+# Responses that are asked about side by side, each in order of t: few enough that the engine's cache holds them all.
+SIDE_BY_SIDE = 32
+
+
+@dataclass
+class Track:
+    """One response with one text put in: the contexts after `positions`, and what the engine said of each."""
+
+    prompt: Sequence[int]
+    response: Sequence[int]
+    boxed: tuple[int, ...]
+    positions: Sequence[int]
+    options: tuple[int, ...] = ()
+    steps: dict[int, Step] = field(default_factory=dict)
+    refused: str = ""
+
+    def context(self, t: int) -> list[int]:
+        r"""Prompt, x_1 .. x_t, `\boxed{` and the answer's first L - 1 tokens."""
+        return [*self.prompt, *self.response[:t], *self.boxed]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A response and a kind of answer, with its track or the reason why it has none."""
+
+    which: tuple[Any, ...]
+    answer: str
+    text: str | None = None
+    answer_tokens: int | None = None
+    tokens_to_answer: int | None = None
+    letters: tuple[str, ...] = ()
+    track: Track | None = None
+    reason: str | None = None
+
+
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], name: str) -> pl.DataFrame:
+    """Rows of FORCED_ANSWERS for responses with `prompt_ids`, `question` and `reference` beside the columns of a trace.
+
+    `settings` is the config's section; `name` the key of the model, which errors begin with.
+    """
+    boxes, texts = Boxes(engine, name), engine.token_texts(part["token_ids"].to_list())
+    rows = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
+    asked = [one for row, of in zip(rows, texts, strict=True) for one in _rows(row, of, boxes, settings)]
+    tracks = {id(row.track): row.track for row in asked if row.track}
+    _follow(list(tracks.values()), engine)
+    return _frame(asked)
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without a trajectory for responses that cannot be asked about; their `unusable` says why."""
+    rows = part.select(*RESPONSE, "unusable").rows()
+    return _frame([Row(tuple(which), answer, reason=why) for *which, why in rows for answer in settings["answers"]])
+
+
+def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
+    """A row for each kind of answer; kinds that put in the same tokens share a track."""
+    which, kinds = tuple(row[key] for key in RESPONSE), settings["answers"]
+    own = located(row["text"], row["cut_off"])
+    length = own and tokens_up_to(texts, row["text"], own.end)
+    if own is None or length is None or length < 2:
+        why = "no final answer" if own is None else "the texts of the tokens do not make up the response"
+        why = "the final answer ends with the first token" if length == 1 else why
+        yield from (Row(which, kind, tokens_to_answer=length, reason=why) for kind in kinds)
+        return
+    positions = chosen(settings["positions"], texts, length - 1)
+    letters = tuple(letter for letter, _ in offered(row["question"])) if settings["options"] else ()
+    tokens = boxes.letters(letters) if letters else {}
+    tracks: dict[tuple[int, ...], Track] = {}
+    for kind in kinds:
+        text = _bare({"own": own.answer, "reference": row["reference"], "none": None}[kind])
+        boxed, why = _boxed(kind, text, boxes)
+        if boxed is None:
+            yield Row(which, kind, text, tokens_to_answer=length, reason=why)
+            continue
+        known = tuple(tokens.values()) if len(tokens) == len(letters) and boxed.ids == tuple(boxes.opening) else ()
+        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, known)
+        track = tracks.setdefault(boxed.ids, track)
+        yield Row(which, kind, text, boxed.answer_tokens, length, letters if known else (), track)
+
+
+def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str | None]:
+    """What is put in for a kind of answer, or why nothing is."""
+    if kind == "none":
+        return Boxed(tuple(boxes.opening), 0), None
+    if text is None:
+        return None, "the item has no reference"
+    if not text:
+        return None, "the answer is empty"
+    found = boxes.of([text])[text]
+    return found, None if found else f"the answer cannot be tokenised: {text!r}"
+
+
+def _bare(text: str | None) -> str | None:
+    """An answer as it would stand in a box: without white space and dollar signs around it."""
+    return None if text is None else text.strip().strip("$").strip()
+
+
+def _follow(tracks: Sequence[Track], engine: Engine) -> None:
+    """Ask about all positions of all tracks, each in order of t, SIDE_BY_SIDE at a time in turn."""
+    wanted = [
+        (track, track.positions[place])
+        for first in range(0, len(tracks), SIDE_BY_SIDE)
+        for group in [tracks[first : first + SIDE_BY_SIDE]]
+        for place in range(max(len(track.positions) for track in group))
+        for track in group
+        if place < len(track.positions)
+    ]
+    contexts = (track.context(t) for track, t in wanted)
+    vocabulary, answered = engine.vocabulary, 0
+    for number, found in engine.next_tokens(contexts):
+        track, t = wanted[number]
+        answered += 1
+        if found.refused:
+            track.refused = found.refused
+        else:
+            track.steps[t] = step(found, vocabulary, track.options)
+    if answered < len(wanted):
+        raise EntropySentinelError(f"the engine answered {answered} of {len(wanted)} contexts")
+
+
+def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {name: [] for name in FORCED_ANSWERS.schema}
+    for row in rows:
+        values = dict(zip(RESPONSE, row.which, strict=True)) | {
+            "answer": row.answer,
+            "answer_text": row.text,
+            "answer_tokens": row.answer_tokens,
+            "tokens_to_answer": row.tokens_to_answer,
+            "reason": row.reason,
+            **_trajectory(row),
+        }
+        for name, column in columns.items():
+            column.append(values.get(name))
+    return FORCED_ANSWERS.frame(columns)
+
+
+def _trajectory(row: Row) -> dict[str, Any]:
+    """The columns of a row that has been followed to its end."""
+    track, length = row.track, row.tokens_to_answer
+    if track is None or length is None:
+        return {}
+    if track.refused:
+        return {"reason": f"refused: {track.refused}"}
+    steps = [track.steps[t] for t in track.positions]
+    entropies, bounds = [one.entropy for one in steps], [one.bound for one in steps]
+    total = area(track.positions, entropies, length - 1)
+    return {
+        "positions": track.positions,
+        "entropies": entropies,
+        "missing_masses": [one.missing_mass for one in steps],
+        "bounds": bounds,
+        "options": list(row.letters) or None,
+        "option_probabilities": [list(one) for one in zip(*(step.options for step in steps), strict=True)]
+        if row.letters
+        else None,
+        "eas": total,
+        "mean_eas": total / (length - 1),
+        "eas_bound": area(track.positions, bounds, length - 1),
+    }

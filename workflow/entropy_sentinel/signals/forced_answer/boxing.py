@@ -1,0 +1,70 @@
+r"""The token ids that put an answer in: those of `\boxed{` and of the answer without its last token.
+
+By token ids and never by text: text that is tokenised anew may join the response's last token with what follows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.frames.errors import ConfigError
+
+OPENING = "\\boxed{"
+
+
+@dataclass(frozen=True)
+class Boxed:
+    """What is put after x_t, (n,) token ids; and L, the number of the answer's tokens."""
+
+    ids: tuple[int, ...]
+    answer_tokens: int
+
+
+class Boxes:
+    """The answers of many responses as token ids, by one engine's tokenizer."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        r"""`name` is the key in the config that errors begin with.
+
+        Raises ConfigError where the tokenizer has no tokens for `\boxed{`. One that falls back to bytes has some for
+        every text: then these are used, though the model may never have seen a box.
+        """
+        self._engine = engine
+        opening, closed = engine.token_ids([OPENING, f"{OPENING}0}}"])
+        if opening is None or closed is None:
+            raise ConfigError(
+                f"{name}: its tokenizer has no tokens for '{OPENING}', which forced_answer puts in; leave "
+                "forced_answer out of run.features for this model"
+            )
+        self.opening, self._closing = opening, closed[-1]
+
+    def of(self, answers: Sequence[str]) -> dict[str, Boxed | None]:
+        """Each answer as it is put in; None for one that has no tokens in this vocabulary."""
+        texts = list(dict.fromkeys(answers))
+        wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
+        return {text: whole and self._split(whole) for text, whole in zip(texts, wholes, strict=True)}
+
+    def letters(self, letters: Sequence[str]) -> dict[str, int]:
+        """The token of each letter right after the brace, of those that are one token there."""
+        found = self.of(letters)
+        wholes = dict(zip(letters, self._engine.token_ids([f"{OPENING}{one}}}" for one in letters]), strict=True))
+        return {
+            one: whole[len(boxed.ids)]
+            for one, boxed in found.items()
+            if boxed and boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening) and (whole := wholes[one])
+        }
+
+    def _split(self, whole: Sequence[int]) -> Boxed:
+        r"""The tokenisation of `\boxed{answer}` as a whole, without the closing brace and the answer's last token.
+
+        A token that joins the brace with the answer, as `{\` in `\boxed{\frac12}`, counts as the answer's; so does one
+        that joins its end with the closing brace.
+        """
+        before = next(
+            (n for n, (one, other) in enumerate(zip(whole, self.opening, strict=False)) if one != other),
+            len(self.opening),
+        )
+        end = len(whole) - (whole[-1] == self._closing)
+        if end - before == 1 and before < len(self.opening):  # one token with the brace: nothing may be left of the box
+            return Boxed(tuple(self.opening), 1)
+        return Boxed(tuple(whole[: max(end - 1, before)]), end - before)

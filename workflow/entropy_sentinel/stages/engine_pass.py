@@ -1,0 +1,157 @@
+"""Stage `engine_pass`: the model is asked again about its own responses, for a family of signals that needs it.
+
+A family with `asks` has a module `asking` beside its declaration, with two functions: `ask(part, engine, settings,
+name)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those that
+cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids` or, in
+`unasked`, the reason, `unusable`.
+
+Responses are asked about in parts whose bounds follow from the traces alone, each with an empty cache: a job that is
+killed goes on from its last whole part, and what it writes is the same.
+"""
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from entropy_sentinel.config.layout import parts_folder
+from entropy_sentinel.engines.cpu import for_contexts
+from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.engines.temporary import job_temporary
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.generation import REFUSED, scan_traces
+from entropy_sentinel.frames.lists import flat
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.catalogue import FAMILIES, module_of
+from entropy_sentinel.stages.generation import asked, make_engine, with_commit
+from entropy_sentinel.stages.parts import Parts
+
+log = logging.getLogger(__name__)
+
+# Tokens of the responses of a part: what a kill can cost, against the number of files.
+PART_TOKENS = 4096
+
+
+class PassSettings(TypedDict):
+    """What a pass depends on beside the traces and items; `asked_with` is what the model's own traces depend on."""
+
+    family: str
+    version: int
+    asked_with: AskedSettings
+    settings: dict[str, Any]
+
+
+def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, threads: int, output: str) -> None:
+    """Ask about the responses in the file `generations` to the items in `benchmark`; rows in the order of the traces.
+
+    The engine gets `threads` CPU cores. Goes on where a killed job with the same settings and responses stopped.
+    Raises ConfigError where no prompt is the one that was answered.
+    """
+    declared = FAMILIES[settings["family"]].asks
+    assert declared is not None  # only such families have a pass
+    responses = _responses(benchmark, generations)
+    settings = {**settings, "asked_with": with_commit(settings["asked_with"], Path(output).parents[3])}
+    with (
+        Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts,
+        job_temporary(output),
+    ):
+        if parts.restore(output):
+            log.info("an earlier run has finished it: nothing to ask")
+            return
+        frame = _ask_all(responses, settings, threads, parts)
+        origin = {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
+        about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
+        about["identity"] = parts.identity
+        declared.contract.write(frame, output, about)
+        parts.keep(output)
+
+
+def _responses(benchmark: str, generations: str) -> pl.DataFrame:
+    """The traces with question and reference; `unusable` says why one cannot be asked about."""
+    items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
+    traces = scan_traces(generations).drop("top_logprobs", "top_token_ids", "token_logprobs", "tokens").collect()
+    why = (
+        pl.when(pl.col("finish_reason").str.starts_with(REFUSED))
+        .then("finish_reason")
+        .when(pl.col("token_ids").is_null())
+        .then(pl.lit("the trace has no token ids"))
+    )
+    joined = traces.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
+    return joined.with_columns(unusable=why)
+
+
+def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
+    """The rows of all responses: those in `parts`, and those that still had to be asked for."""
+    order, found = responses.select(RESPONSE), parts.read()
+    usable = responses.filter(pl.col("unusable").is_null())
+    asking = import_module(f"{module_of(settings['family'])}.asking")
+    engine, done, start = None, 0, time.monotonic()
+    # More than once only where a part turns out to be damaged at the end.
+    while True:
+        left = [part for part in _parts(usable) if not len(part.join(found, on=RESPONSE, how="semi"))]
+        if not left:
+            break
+        engine = engine or _engine(settings["asked_with"], threads)
+        for part in left:
+            rows = _asked(part, engine, settings, asking)
+            parts.append(rows, engine.provenance)
+            done += len(part)
+            speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
+            told = len(usable) - waiting, len(usable), speed, waiting / speed
+            log.info("%d of %d responses, %.1f a second, %.0f s left", *told)
+        found = parts.read()
+    unusable = responses.filter(pl.col("unusable").is_not_null())
+    if len(unusable):
+        first = unusable["unusable"][0]
+        log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
+        found = pl.concat([found, asking.unasked(unusable, settings["settings"])])
+    return order.join(found, on=RESPONSE, how="left", maintain_order="left_right").select(found.columns)
+
+
+def _engine(settings: AskedSettings, threads: int) -> Engine:
+    """The engine that answered, with a cache for contexts that begin alike."""
+    if settings["engine"] == "vllm":
+        settings = {**settings, "engine_args": for_contexts(settings["engine_args"])}
+    return make_engine(settings, threads)
+
+
+def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:
+    """The family's rows of one part, the responses to other prompts than were rendered here without a trajectory."""
+    prompts = engine.prompts([asked(settings["asked_with"], question) for question in part["question"]])
+    # Traces made elsewhere may not say what the prompt was.
+    same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
+    name = f"models.{settings['asked_with']['model']}"
+    if not any(same):
+        raise ConfigError(
+            f"{name}: none of {len(part)} prompts is the one that was answered, by its prompt_hash, the first of item "
+            f"'{part['item_id'][0]}'; ask the model with the prompt, template and tokenizer of its traces"
+        )
+    ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
+    part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
+    other = part.filter(~pl.col("same")).with_columns(unusable=pl.lit("the prompt is not the one that was answered"))
+    rows = asking.ask(part.filter("same"), engine, settings["settings"], name)
+    return pl.concat([rows, asking.unasked(other, settings["settings"])]) if len(other) else rows
+
+
+def _parts(responses: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Responses in turn, PART_TOKENS tokens of them at a time, and one at least."""
+    number = (responses["n_tokens"].cast(pl.Int64).cum_sum() - 1) // PART_TOKENS if len(responses) else None
+    if number is not None:
+        yield from responses.with_columns(part=number).partition_by("part", maintain_order=True, include_key=False)
+
+
+def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
+    """What a part must have been made with to be of use: the settings, the items and the responses."""
+    known = responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable")
+    digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, known.rows()], sort_keys=True).encode())
+    digest.update(flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes())
+    return digest.hexdigest()[:16]

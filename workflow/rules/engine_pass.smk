@@ -1,0 +1,32 @@
+# Needs: items of a benchmark, a model's traces on it with token ids, its weights or its server; a GPU, or a CPU build of
+#        vLLM.
+# Makes: results/<study>/passes/{family}/{model}/{benchmark}.parquet, what the model says when it is asked again about
+#        its responses, for each family of run.features that needs it.
+#
+# Like generations it costs GPU time: the version in the family's declaration stands in for the code.
+
+for family in PASSES_OF:
+
+    rule:
+        name:
+            f"pass_{family}"
+        input:
+            benchmark=ITEMS,
+            generations=GENERATIONS,
+        output:
+            expand(PASSES, family=family, allow_missing=True),
+        log:
+            f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.log",
+        conda:
+            "../../envs/generate.yaml"
+        threads: CONFIG.generation.threads
+        resources:
+            gpu=lambda wildcards: study.gpus(CONFIG, study.asked_model(CONFIG, wildcards.model)),
+            mem_mb=4000,
+            runtime=240,
+        params:
+            settings=lambda wildcards, family=family: study.pass_settings(
+                CONFIG, family, wildcards.model, wildcards.benchmark
+            ),
+        script:
+            "../scripts/engine_pass.py"
