@@ -39,6 +39,8 @@ def fitted(config: Config) -> Config:
         compared=[name for name in config.run.benchmarks if config.benchmarks[name].judge is None],
         groups=groups or list(shown_groups(config)),
         kept=config.estimation.keep,
+        families=config.run.features,
+        samples=min(map(config.samples_of, config.run.models)),
         known={
             "models": config.models,
             "benchmarks": config.benchmarks,

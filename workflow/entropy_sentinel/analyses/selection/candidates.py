@@ -79,10 +79,7 @@ def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
             passes=known.sum().cast(pl.UInt16),
         )
         .with_columns(
-            pass_rate_reason=pl.when(pl.col("tried") < tries)
-            .then(short)
-            .when(pl.col("labelled") < tries)
-            .then(unsure)
+            pass_rate_reason=pl.when(pl.col("tried") < tries).then(short).when(pl.col("labelled") < tries).then(unsure)
         )
         .with_columns(passes=pl.when(pl.col("pass_rate_reason").is_null()).then("passes"))
         .with_columns(pass_rate=pl.col("passes") / tries)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to choose: by `score`, a column of the candidates, largest first or `lowest` first; by chance without one."""
+    """A way to choose: by `score`, a column of the candidates, the largest or `lowest` first; without one by chance."""
 
     title: str
     meaning: str

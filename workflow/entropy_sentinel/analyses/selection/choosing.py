@@ -32,8 +32,8 @@ class Selected:
     def notes(self) -> list[str]:
         """A sentence where there are fewer candidates than were asked for, and one on those left out."""
         short = (
-            f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} asked for: all are taken, "
-            "and nothing is filled in"
+            f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} asked for: all are "
+            "taken, and nothing is filled in"
         )
         reasons = "; ".join(f"{count:,} since {reason}" for reason, count in self.left_out.items())
         out = f"{self.strategy}: no candidates are {reasons}"

@@ -22,7 +22,7 @@ CANDIDATES = Contract(
         Column("passes", pl.UInt16, "correct ones among the tries; null with a reason", "responses", nullable=True),
         Column("pass_rate", pl.Float64, "passes / tries; null with a reason", "1", nullable=True),
         Column("pass_rate_reason", pl.String, "why there is no pass rate", nullable=True),
-        Column("eas", pl.Float64, "entropy area score of the first response; null with a reason", "bits", nullable=True),
+        Column("eas", pl.Float64, "entropy area score of this response; null with a reason", "bits", nullable=True),
         Column("eas_reason", pl.String, "why there is none", nullable=True),
     ),
 )

@@ -1,5 +1,6 @@
 """What is selected: the options of `entropy-sentinel select`, and the config's section `analyses.selection`."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -31,8 +32,8 @@ _Tries = Annotated[
 _Answer = Annotated[
     Literal["own", "reference"],
     Field(
-        description="Which answer the entropy area is of: the response's own, which needs no label, or the reference, as "
-        "in the paper."
+        description="Which answer the entropy area is of: the response's own, which needs no label, or the reference, "
+        "as in the paper."
     ),
     Shown(Panel.SELECTION),
 ]
@@ -63,8 +64,8 @@ class Selection(Analysis):
     strategies: Annotated[list[Strategy], DISTINCT] | None = Field(
         None,
         min_length=1,
-        description="ways to choose; null for all that what is run allows: pass-rate needs several samples per item, eas "
-        "the family forced_answer in run.features",
+        description="ways to choose; null for all that what is run allows: pass-rate needs several samples per item, "
+        "eas the family forced_answer in run.features",
     )
     size: _Size = 1000
     seed: _Seed = 42
@@ -84,9 +85,8 @@ class Selection(Analysis):
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         judges, lines = studied.run("judges", "analyses.selection.judges", self.judges or [])
-        lacking = {
-            name: why for name in self.strategies or STRATEGIES if (why := lacks(name, self.tries, studied)) is not None
-        }
+        needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
+        lacking = {name: needs[name] for name in self.strategies or STRATEGIES if needs[name]}
         if self.strategies is not None and lacking:
             name, why = next(iter(lacking.items()))
             raise ValueError(f"analyses.selection.strategies: {name} {why}")
@@ -100,10 +100,10 @@ class Selection(Analysis):
         return self.model_copy(update=chosen), lines
 
 
-def lacks(strategy: str, tries: int, studied: Studied) -> str | None:
-    """What a study must have for a strategy and has not, and what to set; None where nothing is lacking."""
-    if strategy == "pass-rate" and studied.samples < tries:
-        return f"needs {tries} responses to each item, was {studied.samples}; set generation.samples: {tries}"
-    if strategy == "eas" and FORCED_ANSWER not in studied.families:
+def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
+    """What a study of so many `samples` and these `families` has not that a strategy needs, and what to set; else None."""
+    if strategy == "pass-rate" and samples < tries:
+        return f"needs {tries} responses to each item, was {samples}; set generation.samples: {tries}"
+    if strategy == "eas" and FORCED_ANSWER not in families:
         return f"needs the pass that asks the model again; set run.features: [tokens, {FORCED_ANSWER}]"
     return None

@@ -25,9 +25,7 @@ def write_training_file(
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def training_rows(
-    candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings
-) -> Iterator[dict[str, Any]]:
+def training_rows(candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings) -> Iterator[dict[str, Any]]:
     """The rows of `write_training_file`.
 
     `messages` end with the reference as the assistant's; under a prompt of plain text `prompt` and `completion` stand
