@@ -25,7 +25,7 @@ class SelectionSettings(TypedDict):
 class SelectionInputs(TypedDict):
     """Files of a model, one of each kind for each benchmark; `asked` is empty where no strategy reads it."""
 
-    items: Sequence[str]
+    benchmarks: Sequence[str]
     generations: Sequence[str]
     labels: Sequence[str]
     asked: Sequence[str]
@@ -40,8 +40,8 @@ def write_selections(
     selections_file: str,
 ) -> None:
     """Write the candidates, the selections, and a training file for each strategy, which `training_files` names."""
-    asked = inputs["asked"] or [None] * len(inputs["items"])
-    files = map(CandidateFiles, inputs["items"], inputs["generations"], inputs["labels"], asked)
+    asked = inputs["asked"] or [None] * len(inputs["benchmarks"])
+    files = map(CandidateFiles, inputs["benchmarks"], inputs["generations"], inputs["labels"], asked)
     candidates = read_candidates(model, files, settings["tries"], settings["answer"])
     selected = [
         select(candidates, strategy, settings["size"], settings["seed"], settings["tries"], settings["answer"])

@@ -8,7 +8,7 @@ include: "names.smk"
 
 rule selection_choice:
     input:
-        items=expand(ITEMS, benchmark=CONFIG.labelled),
+        benchmarks=expand(ITEMS, benchmark=CONFIG.labelled),
         generations=expand(GENERATIONS, benchmark=CONFIG.labelled, allow_missing=True),
         labels=expand(LABELS, benchmark=CONFIG.labelled, allow_missing=True),
         asked=(

@@ -101,7 +101,7 @@ class Selection(Analysis):
 
 
 def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
-    """What a study of so many `samples` and these `families` has not that a strategy needs, and what to set; else None."""
+    """What a strategy needs that a study of these `samples` and `families` has not, and what to set; else None."""
     if strategy == "pass-rate" and samples < tries:
         return f"needs {tries} responses to each item, was {samples}; set generation.samples: {tries}"
     if strategy == "eas" and FORCED_ANSWER not in families:
