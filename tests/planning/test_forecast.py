@@ -102,6 +102,41 @@ def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
     assert "Responses: 9,714, of which 600 are done and 9,114 left." in text(config)
 
 
+def with_passes(**section: Any) -> Config:
+    """A study whose first model is asked again about its responses."""
+    run = {"models": ["one"], "benchmarks": ["gsm8k", "svamp"], "groups": ["pair"], "judges": ["math-verify"]}
+    run |= {"features": ["tokens", "forced_answer"], "sizes": [{"size": 1, "configurations": "all"}]}
+    raw = deepcopy(PAPER) | {"groups": {"pair": {"benchmarks": ["gsm8k"]}}, "analyses": {}}
+    raw["models"], raw["run"] = {"one": {"id": "a/one"}}, run | {"analyses": ["accuracy"]}
+    raw["generation"] |= {"samples": 2}
+    return load_config(raw | {"rates": RATES | {"contexts_per_s": 100}, "signals": {"forced_answer": section}})
+
+
+def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
+    # 3,238 responses of 500 tokens; two kinds of answers after every fifth token; two jobs.
+    seconds = 3238 * 500 * 2 / 5 / 100 + 2 * RATES["engine_start_s"]
+    config = with_passes(answers=["own", "reference"], positions=5)
+    again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
+    assert again == pytest.approx(seconds / 3600)
+    said = " ".join(text(config).split())
+    assert (
+        f"The family forced_answer asks again about 3,238 responses, after some 0.65 million contexts: {again:.2f}"
+        in said
+    )
+
+
+def test_parts_of_a_pass_under_way_are_done() -> None:
+    config = with_passes()
+    output = Path("results/paper/passes/forced_answer/one/svamp.parquet")
+    rows = {"model": ["one"] * 6, "benchmark": ["svamp"] * 6, "item_id": list("aabbcc"), "sample": [0] * 6}
+    make(f"{output}.parts/part-000-000000-x.parquet", 10, rows)
+    assert "asks again about 3,235 responses" in " ".join(text(config).split())
+    make(output, 10)
+    for name in ("benchmarks/svamp", "generations/one/svamp"):
+        make(f"results/paper/{name}.parquet", 20, {"n_tokens": [500] * 600})
+    assert "asks again about 2,638 responses" in " ".join(text(config).split())
+
+
 def test_parts_of_a_job_under_way_are_done() -> None:
     make("results/paper/generations/one/svamp.parquet.parts/part-000-000000.parquet", 60, 256)
     assert costs(study())["one"].left == 3238 - 256

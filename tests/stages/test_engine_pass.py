@@ -249,7 +249,7 @@ def test_killed_twice_the_file_is_the_same_to_the_byte(
     whole = str(tmp_path / "study" / "passes" / "forced_answer" / "whole" / "a.parquet")
     engines.append(first := FakeEngine())
     files.ask(whole)
-    stops = [FakeEngine(stop_after=200), FakeEngine(stop_after=200)]
+    stops = [FakeEngine(stop_after=100), FakeEngine(stop_after=100)]
     engines += [*stops, last := FakeEngine()]
     for _ in stops:
         with pytest.raises(KeyboardInterrupt):

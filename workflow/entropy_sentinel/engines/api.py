@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from typing import Any
@@ -13,8 +13,9 @@ import numpy as np
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.text import masked
+from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_steps import ids_of, of_chat, of_text
-from entropy_sentinel.engines.engine import Asked, Response, refused, spoken
+from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
@@ -57,6 +58,37 @@ class LitellmEngine:
             "logprobs_mode": self.LOGPROBS_MODE,
         }
 
+    @property
+    def _account(self) -> str:
+        return f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from, as the config says: no server tells."""
+        if (known := self._settings.get("vocabulary")) is None:
+            raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
+        return known
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
+        return api_contexts.next_tokens(self._client, contexts, self._account)
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
+        texts = [chat for chat in chats if isinstance(chat, str)]
+        found = api_contexts.token_ids(self._client, texts, self._account, special=True)
+        if len(texts) < len(chats) or None in found:
+            raise ConfigError(f"models.{self._settings['model']}: a server gives no token ids of the prompts of chats")
+        return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, found, strict=True)]
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """The token ids of each text by itself, without special tokens; None where the server refuses one."""
+        return api_contexts.token_ids(self._client, texts, self._account, special=False)
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """The texts of the tokens of each response."""
+        return api_contexts.token_texts(self._client, responses, self._account)
+
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
@@ -64,8 +96,7 @@ class LitellmEngine:
         empty reply does not show whether it returns any.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
-        account = f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
-        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), account)
+        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), self._account)
         with closing(asked) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
@@ -112,8 +143,7 @@ class LitellmEngine:
         }
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
-        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
-        prompt_hash = hashlib.sha256(prompt.encode()).hexdigest()[:16]
+        prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
         # Masked here too, for replies kept by earlier versions.
@@ -134,3 +164,7 @@ class LitellmEngine:
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
             displaced_steps=0 if plain else int((sampled == top_logprobs[:, -1]).sum()),
         )
+
+    def _hash(self, chat: Asked) -> str:
+        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
+        return hashlib.sha256(prompt.encode()).hexdigest()[:16]

@@ -124,9 +124,9 @@ class Engine(Protocol):
         ...
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """The token ids of each text by itself, without special tokens; None where the vocabulary lacks a part of it."""
+        """The token ids of each text by itself, without special ones; None where the vocabulary lacks a part."""
         ...
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """The texts of the tokens of each response; of several that make one character the last one has it."""
+        """The texts of the tokens of each response; of several that make a character the last has it."""
         ...

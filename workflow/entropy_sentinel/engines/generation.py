@@ -187,6 +187,8 @@ class ApiSettings(JobSettings, AskingSettings):
     engine: Literal["api"]
     api: dict[str, Any]
     revision: str | None
+    # What a pass of a family of signals needs to know, and no server tells.
+    vocabulary: NotRequired[int | None]
 
 
 # What the traces of a model on a benchmark depend on, the items aside: what Snakemake compares.

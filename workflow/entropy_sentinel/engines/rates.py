@@ -13,6 +13,12 @@ class Rates(Settings):
     tokens_per_s: Number = Field(
         2500, ge=1e-3, le=1e9, description="speed of one generate job, log-probabilities included"
     )
+    contexts_per_s: Number = Field(
+        1000,
+        ge=1e-3,
+        le=1e9,
+        description="speed of one job in which a model is asked again about its responses (forced_answer), contexts",
+    )
     engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(

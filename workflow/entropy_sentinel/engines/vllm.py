@@ -5,6 +5,7 @@ The same code serves a GPU machine and a CPU build of vLLM; what that one needs 
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Generator, Iterable, Sequence
 from datetime import date
@@ -18,6 +19,8 @@ from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, 
 from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
+
+log = logging.getLogger(__name__)
 
 # Characters of what the engine says of a request that it refuses.
 LONGEST_REASON = 300
@@ -94,7 +97,7 @@ class VllmEngine:
             output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
         )
         longest = self._engine.model_config.max_model_len - 1
-        asked, numbers = enumerate(contexts), dict[str, int]()
+        asked, numbers, tokens, cached = enumerate(contexts), dict[str, int](), 0, 0
         while True:
             more = list(islice(asked, _WAITING - len(numbers)))
             for number, context in more:
@@ -105,10 +108,15 @@ class VllmEngine:
             ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora()) if prompts else []
             numbers |= {_own_id(one): number for one, (number, _) in zip(ids, fitting, strict=True)}
             if not numbers and not more:
+                log.info(
+                    "%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1)
+                )
                 return
             for output in self._engine.llm_engine.step() if numbers else []:
                 if output.finished:
-                    yield numbers.pop(output.request_id), _next_token(output)
+                    found = _next_token(output)
+                    tokens, cached = tokens + found.context, cached + (found.cached or 0)
+                    yield numbers.pop(output.request_id), found
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as `answer` would send it."""

@@ -4,8 +4,9 @@ A family may ask the model again about its own responses: a pass, `EnginePass`, 
 `passes/{family}/{model}/{benchmark}.parquet` and from which the family's signals are then made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -46,6 +47,8 @@ class EnginePass:
 
     contract: Contract
     version: int
+    # How many contexts it asks about for a token of a response, by the family's settings: for the forecast.
+    contexts_per_token: Callable[[Mapping[str, Any]], float] = field(default=lambda settings: 1.0, repr=False)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Work:
             return estimators * len(self._benchmarks), "estimates"
         if rule == "benchmark":
             return self._of_items([wildcards["benchmark"]], 1, "items")
-        if rule in _RESPONSES:
+        if rule in _RESPONSES or rule.startswith("pass_"):
             return self._of_items([wildcards["benchmark"]], self._samples(wildcards["model"]), "responses")
         if rule == "label_served":
             return self._of_items(self._benchmarks, self._samples(wildcards["model"]), "responses")

@@ -105,7 +105,12 @@ def study_files(config: Config) -> StudyFiles:
     estimated = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
     stages = {
         stage: {
-            path: [one for name in made.made_from for one, _ in _expand(declared[name].file, axes | _fixed(values))]
+            path: [
+                one
+                for name in made.made_from
+                for one, which in _expand(declared[name].file, axes | _fixed(values))
+                if _is_made(config, estimated, name, which)
+            ]
             for path, values in _expand(made.file, axes)
             if _is_made(config, estimated, stage, values)
         }
@@ -116,13 +121,14 @@ def study_files(config: Config) -> StudyFiles:
 
 def _declared(config: Config) -> dict[str, Made]:
     """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout, families = Layout(config.study), config.run.further_families
+    layout, families, asking = Layout(config.study), config.run.further_families, config.run.asking_families
     return {
         "benchmarks": Made(layout.items),
         "generations": Made(layout.generations, ("benchmarks",)),
         "labels": Made(layout.labels, ("benchmarks", "generations")),
         "features": Made(layout.features, ("generations",)),
-        **({"signals": Made(layout.signals, ("generations",))} if families else {}),
+        **({"passes": Made(layout.passes, ("benchmarks", "generations"))} if asking else {}),
+        **({"signals": Made(layout.signals, ("generations", *(["passes"] if asking else [])))} if families else {}),
         "observations": Made(
             layout.observations,
             ("benchmarks", "labels", "features", *(["signals"] if families else [])),
@@ -141,6 +147,8 @@ def _declared(config: Config) -> dict[str, Made]:
 
 def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
     """Whether a file is wanted: an analysis may leave out judges, of whose groups few are then `estimated`."""
+    if stage == "passes":
+        return values["family"] in config.run.asking_families
     if stage == "estimates":
         return values["group"] in estimated[values["judge"]]
     owners = [section for section in config.shown.values() if stage in section.STAGES]

@@ -13,6 +13,8 @@ from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
+from entropy_sentinel.planning.passes import Passes, passes
+from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.rates import model_rates
 from entropy_sentinel.planning.responses import Responses, responses
 from entropy_sentinel.report.terminal import Part, table
@@ -41,10 +43,10 @@ def forecast(
     rates: Mapping[str, tuple[Rates, str]],
 ) -> dict[str, Cost]:
     """What each model takes from now on; benchmarks with an unknown number of items are left out."""
-    judged = judging(config, files, counts, rates)
+    judged, again = judging(config, files, counts, rates), passes(config, files, counts, rates)
     return {
         model: _cost(
-            config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates, judged
+            config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates, judged, again
         )
         for model in config.run.models
     }
@@ -57,6 +59,7 @@ def _cost(
     counts: Mapping[str, Responses],
     rates_of: Mapping[str, tuple[Rates, str]],
     judged: Sequence[Judging],
+    again: Sequence[Passes],
 ) -> Cost:
     rates, _ = rates_of[model]
     longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
@@ -64,6 +67,7 @@ def _cost(
     jobs = sum(one.left > 0 for one in counts.values())
     tokens = left * min(rates.tokens_per_response, longest)
     gpu_h = (tokens / rates.tokens_per_s + jobs * rates.engine_start_s) / 3600 * gpus(config, model)
+    gpu_h += sum(one.gpu_h for one in again if one.model == model)
     labels = _labels_left(config, files, model, counts)
     judged_usd = sum(one.usd or 0 for one in judged if one.model == model)
     return Cost(
@@ -149,6 +153,7 @@ def plan(config: Config) -> list[Part]:
         "the model, else from others' files, else as the config says of all.",
         "Speed, prices and CPU time (of estimation) are those of `rates` in the config, and as good as these.",
     ]
+    parts += shown_passes(passes(config, files, counts, rates))
     parts += shown(config, judging(config, files, counts, rates))
     unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
     if unknown:

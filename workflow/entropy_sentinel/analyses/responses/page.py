@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles, estimator_of, read_responses
+from entropy_sentinel.analyses.responses.trajectory import HEIGHT
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
@@ -21,13 +22,17 @@ TEMPLATE = Path(__file__).with_name("responses.html.j2")
 
 
 class PageFiles(TypedDict):
-    """Files of one model's page: a path for each benchmark, and scores of one path or none."""
+    """Files of one model's page: a path for each benchmark, and scores of one path or none.
+
+    `asked` are those of the pass `forced_answer`, none where the study has no such pass.
+    """
 
     observations: str
     benchmarks: Sequence[str]
     generations: Sequence[str]
     labels: Sequence[str]
     scores: Sequence[str]
+    asked: Sequence[str]
 
 
 class PageSettings(TypedDict):
@@ -53,12 +58,13 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     domains = []
-    for name, items, traces, labels in zip(
-        benchmarks, files["benchmarks"], files["generations"], files["labels"], strict=True
+    asked = files["asked"] or [None] * len(benchmarks)
+    for name, items, traces, labels, again in zip(
+        benchmarks, files["benchmarks"], files["generations"], files["labels"], asked, strict=True
     ):
         chosen = choose(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
         found = read_responses(
-            ResponseFiles(items, traces, labels, scores_file),
+            ResponseFiles(items, traces, labels, scores_file, again),
             chosen,
             estimator,
             settings["most_tokens"],
@@ -94,6 +100,7 @@ def render_page(
         alternatives=alternatives,
         unnamed=no_texts is None and any(_unnamed(one) for _, responses in domains for one, _ in responses),
         full=FULL,
+        height=HEIGHT,
         parts=parts,
         cut=cut,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.analyses.responses.trajectory import Trajectory, read_trajectories
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.estimator import SCORES
@@ -35,6 +36,7 @@ class Response:
     answer: str | None
     p_correct: float | None
     tokens: tuple[Token, ...]
+    trajectories: tuple[Trajectory, ...] = ()
 
     @property
     def left_out(self) -> int:
@@ -57,6 +59,8 @@ class ResponseFiles:
     generations: str | Path
     labels: str | Path | None = None
     scores: str | Path | None = None
+    # The pass `forced_answer`, where the study has it.
+    asked: str | Path | None = None
 
 
 def read_responses(
@@ -74,7 +78,7 @@ def read_responses(
     items = {row["item_id"]: row for row in BENCHMARKS.read(files.benchmark).iter_rows(named=True)}
     labels = _rows(LABELS.read(files.labels)) if files.labels else {}
     scores = _rows(SCORES.read(files.scores).filter(pl.col("estimator") == estimator)) if files.scores else {}
-    texts = TokenTexts(read_provenance(files.generations))
+    texts, trajectories = TokenTexts(read_provenance(files.generations)), read_trajectories(files.asked, ids.item())
     responses = []
     for which in wanted:
         if which not in found:
@@ -92,6 +96,7 @@ def read_responses(
             answer=label.get("answer"),
             p_correct=scores.get(which, {}).get("p"),
             tokens=tuple(read_tokens(row, texts, most_tokens, alternatives)),
+            trajectories=tuple(trajectories.get(which, ())),
         )
         responses.append(response)
     return responses

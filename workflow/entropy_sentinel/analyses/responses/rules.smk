@@ -1,4 +1,5 @@
-# Needs: the observations, items, traces and labels of one model, and P(correct) of its responses where it is kept.
+# Needs: the observations, items, traces and labels of one model, P(correct) of its responses where it is kept, and its
+#        forced answers where the study has them.
 # Makes: results/<study>/{judge}/responses/{model}.html, single responses token by token.
 
 RESPONSES = CONFIG.analyses.responses
@@ -6,6 +7,12 @@ RESPONSE_PAGES = f"{RESULTS}/{{judge}}/responses/{{model}}.html"
 # P(correct) by a group is there where its estimators are kept.
 RESPONSE_SCORES = (
     [SCORES.format(judge="{judge}", model="{model}", name=RESPONSES.group)] if RESPONSES.group in KEPT else []
+)
+# How unsure the model was of its answer all along, where the study asks it.
+RESPONSE_PASSES = (
+    expand(PASSES, family="forced_answer", benchmark=BENCHMARKS, allow_missing=True)
+    if "forced_answer" in PASSES_OF
+    else []
 )
 
 
@@ -16,6 +23,7 @@ rule responses_page:
         generations=expand(GENERATIONS, benchmark=BENCHMARKS, allow_missing=True),
         labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
         scores=RESPONSE_SCORES,
+        asked=RESPONSE_PASSES,
     output:
         RESPONSE_PAGES,
     log:

@@ -29,7 +29,7 @@ from entropy_sentinel.config.study.judging import (
     served_judges,
 )
 from entropy_sentinel.config.study.links import pages
-from entropy_sentinel.config.study.passes import asked_model, pass_settings
+from entropy_sentinel.config.study.passes import asked_model, family_settings, pass_settings
 from entropy_sentinel.config.study.servers import ledger, server_settings
 from entropy_sentinel.estimators.settings import group_file
 
@@ -38,6 +38,7 @@ __all__ = [
     "benchmark_settings",
     "estimation_seed",
     "estimation_settings",
+    "family_settings",
     "feature_settings",
     "first_group",
     "generation_settings",

@@ -4,6 +4,7 @@ from typing import Any
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study.generations import generation_settings
+from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 
@@ -16,10 +17,13 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
     """What a pass of a family depends on, the traces and the items aside."""
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
+    asked = asked_model(config, model)
+    # No server tells its size; vLLM does.
+    known = {"vocabulary": config.models[asked].vocabulary} if isinstance(config.models[asked], ApiModel) else {}
     return {
         "family": family,
         "version": declared.version,
-        "asked_with": generation_settings(config, asked_model(config, model), benchmark),
+        "asked_with": {**generation_settings(config, asked, benchmark), **known},
         "settings": family_settings(config, family),
     }
 

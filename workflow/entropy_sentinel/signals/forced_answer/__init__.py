@@ -5,6 +5,9 @@ prompt, x_1 .. x_t, `\boxed{` and all but the last token of the answer. The sign
 answer, which needs no label; the pass also has the paper's, of the reference (frame.py).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
@@ -14,10 +17,18 @@ from entropy_sentinel.signals.forced_answer.settings import ForcedAnswer
 
 _EAS = "entropy area score: sum of the entropies of the own final answer, put in after each token of the response"
 _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one of the answer"
+
+
+def contexts_per_token(settings: Mapping[str, Any]) -> float:
+    """At most: kinds of answers that are the same text are asked about once. Some 20 tokens make a sentence."""
+    which = settings["positions"]
+    return len(settings["answers"]) / {"all": 1, "sentence-ends": 20}.get(which, which)
+
+
 FAMILY = Family(
     "how unsure the model is of its final answer while it writes the response: it is asked again, on a GPU",
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
-    asks=EnginePass(FORCED_ANSWERS, FORCED_ANSWER_VERSION),
+    asks=EnginePass(FORCED_ANSWERS, FORCED_ANSWER_VERSION, contexts_per_token),
     settings=ForcedAnswer,
 )
 

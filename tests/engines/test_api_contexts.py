@@ -1,0 +1,122 @@
+"""What a server is asked by token ids, against one on loopback."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_api import FakeApi, fake_api, ok, quiet_litellm, refusal, user
+
+from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.engines.api import LitellmEngine
+from entropy_sentinel.frames.errors import ConfigError
+
+pytestmark = quiet_litellm
+
+
+@pytest.fixture(autouse=True)
+def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache per test, short pauses, and a key as a user would set it."""
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "none")
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+
+
+def engine(api: FakeApi, vocabulary: int | None = 512) -> LitellmEngine:
+    server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 2}
+    settings = {"model": "tiny", "revision": None, "environment": {}, "sampling": {}, "chat_template_kwargs": {}}
+    return LitellmEngine(settings | {"api": {"model": "hosted_vllm/tiny"} | server, "vocabulary": vocabulary})
+
+
+def reply(tokens: list[str], top: dict[str, float] | None = None, prompt_tokens: int = 3) -> dict[str, Any]:
+    """What `/v1/completions` returns: the tokens, and the likely ones in place of the last."""
+    tops = [None] * (len(tokens) - 1) + [top or {tokens[-1]: -0.1}]
+    found = {"tokens": tokens, "token_logprobs": [-0.1] * len(tokens), "top_logprobs": tops}
+    choice = {
+        "index": 0,
+        "text": "x",
+        "finish_reason": "length",
+        "logprobs": found | {"text_offset": [0] * len(tokens)},
+    }
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 1, "total_tokens": prompt_tokens + 1}
+    return {"id": "1", "object": "text_completion", "created": 1, "model": "t", "choices": [choice], "usage": usage}
+
+
+def ids(*numbers: int) -> list[str]:
+    return [f"token_id:{number}" for number in numbers]
+
+
+TOP = {f"token_id:{100 + rank}": -1.0 - rank / 10 for rank in range(20)}
+
+
+def test_contexts_are_sent_as_token_ids_and_answered_by_them() -> None:
+    def answer(body: dict, number: int) -> tuple:
+        context = body["prompt"]
+        if context == [7, 7]:
+            return refusal("This model's maximum context length is 1 tokens", code="context_length_exceeded")
+        # The likeliest is not the first of the reply, and a 21st entry is the token that was drawn.
+        top = dict(sorted(TOP.items(), key=lambda _: hash(_[0]))) | {"token_id:1": -9.0}
+        return ok(reply(ids(1), {name: value - context[0] for name, value in top.items()}, len(context)))
+
+    contexts = [[1, 2, 3], [4, 5], [7, 7]]
+    with fake_api(answer) as api:
+        found = dict(engine(api).next_tokens(iter(contexts)))
+    assert sorted(body["prompt"] for body in api.requests) == sorted(contexts)
+    assert all((body["max_tokens"], body["temperature"], body["logprobs"]) == (1, 0, 20) for body in api.requests)
+    for number in (0, 1):
+        assert found[number].token_ids.tolist() == list(range(100, 120))
+        np.testing.assert_allclose(
+            found[number].logprobs, np.array(list(TOP.values())) - contexts[number][0], rtol=1e-6
+        )
+    assert "maximum context length" in found[2].refused
+    assert len(found[2].logprobs) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            reply(["a"], {f"t{n}": -1.0 for n in range(20)}),
+            "models.tiny.api: the server writes tokens as text, not as ids",
+        ),
+        (
+            reply(ids(1), TOP, prompt_tokens=9),
+            "read a context of 3 token ids as 9 tokens: it does not take token ids at",
+        ),
+        (reply(ids(1), {"token_id:1": -0.1}), "returned 1 log-probabilities per token, 20 are needed"),
+    ],
+)
+def test_a_server_that_does_not_know_token_ids_is_refused_with_the_reason(body: dict, said: str) -> None:
+    with fake_api(lambda *_: ok(body)) as api, pytest.raises(ConfigError, match="models.tiny.api") as error:
+        list(engine(api).next_tokens([[1, 2, 3]]))
+    assert said in str(error.value)
+
+
+def test_texts_are_taken_apart_by_the_server() -> None:
+    def answer(body: dict, number: int) -> tuple:
+        assert (body["echo"], body["return_tokens_as_token_ids"]) == (True, isinstance(body["prompt"], str))
+        if isinstance(body["prompt"], list):
+            return ok(reply(["so", " it", " is", "!"]))
+        special = ids(2) if body["add_special_tokens"] else []
+        return ok(reply([*special, *ids(*map(ord, body["prompt"])), *ids(9)]))
+
+    with fake_api(answer) as api:
+        asked = engine(api)
+        assert asked.token_ids(["ab", "c"]) == [[97, 98], [99]]
+        (prompt,) = asked.prompts(["ab"])
+        assert prompt.token_ids == [2, 97, 98]
+        assert asked.token_texts([[11, 12, 13]]) == [["so", " it", " is"]]
+        assert asked.vocabulary == 512
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda one: one.prompts([user("2 + 2")]), "models.tiny: a server gives no token ids of the prompts of chats"),
+        (lambda one: one.vocabulary, "models.tiny.vocabulary: must be set to ask for next tokens"),
+    ],
+)
+def test_what_no_server_tells_is_said_clearly(ask: Callable[[LitellmEngine], Any], said: str) -> None:
+    with fake_api(lambda *_: ok(reply(ids(1)))) as api, pytest.raises(ConfigError, match=said):
+        ask(engine(api, vocabulary=None))

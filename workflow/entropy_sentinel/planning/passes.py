@@ -1,0 +1,83 @@
+"""What is left of the passes in which a model is asked again about its responses, and what that takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.config.study import asked_model, family_settings, gpus
+from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.planning.files import StudyFiles, read
+from entropy_sentinel.planning.responses import Responses
+from entropy_sentinel.signals.catalogue import FAMILIES
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The passes of one family and model that are to be made: responses to be asked about, and contexts of these."""
+
+    family: str
+    model: str
+    responses: int
+    contexts: float
+    gpu_h: float
+
+
+def passes(
+    config: Config,
+    files: StudyFiles,
+    counts: Mapping[tuple[str, str], Responses],
+    rates: Mapping[str, tuple[Rates, str]],
+) -> list[Passes]:
+    """Of each family and model that have some left; benchmarks with an unknown number of items are left out."""
+    wanted = product(config.run.asking_families, config.run.models)
+    found = (_of(config, files, family, model, counts, rates) for family, model in wanted)
+    return [one for one in found if one.responses]
+
+
+def _of(
+    config: Config,
+    files: StudyFiles,
+    family: str,
+    model: str,
+    counts: Mapping[tuple[str, str], Responses],
+    rates_of: Mapping[str, tuple[Rates, str]],
+) -> Passes:
+    declared, (rates, _) = FAMILIES[family].asks, rates_of[model]
+    assert declared is not None  # only such families have passes
+    template = Layout(config.study).passes
+    left = [
+        max((counts[model, benchmark].total or 0) - _in_parts(path), 0)
+        for benchmark in config.run.benchmarks
+        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
+    ]
+    each = rates.tokens_per_response * declared.contexts_per_token(family_settings(config, family))
+    contexts = sum(left) * each
+    seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s
+    return Passes(family, model, sum(left), contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
+
+
+def _in_parts(output: Path) -> int:
+    """Responses that a job under way has asked about."""
+    parts = sorted(Path(parts_folder(str(output))).glob("part-*.parquet"))
+    found = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
+    return sum(len(one) for one in found if one is not None)
+
+
+def shown(found: list[Passes]) -> list[str]:
+    """A sentence for each family that has passes left."""
+    lines = []
+    for family in dict.fromkeys(one.family for one in found):
+        own = [one for one in found if one.family == family]
+        responses, contexts = sum(one.responses for one in own), sum(one.contexts for one in own)
+        gpu_h = sum(one.gpu_h for one in own)
+        lines.append(
+            f"The family {family} asks again about {responses:,} responses, after some {contexts / 1e6:,.2f} million "
+            f"contexts: {gpu_h:,.2f} of the GPU-hours."
+        )
+    return lines
