@@ -3,7 +3,7 @@
 ``python demo/problems.py`` writes ``demo/benchmarks/<domain>.jsonl``: 200 test problems per domain. And
 ``demo/benchmarks/mixed.jsonl``, 200 more from all domains, questions alone: traffic that nobody has labelled. Its
 answers go to ``demo/truth/mixed.jsonl``, which a test reads and the pipeline never does. And
-``demo/training/candidates.jsonl``: 100 training problems per domain, from which some are selected to train on.
+``demo/training/<domain>.jsonl``: 100 training problems per domain, from which some are selected to train on.
 
 Training and test problems never share their numbers: a problem is identified by its domain and its
 numbers (sorted where the operands commute), the identity is hashed, and one fifth of the hash space
@@ -290,14 +290,13 @@ def solved(problems: Iterable[Problem]) -> list[dict[str, str]]:
     ]
 
 
-def write_benchmarks(demo: Path, count: int = 200, candidates: int = 100, seed: int = 2026) -> None:
-    """Write one file per domain (id, question, answer, solution), the mixed one (question) and its truth
-    (question, answer, domain), and the candidates of all domains below the folder ``demo``.
+def write_benchmarks(demo: Path, count: int = 200, training: int = 100, seed: int = 2026) -> None:
+    """Write two files per domain (id, question, answer, solution), for the test and for training, the mixed one
+    (question) and its truth (question, answer, domain) below the folder ``demo``.
     """
     for name in DOMAINS:
         write_rows(demo / "benchmarks" / f"{name}.jsonl", solved(held_out(name, count, seed)))
-    training = [row for name in DOMAINS for row in solved(held_out(name, candidates, seed, test=False))]
-    write_rows(demo / "training" / "candidates.jsonl", training)
+        write_rows(demo / "training" / f"{name}.jsonl", solved(held_out(name, training, seed, test=False)))
     problems = mixed(count, seed)
     write_rows(demo / "benchmarks" / "mixed.jsonl", [{"question": problem.question} for problem in problems])
     truth = [{"question": problem.question, "answer": problem.answer, "domain": problem.domain} for problem in problems]

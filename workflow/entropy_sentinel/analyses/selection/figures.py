@@ -67,8 +67,8 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
         if len(rates):
             axes.plot(rates.mean(), place + 0.12, "s", color=ORANGE, label="pass rate")
         if len(labels):
-            lower, upper = wilson(int(labels.sum()), len(labels), 0.95)
-            axes.plot([lower, upper], [place - 0.12] * 2, color=BLUE)
+            interval = wilson(int(labels.sum()), len(labels))
+            axes.plot([interval.lower, interval.upper], [place - 0.12] * 2, color=BLUE)
             axes.plot(labels.mean(), place - 0.12, "o", color=BLUE, label="accuracy")
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(names) - 0.4), xlabel="correct")

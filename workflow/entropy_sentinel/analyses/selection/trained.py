@@ -1,4 +1,4 @@
-"""What a model makes of each selection: Table 3 of Zhu et al. (2025), from runs of a trainer beside the published.
+"""What training on each selection does: Table 3 of Zhu et al. (2025), from runs of a trainer, beside theirs.
 
 A run is a strategy, a seed and the accuracy after training (average pass@1). Every selection is trained on with the same
 seeds, so differences to `random` are of pairs: the interval is Student's over the seeds. It speaks of other seeds with
@@ -120,8 +120,8 @@ def published() -> Table:
         "Average pass@1 on AIME 2024 and 2025 over 32 rounds, in per cent; of the selections the difference to random.",
         pl.read_csv(PUBLISHED).rename(names),
         (
-            "5,000 of the items that AM-DeepSeek-R1-0528-Distilled has for mathematics; the three best "
-            "checkpoints of one training each. No seeds and no intervals are published: other models, problems and training than ours.",
+            "5,000 of the items that AM-DeepSeek-R1-0528-Distilled has for mathematics; the best three checkpoints. "
+            "No seeds and no intervals are published: other models, problems and training than ours.",
         ),
         decimals=1,
     )
