@@ -24,13 +24,12 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_config(samples: int = 5, features: tuple[str, ...] = ("tokens", "forced_answer")) -> None:
     raw: dict[str, Any] = small_study()
-    raw["models"] = {"m": {"source": "traces"}, "weights": {"id": "nobody/nothing", "revision": "main"}}
-    raw["models"]["m"]["same_as"] = "weights"
+    raw["models"] = {"m": {"id": "nobody/nothing", "revision": "main"}}
     row = {"path": "rows.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     raw["benchmarks"] = {"a": row, "b": row}
     raw["groups"], raw["generation"]["samples"] = {}, samples
     raw["run"] |= {"models": ["m"], "benchmarks": ["a", "b"], "groups": [], "features": list(features)}
-    raw["run"] |= {"sizes": [{"size": 1}], "judges": ["math-verify"]}
+    raw["run"] |= {"sizes": [{"size": 1}], "judges": ["math-verify"], "analyses": ["accuracy"]}
     Path("config.yaml").write_text(yaml.safe_dump(raw))
     Path("rows.jsonl").write_text('{"question": "a?", "answer": "1"}\n')
 
@@ -47,7 +46,7 @@ def test_a_file_for_a_trainer_and_what_is_in_it() -> None:
     assert rows[0]["messages"][-1] == {"role": "assistant", "content": "15"}
     assert rows[1]["reason"] == "EAS 3.0 bits (own answer), place 2 of 6"
     said = [line.split() for line in found.stdout.splitlines() if line]
-    assert said[1] == ["All", "candidates", "7", "0.458", "0.429", "37.9", "2.783"]
+    assert said[1] == ["All", "candidates", "7", "0.458", "0.571", "37.9", "2.783"]
     assert said[2][:3] == ["Highest", "EAS", "2"]
     assert found.stdout.splitlines()[-1] == "out.jsonl: 2 of 7 items"
     assert found.stderr == "eas: no candidates are 1 since no final answer\n"
@@ -75,7 +74,11 @@ def test_the_same_seed_the_same_bytes() -> None:
         (["m", "--judge", "me"], 1, "ConfigError: 'me' is none of the study's judges: math-verify"),
         (["m", "-o", "out.csv"], 1, "--output: must end with .jsonl, was 'out.csv'"),
         (["m", "-o", "results/paper/out.jsonl"], 1, "--output: results/paper/out.jsonl lies in results/paper"),
-        (["m", "-s", "pass-rate", "--tries", "6"], 1, "pass-rate needs 6 responses to each item, was 5; set generation"),
+        (
+            ["m", "-s", "pass-rate", "--tries", "6"],
+            1,
+            "pass-rate needs 6 responses to each item, was 5; set generation",
+        ),
     ],
 )
 def test_wrong_calls_are_answered(
@@ -96,6 +99,5 @@ def test_without_the_pass_it_says_what_to_set(capsys: pytest.CaptureFixture) -> 
     write_config(features=("tokens",))
     with pytest.raises(SystemExit):
         main(["select", "m", "-o", "out.jsonl"])
-    assert "eas needs the pass that asks the model again; set run.features: [tokens, forced_answer], and run the study" in (
-        capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert "eas needs the pass that asks the model again; set run.features: [tokens, forced_answer], and run" in said

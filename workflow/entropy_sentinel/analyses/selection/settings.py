@@ -61,7 +61,7 @@ class Selection(Analysis):
     TELLS = "which items to train on"
 
     judges: Names | None = Field(None, description="judges whose labels say what is correct; null for all that are run")
-    strategies: Annotated[list[Strategy], DISTINCT] | None = Field(
+    strategies: Annotated[list[str], DISTINCT] | None = Field(
         None,
         min_length=1,
         description="ways to choose; null for all that what is run allows: pass-rate needs several samples per item, "
@@ -73,7 +73,8 @@ class Selection(Analysis):
     answer: _Answer = "own"
 
     @model_validator(mode="after")
-    def _exhibits_are_known(self) -> "Selection":
+    def _names_are_known(self) -> "Selection":
+        check_names("strategy", self.strategies or [], STRATEGIES)
         check_names("table", self.tables or [], TABLES)
         check_names("figure", self.figures or [], FIGURES)
         return self
@@ -86,17 +87,14 @@ class Selection(Analysis):
         """See `Analysis.fitted`."""
         judges, lines = studied.run("judges", "analyses.selection.judges", self.judges or [])
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
-        lacking = {name: needs[name] for name in self.strategies or STRATEGIES if needs[name]}
-        if self.strategies is not None and lacking:
-            name, why = next(iter(lacking.items()))
-            raise ValueError(f"analyses.selection.strategies: {name} {why}")
+        if named := [(name, needs[name]) for name in self.strategies or [] if needs[name]]:
+            raise ValueError(f"analyses.selection.strategies: {named[0][0]} {named[0][1]}")
         chosen = {
             "judges": judges or studied.judges,
-            "strategies": [name for name in self.strategies or STRATEGIES if name not in lacking],
+            "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],
             "tables": list(TABLES) if self.tables is None else self.tables,
             "figures": list(FIGURES) if self.figures is None else self.figures,
         }
-        lines += [f"analyses.selection.strategies: {name} left out, since it {why}" for name, why in lacking.items()]
         return self.model_copy(update=chosen), lines
 
 

@@ -1,8 +1,8 @@
 """What training on each selection does: Table 3 of Zhu et al. (2025), from runs of a trainer, beside theirs.
 
-A run is a strategy, a seed and the accuracy after training (average pass@1). Every selection is trained on with the same
-seeds, so differences to `random` are of pairs: the interval is Student's over the seeds. It speaks of other seeds with
-these very selections; not of another draw of `random`, and not of other problems to measure on.
+A run is a strategy, a seed and the accuracy after training (average pass@1). Every selection is trained on with the
+same seeds, so differences to `random` are of pairs: the interval is Student's over the seeds. It speaks of other seeds
+with these very selections; not of another draw of `random`, and not of other problems to measure on.
 """
 
 from collections.abc import Mapping
