@@ -3,7 +3,7 @@
 ``python demo/problems.py`` writes ``demo/benchmarks/<domain>.jsonl``: 200 test problems per domain. And
 ``demo/benchmarks/mixed.jsonl``, 200 more from all domains, questions alone: traffic that nobody has labelled. Its
 answers go to ``demo/truth/mixed.jsonl``, which a test reads and the pipeline never does. And
-``demo/training/<domain>.jsonl``: 100 training problems per domain, from which some are selected to train on.
+``demo/training/easy.jsonl`` and ``hard.jsonl``: 100 training problems per domain, some to train on.
 
 Training and test problems never share their numbers: a problem is identified by its domain and its
 numbers (sorted where the operands commute), the identity is hashed, and one fifth of the hash space
@@ -218,6 +218,19 @@ MIX = {
 }
 
 
+# What the candidates of a training are: domains that the models are good at, and the others.
+TRAINING = {
+    "easy": ("averages", "counting-on", "multiply-then-add", "one-digit-addition", "running-total"),
+    "hard": (
+        "percentages",
+        "remainders",
+        "shopping-change",
+        "three-digit-subtraction",
+        "two-digit-multiplication",
+    ),
+}
+
+
 def in_test(identity: str) -> bool:
     """Whether a problem belongs to the test, from a hash that is the same on every machine."""
     digest = hashlib.blake2b(identity.encode(), digest_size=8).digest()
@@ -291,12 +304,14 @@ def solved(problems: Iterable[Problem]) -> list[dict[str, str]]:
 
 
 def write_benchmarks(demo: Path, count: int = 200, training: int = 100, seed: int = 2026) -> None:
-    """Write two files per domain (id, question, answer, solution), for the test and for training, the mixed one
-    (question) and its truth (question, answer, domain) below the folder ``demo``.
+    """Write one file per domain (id, question, answer, solution), the mixed one (question) and its truth
+    (question, answer, domain), and the two of training problems below the folder ``demo``.
     """
     for name in DOMAINS:
         write_rows(demo / "benchmarks" / f"{name}.jsonl", solved(held_out(name, count, seed)))
-        write_rows(demo / "training" / f"{name}.jsonl", solved(held_out(name, training, seed, test=False)))
+    for name, domains in TRAINING.items():
+        rows = [row for domain in domains for row in solved(held_out(domain, training, seed, test=False))]
+        write_rows(demo / "training" / f"{name}.jsonl", rows)
     problems = mixed(count, seed)
     write_rows(demo / "benchmarks" / "mixed.jsonl", [{"question": problem.question} for problem in problems])
     truth = [{"question": problem.question, "answer": problem.answer, "domain": problem.domain} for problem in problems]
