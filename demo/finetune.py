@@ -47,6 +47,13 @@ class Training:
     temperature: float = 0.5
     max_tokens: int = 80  # the longest solution of a problem has fewer
 
+    def __str__(self) -> str:
+        return (
+            f"{self.steps} steps of {self.batch} problems each, AdamW, learning rate {self.learning_rate:g} after "
+            f"{self.warmup_steps} steps of warm-up, linear to zero. Measured: {self.rounds} answers at temperature "
+            f"{self.temperature:g} to each of {self.problems} held-out problems of every domain"
+        )
+
 
 def conversations(path: Path) -> list[tuple[str, str]]:
     """The user's message and the assistant's of each line of a selection."""
@@ -179,7 +186,9 @@ def main() -> None:
         rows = list(workers.map(run, jobs))
     minutes = (time.monotonic() - start) / 60
     runs = pl.DataFrame(rows, schema_overrides=RUNS)
-    print(write_trained(runs, arguments.model.name, arguments.out, f"{how}; {minutes:.1f} minutes"))
+    print(
+        write_trained(runs, arguments.model.name, arguments.out, f"{how}. All runs together took {minutes:.1f} minutes")
+    )
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
         "generations": [one.generations for one in files],
         "labels": [one.labels for one in files],
         "asked": [one.asked for one in files],
+        "solutions": [],
     }
     prompt: Any = {"prompt": "solve-step-by-step", "prompt_version": 1}
     training = {name: str(tmp_path / f"{name}.jsonl") for name in STRATEGIES}

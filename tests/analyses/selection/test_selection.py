@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.selection.candidates import CandidateFiles, read_
 from entropy_sentinel.analyses.selection.choosing import Selected, select
 from entropy_sentinel.analyses.selection.comparing import domains, overlaps, profiles
 from entropy_sentinel.analyses.selection.frames import CANDIDATES
-from entropy_sentinel.analyses.selection.training_file import training_rows
+from entropy_sentinel.analyses.selection.training_file import read_solutions, training_rows
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 
@@ -156,7 +156,7 @@ def test_difficulty_and_length_are_means_of_what_is_known(candidates: pl.DataFra
 
 def test_a_line_is_what_a_trainer_reads(candidates: pl.DataFrame) -> None:
     prompt: Any = {"prompt": "mine", "prompt_version": 1, "messages": [{"role": "user", "content": "Q: {question}"}]}
-    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt)))
+    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, {})))
     assert json.loads(json.dumps(first)) == {
         "messages": [{"role": "user", "content": "Q: a 5?"}, {"role": "assistant", "content": ANSWERS["a"][5]}],
         "question": "a 5?",
@@ -170,5 +170,19 @@ def test_a_line_is_what_a_trainer_reads(candidates: pl.DataFrame) -> None:
         "scores": {"n_tokens": 60, "passes": None, "pass_rate": None, "eas": 7.0},
     }
     plain: Any = {"prompt": "mine", "prompt_version": 1, "text": "Q: {question}\nA:"}
-    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, plain)))
+    first = next(iter(training_rows(candidates, chosen(candidates, "eas", 1).rows, plain, {})))
     assert (first["prompt"], first["completion"], "messages" in first) == ("Q: a 5?\nA:", ANSWERS["a"][5], False)
+
+
+def test_solutions_are_what_is_trained_on(candidates: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "solved.jsonl"
+    path.write_text('{"question": "a 5?", "solution": "5 x 3 is 15"}\n{"question": "a 2?", "solution": "12"}\n')
+    prompt: Any = {"prompt": "mine", "prompt_version": 1, "messages": [{"role": "user", "content": "{question}"}]}
+    solutions = read_solutions([str(path)])
+    (row,) = training_rows(candidates, chosen(candidates, "eas", 1).rows, prompt, solutions)
+    assert (row["messages"][1]["content"], row["reference"]) == ("5 x 3 is 15", "15")
+    with pytest.raises(InputError, match="solutions: there is none for item b-00000; .* must be 'b 0\\?'"):
+        list(training_rows(candidates, chosen(candidates, "longest", 2).rows, prompt, solutions))
+    path.write_text('{"question": "a 5?", "answer": "15"}\n')
+    with pytest.raises(InputError, match="solved.jsonl, row 0: 'solution' must be text, was None"):
+        read_solutions([str(path)])

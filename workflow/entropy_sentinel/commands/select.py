@@ -30,13 +30,14 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     """Select items of a study to train a model on.
 
     From what the study has made: the responses, for pass-rate several per item with labels, for eas the pass
-    forced_answer. A line of the file has `messages`, a chat that ends with the reference, the scores, and why the item
-    was taken. Items need a reference; each question is there once. Where scores are equal, the order is that of random
-    with the same seed. The analysis `selection` of a study writes a file for every strategy and compares them.
+    forced_answer. A line of the file has `messages`, a chat that ends with the reference or the solution, the scores,
+    and why the item was taken. Items need a reference; each question is there once. Where scores are equal, the order
+    is that of random with the same seed. The analysis `selection` of a study writes a file for every strategy and
+    compares them.
     """
     from entropy_sentinel.analyses.selection.candidates import read_candidates
     from entropy_sentinel.analyses.selection.choosing import select
-    from entropy_sentinel.analyses.selection.training_file import write_training_file
+    from entropy_sentinel.analyses.selection.training_file import read_solutions, write_training_file
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.config.study import prompt_settings
@@ -49,11 +50,12 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     for axis, name in (("models", model), ("judges", judge)):
         _check(config, axis, name)
     check_table_path(output, SUFFIXES)
-    check_outputs({"--output": output}, [BASE, *configfile, Layout(config.study).results])
+    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, Layout(config.study).results])
     files = _files(config, model, judge, chosen)
     candidates = read_candidates(model, files, chosen.tries, chosen.answer)
-    found = select(candidates, **chosen.model_dump())
-    write_training_file(candidates, found.rows, prompt_settings(config, model), output)
+    found = select(candidates, **chosen.model_dump(exclude={"solutions"}))
+    solutions = read_solutions(chosen.solutions)
+    write_training_file(candidates, found.rows, prompt_settings(config, model), solutions, output)
     show([_table(candidates, found.rows)])
     say(f"{output}: {len(found.rows):,} of {len(candidates):,} items")
     for note in found.notes:

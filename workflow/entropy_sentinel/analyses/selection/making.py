@@ -8,7 +8,7 @@ import polars as pl
 from entropy_sentinel.analyses.selection.candidates import CandidateFiles, read_candidates
 from entropy_sentinel.analyses.selection.choosing import select
 from entropy_sentinel.analyses.selection.frames import CANDIDATES, SELECTIONS
-from entropy_sentinel.analyses.selection.training_file import write_training_file
+from entropy_sentinel.analyses.selection.training_file import read_solutions, write_training_file
 from entropy_sentinel.engines.generation import PromptSettings
 
 
@@ -23,12 +23,16 @@ class SelectionSettings(TypedDict):
 
 
 class SelectionInputs(TypedDict):
-    """Files of a model, one of each kind for each benchmark; `asked` is empty where no strategy reads it."""
+    """Files of a model, one of each kind for each benchmark; `asked` is empty where no strategy reads it.
+
+    `solutions` are those of all benchmarks together.
+    """
 
     benchmarks: Sequence[str]
     generations: Sequence[str]
     labels: Sequence[str]
     asked: Sequence[str]
+    solutions: Sequence[str]
 
 
 def write_selections(
@@ -47,8 +51,9 @@ def write_selections(
         select(candidates, strategy, settings["size"], settings["seed"], settings["tries"], settings["answer"])
         for strategy in training_files
     ]
+    solutions = read_solutions(inputs["solutions"])
     for one in selected:
-        write_training_file(candidates, one.rows, settings["prompt"], training_files[one.strategy])
+        write_training_file(candidates, one.rows, settings["prompt"], solutions, training_files[one.strategy])
     CANDIDATES.write(candidates, candidates_file, {"model": model})
     notes = [note for one in selected for note in one.notes]
     SELECTIONS.write(pl.concat(one.rows for one in selected), selections_file, {"model": model, "notes": notes})

@@ -16,6 +16,7 @@ rule selection_choice:
             if "eas" in SELECTION.strategies
             else []
         ),
+        solutions=SELECTION.solutions,
     output:
         *SELECTION_TRAINING.values(),
         candidates=SELECTION_CANDIDATES,

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.frames.options import Options, Panel, Shown
-from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Whole, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
 
 Strategy = Literal["random", "longest", "pass-rate", "eas"]
 # The pass that the strategy `eas` reads.
@@ -37,6 +37,14 @@ _Answer = Annotated[
     ),
     Shown(Panel.SELECTION),
 ]
+_Solutions = Annotated[
+    tuple[Text, ...],
+    Field(
+        description="Files of rows with columns question and solution: what the model is trained to answer; without, "
+        "the reference."
+    ),
+    Shown(Panel.SELECTION, "FILE"),
+]
 
 
 class SelectOptions(Options):
@@ -49,6 +57,7 @@ class SelectOptions(Options):
     seed: _Seed = 42
     tries: _Tries = 4
     answer: _Answer = "own"
+    solutions: _Solutions = ()
 
 
 class Selection(Analysis):
@@ -71,6 +80,7 @@ class Selection(Analysis):
     seed: _Seed = 42
     tries: _Tries = 4
     answer: _Answer = "own"
+    solutions: _Solutions = ()
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Selection":
