@@ -27,7 +27,9 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
-    modules += [f"entropy_sentinel.signals.{path.parent.name}.frame" for path in sorted(root.glob("signals/*/frame.py"))]
+    modules += [
+        f"entropy_sentinel.signals.{path.parent.name}.frame" for path in sorted(root.glob("signals/*/frame.py"))
+    ]
     modules.sort(key=lambda name: name.rpartition(".")[2])
     analyses = sorted(path.parent.name for path in root.glob("analyses/*/frames.py"))
     modules += [f"entropy_sentinel.analyses.{name}.frames" for name in analyses]

@@ -59,7 +59,7 @@ def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit, match="0"):
         main(["serve", "tiny-1m", "--configfile", "demo/config.yaml", "--port", "8123", "--print"])
     assert capsys.readouterr().out.split() == [
-        *("OMP_NUM_THREADS=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind"),
+        *("OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind"),
         *("VLLM_ENABLE_V1_MULTIPROCESSING=0", "HF_HUB_OFFLINE=1", "TORCH_COMPILE_DISABLE=1"),
         *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
         *("--model", "demo/models/tiny-1m", "--served-model-name", "tiny-1m", "--host", "127.0.0.1", "--port", "8123"),

@@ -196,3 +196,33 @@ def test_a_question_that_is_too_long_is_refused_alone(
     assert given[1].finish_reason.startswith("refused: This model's maximum context length is ")
     assert (given[1].text, len(given[1].token_logprobs)) == ("", 0)
     assert all(len(given[i].token_logprobs) and given[i].finish_reason in ("stop", "length") for i in (0, 2))
+
+
+@quiet_litellm
+def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says of contexts is what Transformers say, and it takes texts apart as the tokenizer does."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    for name, value in environment(folder).items():
+        monkeypatch.setenv(name, value)
+    with chdir(ROOT):
+        config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
+        settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640}
+        announce_servers(config)
+    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
+    weights = str(ROOT / "demo" / "models" / MODEL)
+    tokenizer = AutoTokenizer.from_pretrained(weights)
+    text = "12+30=42. Answer: \\boxed{42}"
+    (ids,) = engine.token_ids([text])
+    assert ids == tokenizer.encode(text, add_special_tokens=False)
+    assert engine.prompts([text])[0].token_ids == tokenizer(text).input_ids
+    assert "".join(engine.token_texts([ids])[0]) == text
+    model = AutoModelForCausalLM.from_pretrained(weights, dtype=torch.float32)
+    contexts = [ids[:n] for n in (1, 4, 9, len(ids))]
+    found = dict(engine.next_tokens(contexts))
+    for number, context in enumerate(contexts):
+        with torch.no_grad():
+            expected = torch.log_softmax(model(torch.tensor([context])).logits[0, -1].float(), -1).topk(20)
+        np.testing.assert_allclose(found[number].logprobs, expected.values.numpy(), atol=1e-4, rtol=1e-4)
+        assert found[number].token_ids[0] == expected.indices[0]

@@ -233,3 +233,25 @@ def test_the_record_of_a_long_name_is_found(config: Config) -> None:
     assert is_as_recorded(source, made)
     assert not is_as_recorded(source, Path("other"))
     assert not is_as_recorded(Path("nowhere"), made)
+
+
+def test_a_family_that_asks_the_model_brings_a_pass_for_each_file_of_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw = small_study()
+    make_all(load_config(raw))
+    raw["run"]["features"] = ["tokens", "forced_answer"]
+    config = load_config(raw)
+    pairs = {f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.run.benchmarks}
+    made = to_make(config)
+    assert {name for name in made if name.startswith("passes")} == {f"passes/forced_answer/{pair}" for pair in pairs}
+    assert {name for name in made if name.startswith("signals")} == {f"signals/forced_answer/{pair}" for pair in pairs}
+    assert made >= FROM_OBSERVATION, "the observations lack the signals"
+    make_all(config)
+    for path in study_files(config).stages["observations"]:
+        rows = {"benchmark": config.run.benchmarks, "eas": [1.0, 2.0], "mean_eas": [0.1, 0.2]}
+        make(path, 5000 - 60 * list(study_files(config).stages).index("observations"), rows)
+    assert to_make(config) == set()
+    Path(RESULTS / "passes/forced_answer/qwen3-4b/gsm8k.parquet").unlink()
+    assert to_make(config) == set(), "nothing waits for it"

@@ -40,6 +40,9 @@ class FakeEngine:
             too_long = len(context) > self.longest
             yield number, refused_context("too long") if too_long else distribution(context)
 
+    def under_way(self) -> list[int]:
+        return []
+
     def prompts(self, chats: Sequence[Any]) -> list[Prompt]:
         return [Prompt(ids := [ord(one) for one in chat[0]["content"]][:5], prompt_hash(ids)) for chat in chats]
 

@@ -25,3 +25,8 @@ def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> 
     assert computing.with_signals(own, own, ["forced"])["forced"].to_list() == [0.5, None]
     without = pl.DataFrame({"other": [1, 2]})
     assert computing.with_signals(without, without, ["forced"])["forced"].to_list() == [None, None]
+
+
+def test_what_a_model_must_be_asked_for_is_not_computed_from_a_log() -> None:
+    frame = pl.DataFrame({"eas": [0.5, None]})
+    assert computing.with_signals(frame, frame, ["eas"])["eas"].to_list() == [0.5, None]

@@ -130,7 +130,11 @@ def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> Non
 @pytest.mark.parametrize(
     ("features", "keys", "said"),
     [
-        (["tokens", "none"], {}, "run: unknown family in features: 'none'; known: tokens, area, around, short"),
+        (
+            ["tokens", "none"],
+            {},
+            "run: unknown family in features: 'none'; known: tokens, area, around, forced_answer, short",
+        ),
         (["area"], {}, "run: features: must have 'tokens', was area"),
         (
             ["tokens", "area"],

@@ -19,7 +19,10 @@ from entropy_sentinel.jobs.finished import keep
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
 
-SETTINGS = {"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"}
+SETTINGS = {
+    **{"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"},
+    "sampling": {"max_tokens": 100},
+}
 
 
 class CountingEngine:
@@ -49,6 +52,9 @@ class CountingEngine:
                 yield position, refused("prompt of 5,000 tokens,\nat most 512", "f" * 16)
             else:
                 yield position, response(seeds[position] % 7)
+
+    def under_way(self) -> list[int]:
+        return []
 
 
 def response(n: int, **changes: Any) -> Response:
@@ -149,7 +155,7 @@ def test_interrupted_job_goes_on_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         generation.write_generations(path, SETTINGS, 1, str(output))
     assert not output.exists()
-    generation.write_generations(path, SETTINGS, 1, str(output))
+    generation.write_generations(path, SETTINGS, 8, str(output))  # on other cores than before
     assert len(first.answered) == 10
     assert len(second.answered) == 12 - 8  # two whole parts of four were kept
     frame = GENERATIONS.read(output)

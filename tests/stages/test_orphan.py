@@ -49,6 +49,9 @@ class SlowEngine:
                 leave_child(self.asked.parent)
             yield position, response(seed % 7)
 
+    def under_way(self) -> list[int]:
+        return []
+
 
 def leave_child(folder: Path) -> None:
     """A process that outlives the job and has inherited all it holds, as an engine's may."""

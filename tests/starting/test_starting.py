@@ -12,6 +12,7 @@ from workflow_runs import Project, job_counts
 
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.starting import study
 from entropy_sentinel.starting.rows import look_at, name_of
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,14 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     config = load_config(read_config(["config.yaml", "mine.yaml"]), "mine.yaml", found)
     assert config.left_out == []
     assert config.labelled == ["my-sums", "gases", "texts"]
+
+
+def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]
+    monkeypatch.setattr(study, "cores", lambda: 8)
+    monkeypatch.setattr(study, "is_cpu_build", lambda: True)
+    found = written(*files, "--model", "weights")["generation"]
+    assert (found["threads"], found["engine_args"]) == (8, {"dtype": "float32"})
 
 
 def test_an_ambiguous_number_of_an_option_is_to_be_checked(here: Path) -> None:

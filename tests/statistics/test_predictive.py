@@ -78,11 +78,11 @@ def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
     # Of a normal error the deviation is sqrt(pi / 2) times the mean distance; three large models' is .16.
     published, large_models = np.array([np.quantile(pairs, 0.75), 0.16]) * math.sqrt(math.pi / 2)
     assert published == pytest.approx(0.163, abs=5e-4)
-    assert published < predictive.PRIOR_SCALE < large_models
+    assert published < predictive.CAUTIOUS.scale < large_models
     # The logarithm of a scaled inverse chi-squared variance has variance trigamma(nu / 2).
     logs = np.log(pairs**2 * math.pi / 2)
     freedom = optimize.brentq(lambda nu: special.polygamma(1, nu / 2) - logs.var(ddof=1), 0.5, 100)
     assert freedom == pytest.approx(4.3, abs=0.05)
-    assert freedom / 3 == pytest.approx(predictive.PRIOR_FREEDOM, abs=0.1)
+    assert freedom / 3 == pytest.approx(predictive.CAUTIOUS.freedom, abs=0.1)
     scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
     assert scale == pytest.approx(0.11, abs=0.005)

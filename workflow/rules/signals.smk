@@ -14,7 +14,7 @@ for family in SIGNAL_FAMILIES:
                 f"signals_{family}"
             input:
                 generations=GENERATIONS,
-                **({"asked": expand(PASSES, family=family, allow_missing=True)} if family in PASSES_OF else {}),
+                **({"asked": PASSES.replace("{family}", family)} if family in PASSES_OF else {}),
             output:
                 expand(SIGNALS, family=family, allow_missing=True),
             log:

@@ -7,12 +7,13 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.analyses import Analysis, sections
+from entropy_sentinel.config.asking import unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.generation import Generation
 from entropy_sentinel.engines.rates import Rates
-from entropy_sentinel.engines.settings import AnyModel, ApiModel, HubModel, SourceModel, Weights
+from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
 from entropy_sentinel.engines.variants import extended
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
@@ -201,31 +202,14 @@ class Config(Settings):
         for name in self.run.models if self.run.asking_families else []:
             asked = self.models[name].same_as or name
             check_names(f"model in models.{name}.same_as:", [asked], self.models)
-            if why := self._unaskable(name, asked):
+            if why := unaskable(
+                self.models, name, asked, self.generation_prompts[self.prompt_of(name)].text is not None
+            ):
                 raise ValueError(
                     f"models.{name}: run.features has '{self.run.asking_families[0]}', for which the model is asked "
                     f"again about its responses by token ids, and {why}"
                 )
         return self
-
-    def _unaskable(self, name: str, asked: str) -> str | None:
-        """Why a model cannot be asked about responses by token ids, as far as the config tells."""
-        plain = self.generation_prompts[self.prompt_of(name)].text is not None
-        if isinstance(self.models[name], ApiModel) and not plain:
-            return (
-                "a server gives none for chats; run it by 'id' or 'path', ask it with a prompt of plain text, or leave "
-                "the family out"
-            )
-        if isinstance(self.models[asked], SourceModel):
-            return (
-                f"models.{asked} has no engine ('source'); name a model with its weights in models.{name}.same_as, or "
-                "leave the family out"
-            )
-        if isinstance(self.models[asked], ApiModel) and self.models[asked].vocabulary is None:
-            return (
-                f"the size of its vocabulary is not known, which a server does not tell; set models.{asked}.vocabulary"
-            )
-        return None
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":

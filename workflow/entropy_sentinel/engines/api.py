@@ -65,9 +65,10 @@ class LitellmEngine:
     @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from, as the config says: no server tells."""
-        if (known := self._settings.get("vocabulary")) is None:
+        known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
+        if known is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
-        return known
+        return int(known)
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
@@ -100,6 +101,10 @@ class LitellmEngine:
         with closing(asked) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
+
+    def under_way(self) -> list[int]:
+        """Requests at a time, as if all were sent; how long their responses are only the server knows."""
+        return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
         if isinstance(chat, str):

@@ -1,7 +1,8 @@
 """What a CPU build of vLLM needs and a GPU does not: added to a model's settings where the installed build is one.
 
 Only in the process that loads vLLM, and not to the settings that results are compared by: a study that was generated
-on a GPU is not generated again because it is looked at on a laptop. What a study sets itself stands.
+on a GPU is not generated again because it is looked at on a laptop, nor for another number of threads. What a study
+sets itself stands.
 """
 
 import importlib.metadata
@@ -29,8 +30,9 @@ ENVIRONMENT: Mapping[str, str] = {
 # responses; the kernels of a CPU take multiples of 32, a GPU's default is 16.
 BLOCK_TOKENS = 32
 # The cache of keys and values, GiB: without it the engine takes nearly all memory, and refuses where others use some.
+# Responses that do not fit into it wait for their turn, so that a small one is slow for a large model.
 _CACHE = "VLLM_CPU_KVCACHE_SPACE"
-_MOST_CACHE_GIB = 4
+_MOST_CACHE_GIB = 16
 
 
 def is_cpu_build() -> bool:
@@ -44,28 +46,25 @@ def is_cpu_build() -> bool:
     return False
 
 
-def added(settings: ServedSettings) -> dict[str, dict[str, Any]]:
-    """What this build needs beside the settings: `engine_args`, `environment`.
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    Both are empty for a GPU build, and where the settings say all of it.
+
+def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """What is set before vLLM, and torch with it, is loaded to compute on `threads` cores; with the settings' own.
+
+    It computes in no more threads than there are cores, where they would wait for each other. What the settings say of
+    OMP_NUM_THREADS holds for MKL_NUM_THREADS too: torch believes that one first, and Snakemake sets both.
     """
-    if not is_cpu_build():
-        return {"engine_args": {}, "environment": {}}
-    environment = {**ENVIRONMENT, _CACHE: str(_cache_gib())}
-    return {
-        "engine_args": {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]},
-        "environment": {key: value for key, value in environment.items() if key not in settings["environment"]},
-    }
+    said = settings["environment"]
+    number = said.get("OMP_NUM_THREADS", str(min(threads, cores())))
+    return {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number} | _environment_added(settings, threads) | said
 
 
-def for_this_build(settings: ServedSettings) -> ServedSettings:
-    """The settings with what this build needs."""
-    more = added(settings)
-    return {
-        **settings,
-        "engine_args": settings["engine_args"] | more["engine_args"],
-        "environment": settings["environment"] | more["environment"],
-    }
+def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
+    """The settings' engine arguments, and what this build needs beside them."""
+    return settings["engine_args"] | _arguments_added(settings)
 
 
 def for_contexts(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,13 +73,30 @@ def for_contexts(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"enable_prefix_caching": True, **blocks, **arguments}
 
 
-def told(settings: ServedSettings) -> dict[str, str]:
-    """A fact for the provenance of traces: what was added to the settings; nothing where nothing was."""
-    values = {key: value for part in added(settings).values() for key, value in part.items()}
+def told(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """A fact for the provenance of traces: what was added to the settings; nothing where nothing was.
+
+    Not the threads, which are another number on every machine.
+    """
+    values = _arguments_added(settings) | _environment_added(settings, threads)
     return {"cpu_settings": ", ".join(f"{key}={value}" for key, value in values.items())} if values else {}
 
 
-def _cache_gib() -> int:
-    """A quarter of the machine's memory, from 1 to 4 GiB."""
+def _arguments_added(settings: ServedSettings) -> dict[str, Any]:
+    if not is_cpu_build():
+        return {}
+    return {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]}
+
+
+def _environment_added(settings: ServedSettings, threads: int) -> dict[str, str]:
+    if not is_cpu_build():
+        return {}
+    needed = {**ENVIRONMENT, _CACHE: str(_cache_gib(threads))}
+    return {key: value for key, value in needed.items() if key not in settings["environment"]}
+
+
+def _cache_gib(threads: int) -> int:
+    """A quarter of the machine's memory, by the share of its cores: engines side by side share both."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(_MOST_CACHE_GIB, memory // 2**32))
+    share = min(threads / cores(), 1)
+    return max(1, min(_MOST_CACHE_GIB, int(memory * share / 2**32)))

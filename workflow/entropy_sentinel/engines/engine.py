@@ -110,6 +110,13 @@ class Engine(Protocol):
         """
         ...
 
+    def under_way(self) -> Sequence[int]:
+        """The tokens so far of each response under way, in any order; 0 where only a server knows.
+
+        It may be asked in another thread than the one that waits for answers.
+        """
+        ...
+
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """What follows each context of token ids: (number of the context, NextToken), in the order they are done.
 

@@ -119,12 +119,18 @@ class Generation(Settings):
         description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
         "itself (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) is refused, with the key to "
         "set instead. A CPU build of vLLM gets what it needs by itself, where it is not set here: enforce_eager, "
-        "no chunked prefill, a cache of 1 to 4 GiB and so on (engines/cpu.py)",
+        "no chunked prefill, a cache of 1 to 16 GiB and so on (engines/cpu.py)",
     )
     environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
         {}, description="environment variables set before vLLM is loaded; a change generates again. Secrets are refused"
     )
-    threads: Whole = Field(1, ge=1, le=1024, description="CPU cores of one generate job")
+    threads: Whole = Field(
+        1,
+        ge=1,
+        le=1024,
+        description="CPU cores of one generate job, and the threads that a CPU build of vLLM computes in: without a "
+        "GPU, all cores of the machine. A change generates nothing again",
+    )
 
     @model_validator(mode="after")
     def _known(self) -> "Generation":
@@ -187,8 +193,6 @@ class ApiSettings(JobSettings, AskingSettings):
     engine: Literal["api"]
     api: dict[str, Any]
     revision: str | None
-    # What a pass of a family of signals needs to know, and no server tells.
-    vocabulary: NotRequired[int | None]
 
 
 # What the traces of a model on a benchmark depend on, the items aside: what Snakemake compares.

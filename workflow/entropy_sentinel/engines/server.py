@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from entropy_sentinel.engines.cpu import for_this_build
+from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
@@ -33,7 +33,6 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
 
     It has the name that it has in the config.
     """
-    settings = for_this_build(settings)
     base = settings["model"] if settings["lora"] is None else f"{settings['model']}-base"
     arguments = {
         "model": settings["weights"],
@@ -51,7 +50,7 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
             if settings["lora"] is None
             else {"enable_lora": True, "lora_modules": [f"{settings['model']}={settings['lora']}"]}
         ),
-        **settings["engine_args"],
+        **cpu.engine_arguments(settings),
     }
     # The command `vllm` looks for a distribution of that name, which CPU builds do not have.
     server = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
@@ -62,8 +61,7 @@ def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]
     """What is set for the server beside the environment that it is started in."""
     # Where gpt-oss's prompt gets its date from on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    environment = for_this_build(settings)["environment"]
-    return {"OMP_NUM_THREADS": str(threads)} | pinned | environment
+    return pinned | cpu.environment(settings, threads)
 
 
 def flag(name: str, value: Any) -> list[str]:

@@ -36,8 +36,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        told, loading = cpu.told(settings), cpu.for_this_build(settings)
-        os.environ.update({"OMP_NUM_THREADS": str(threads), **loading["environment"]})  # read during the import
+        os.environ.update(cpu.environment(settings, threads))  # read during the import, by torch too
         import vllm
 
         self._vllm, self._settings = vllm, settings
@@ -49,7 +48,7 @@ class VllmEngine:
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
-            **loading["engine_args"],
+            **cpu.engine_arguments(settings),
         }
         try:
             self._engine = vllm.LLM(**arguments)
@@ -59,7 +58,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **told,
+            **cpu.told(settings, threads),
         }
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
@@ -86,16 +85,6 @@ class VllmEngine:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
         self._engine.reset_prefix_cache()
-        sampling = self._vllm.SamplingParams(
-            temperature=0,
-            max_tokens=1,
-            logprobs=TOP_K,
-            flat_logprobs=True,
-            detokenize=False,
-            # The parameters are those of every context; a deep copy takes longer than all else that is done for one.
-            skip_clone=True,
-            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
-        )
         longest = self._engine.model_config.max_model_len - 1
         asked, numbers, tokens, cached = enumerate(contexts), dict[str, int](), 0, 0
         while True:
@@ -103,10 +92,7 @@ class VllmEngine:
             for number, context in more:
                 if len(context) > longest:
                     yield number, refused_context(f"context of {len(context)} tokens, the model takes {longest}")
-            fitting = [(number, context) for number, context in more if len(context) <= longest]
-            prompts = [{"prompt_token_ids": list(context)} for _, context in fitting]
-            ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora()) if prompts else []
-            numbers |= {_own_id(one): number for one, (number, _) in zip(ids, fitting, strict=True)}
+            numbers |= self._enqueue_contexts([one for one in more if len(one[1]) <= longest])
             if not numbers and not more:
                 log.info(
                     "%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1)
@@ -117,6 +103,24 @@ class VllmEngine:
                     found = _next_token(output)
                     tokens, cached = tokens + found.context, cached + (found.cached or 0)
                     yield numbers.pop(output.request_id), found
+
+    def _enqueue_contexts(self, numbered: Sequence[tuple[int, Sequence[int]]]) -> dict[str, int]:
+        """The ids that outputs will have, with the numbers of their contexts."""
+        if not numbered:
+            return {}
+        sampling = self._vllm.SamplingParams(
+            temperature=0,
+            max_tokens=1,
+            logprobs=TOP_K,
+            flat_logprobs=True,
+            detokenize=False,
+            # They are the same for every context; a deep copy takes longer than all else that is done for one.
+            skip_clone=True,
+            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
+        )
+        prompts = [{"prompt_token_ids": list(context)} for _, context in numbered]
+        ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora())
+        return {_own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as `answer` would send it."""
@@ -152,6 +156,13 @@ class VllmEngine:
             stream = DecodeStream(skip_special_tokens=True)
             found.append([stream.step(tokenizer, int(one)) or "" for one in ids])
         return found
+
+    def under_way(self) -> list[int]:
+        """The tokens so far of each response that has begun."""
+        states: Any = self._engine.llm_engine.output_processor.request_states
+        # A list at once: the other thread changes the dict.
+        lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
+        return [length for length in lengths if length]
 
     def _enqueue(self, chat: Asked, seed: int) -> str:
         """The id that the output of one request will have; the engine refuses one that it cannot answer."""

@@ -23,6 +23,7 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.planning.records import is_as_recorded
+from entropy_sentinel.signals.catalogue import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class StudyFiles:
         waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
         waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
+        waiting += self._without_signals()
         found: set[Path] = set()
         while waiting:
             path = waiting.pop()
@@ -88,6 +90,13 @@ class StudyFiles:
                     set(held[column].item()) != set(self.axes[axis]) for column, axis in columns.items()
                 ):
                     yield path
+
+    def _without_signals(self) -> Iterator[Path]:
+        """Observations that were made before run.features named one of its families."""
+        names = {signal.name for family in self.axes["family"] for signal in FAMILIES[family].signals}
+        for path in self.stages["observations"] if names else []:
+            if path in self.modified and path not in self.damaged and not names <= set(pl.read_parquet_schema(path)):
+                yield path
 
 
 def study_files(config: Config) -> StudyFiles:

@@ -52,4 +52,5 @@ def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
 
 def is_computed(family: str) -> bool:
     """Whether a family is made of the traces of one response alone."""
-    return family != TOKENS and rules_of(family) is None and not FAMILIES[family].per_item
+    declared = FAMILIES[family]
+    return family != TOKENS and rules_of(family) is None and not declared.per_item and declared.asks is None

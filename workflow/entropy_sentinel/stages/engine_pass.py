@@ -138,7 +138,7 @@ def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: A
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
     part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
     other = part.filter(~pl.col("same")).with_columns(unusable=pl.lit("the prompt is not the one that was answered"))
-    rows = asking.ask(part.filter("same"), engine, settings["settings"], name)
+    rows: pl.DataFrame = asking.ask(part.filter("same"), engine, settings["settings"], name)
     return pl.concat([rows, asking.unasked(other, settings["settings"])]) if len(other) else rows
 
 

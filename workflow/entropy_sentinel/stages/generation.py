@@ -29,6 +29,7 @@ from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
 from entropy_sentinel.frames.lists import list_column
 from entropy_sentinel.sources.given_traces import import_generations
 from entropy_sentinel.stages.parts import Parts
+from entropy_sentinel.stages.progress import Progress, shown
 
 log = logging.getLogger(__name__)
 
@@ -113,10 +114,11 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
+    progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
     answers = engine.answer([asked(settings, questions[item_id]) for item_id, _ in keys], seeds)
     # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
-    with closing(answers):
-        for positions, responses in _batches(answers, len(keys)):
+    with shown(progress), closing(answers):
+        for positions, responses in _batches(answers, len(keys), progress):
             rows = to_frame(
                 [keys[position] for position in positions],
                 [seeds[position] for position in positions],
@@ -138,25 +140,22 @@ def asked(settings: PromptSettings, question: str) -> Asked:
 
 
 def _batches(
-    answers: Iterable[tuple[int, Response]], total: int
+    answers: Iterable[tuple[int, Response]], total: int, progress: Progress
 ) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
-    """Answers by the batch, as (positions, responses); says how far it is and how fast.
+    """Answers by the batch, as (positions, responses).
 
     Where the engine fails, what it has answered until then still comes, and then the error; so where it leaves a
     request without an answer.
     """
     batch: list[tuple[int, Response]] = []
-    start = last = time.monotonic()
-    done = tokens = 0
+    last, done = time.monotonic(), 0
     try:
         for answer in answers:
             batch.append(answer)
-            tokens += len(answer[1].token_logprobs)
+            progress.add(len(answer[1].token_logprobs))
             now = time.monotonic()
             if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
                 done, last = done + len(batch), now
-                speed, left = tokens / (now - start), (now - start) / done * (total - done)
-                log.info("%d of %d responses, %.0f tokens/s, %.0f s left", done, total, speed, left)
                 yield _transposed(batch)
                 batch = []
         if done < total:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from entropy_sentinel.engines.cpu import is_cpu_build
+from entropy_sentinel.engines.cpu import cores, is_cpu_build
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.starting.named import quoted
 from entropy_sentinel.starting.rows import MARK, Rows
@@ -90,6 +90,7 @@ def _generation(start: Start) -> list[str]:
     lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
     if is_cpu_build():
         lines.append("  engine_args: {dtype: float32} # the vLLM that is installed here is a CPU build")
+        lines.append(f"  threads: {cores()} # all cores of this machine for one job")
     return [*lines, ""]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from entropy_sentinel.statistics.conformal import quantile, reaches
 from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.predictive import PRIOR_FREEDOM, PRIOR_SCALE, Spread
+from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
@@ -35,10 +35,10 @@ PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 NOTES = {
     PREDICTIVE: "The interval is predictive: errors on new domains are taken for normal, with a spread that is learned "
     "from those on the labelled domains, each estimated without its labels, and from an assumption that weighs as much "
-    f"as {PRIOR_FREEDOM} domains off by {PRIOR_SCALE:.2f}. It holds if the new domain is to the labelled ones as "
+    f"as {CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. It holds if the new domain is to the labelled ones as "
     "these are to each other.",
     PRIOR: "The interval is an assumption (prior): too few labelled domains could be left out to learn how far the "
-    f"estimator is off. It takes errors to be spread by {PRIOR_SCALE:.2f} or so, more than most published ones.",
+    f"estimator is off. It takes errors to be spread by {CAUTIOUS.scale:.2f} or so, more than most published ones.",
 }
 
 # Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;
@@ -59,13 +59,14 @@ class Residuals:
     """What an estimator has estimated for each of k labelled domains without it, and what was true; (k,) each.
 
     `n` is the number of labelled responses of a domain. `n_training` is how many domains the estimator whose estimates
-    get intervals was fitted on.
+    get intervals was fitted on. `prior` is what is taken of their spread beforehand.
     """
 
     estimated: Numbers
     true: Numbers
     n: Numbers
     n_training: int
+    prior: Prior = CAUTIOUS
 
     def __len__(self) -> int:
         return len(self.estimated)
@@ -82,9 +83,9 @@ class Residuals:
 
     def spread_after(self, more: int) -> Spread:
         """What would be known after `more` domains with errors like these."""
-        scale = PRIOR_SCALE * (ONE_DOMAIN if self.n_training <= 1 else 1)
+        prior = self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if self.n_training <= 1 else 1))
         times = 1 + more / len(self) if len(self) else 1
-        return Spread.of(self.errors, _sampling_variance(self.true, self.n), scale, times)
+        return Spread.of(self.errors, _sampling_variance(self.true, self.n), prior, times)
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""
@@ -108,7 +109,7 @@ class Residuals:
     def without(self, place: int) -> "Residuals":
         """The residuals of the other domains: what would be known if this one were new."""
         estimated, true, n = (np.delete(np.asarray(one), place) for one in (self.estimated, self.true, self.n))
-        return Residuals(estimated, true, n, self.n_training - 1)
+        return Residuals(estimated, true, n, self.n_training - 1, self.prior)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""

@@ -3,7 +3,7 @@
 The error of an estimator on a domain is taken for normal around 0 with a standard deviation s, the spread, the same for
 all domains, the new one included: a bias counts as spread. What is seen of it is the error and the chance in the
 domain's labels, whose variance is known from their number. The prior of s^2 is scaled inverse chi-squared: as if
-PRIOR_FREEDOM domains more had been seen, off by PRIOR_SCALE. What follows for a new domain is Student's t where labels
+`freedom` domains more had been seen, off by `scale`. What follows for a new domain is Student's t where labels
 have no chance in them (Gelman et al. 2013, section 3.2), and a mixture of normal distributions where they have.
 
 The prior is on the side of caution, and no guess of what to expect. Its scale is between the upper quartile of the
@@ -16,13 +16,22 @@ where few domains happened to look good: tests/benchmarks/bench_verdict.py measu
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-PRIOR_SCALE, PRIOR_FREEDOM = 0.18, 1.5
+
+class Prior(NamedTuple):
+    """What is taken of the spread of errors before any is seen: `freedom` domains off by `scale`."""
+
+    scale: float
+    freedom: float
+
+
+CAUTIOUS = Prior(scale=0.18, freedom=1.5)
 
 # Mean distance from 0 of a standard normal variable.
 MEAN_DISTANCE = math.sqrt(2 / math.pi)
@@ -41,12 +50,12 @@ class Spread:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, errors: Numbers, variances: Numbers, scale: float = PRIOR_SCALE, times: float = 1.0) -> "Spread":
+    def of(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, times: float = 1.0) -> "Spread":
         """The posterior after these errors, (k,), whose labels have these variances by chance, (k,).
 
-        `scale` is the prior's. Each error counts `times` times: what would be known after as many more like them.
+        Each error counts `times` times: what would be known after as many more like them.
         """
-        log_prior = -PRIOR_FREEDOM * np.log(_SPREADS) - PRIOR_FREEDOM * scale**2 / (2 * _SPREADS**2)
+        log_prior = -prior.freedom * np.log(_SPREADS) - prior.freedom * prior.scale**2 / (2 * _SPREADS**2)
         variance = _SPREADS**2 + np.asarray(variances, dtype=float)[:, None]
         squared = np.asarray(errors, dtype=float)[:, None] ** 2
         log_posterior = log_prior - times * 0.5 * (np.log(variance) + squared / variance).sum(axis=0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import polars as pl
 
@@ -32,7 +32,7 @@ class PageFiles(TypedDict):
     generations: Sequence[str]
     labels: Sequence[str]
     scores: Sequence[str]
-    asked: Sequence[str]
+    asked: NotRequired[Sequence[str]]
 
 
 class PageSettings(TypedDict):
@@ -58,7 +58,7 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     domains = []
-    asked = files["asked"] or [None] * len(benchmarks)
+    asked: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
     for name, items, traces, labels, again in zip(
         benchmarks, files["benchmarks"], files["generations"], files["labels"], asked, strict=True
     ):

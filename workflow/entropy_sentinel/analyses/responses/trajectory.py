@@ -11,6 +11,8 @@ from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 
 # The picture's units: bits to the top of it at least, its height, and points that it has at most.
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800
+# Characters of an answer that are shown.
+_LONGEST = 60
 KINDS = {"own": "its own answer", "reference": "the reference", "none": "no answer"}
 
 
@@ -28,7 +30,7 @@ class Trajectory:
     @property
     def kind(self) -> str:
         """What was put in, in words."""
-        return KINDS[self.answer] + ("" if self.text is None else f", {self.text!r}")
+        return KINDS[self.answer] + ("" if self.text is None else f", {self.text[:_LONGEST]!r}")
 
     @property
     def largest(self) -> float:

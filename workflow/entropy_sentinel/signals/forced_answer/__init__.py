@@ -22,7 +22,8 @@ _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
     """At most: kinds of answers that are the same text are asked about once. Some 20 tokens make a sentence."""
     which = settings["positions"]
-    return len(settings["answers"]) / {"all": 1, "sentence-ends": 20}.get(which, which)
+    every: float = {"all": 1, "sentence-ends": 20}.get(which, which)
+    return len(settings["answers"]) / every
 
 
 FAMILY = Family(

@@ -19,6 +19,8 @@ from entropy_sentinel.signals.forced_answer.positions import area, chosen, token
 
 # Responses that are asked about side by side, each in order of t: few enough that the engine's cache holds them all.
 SIDE_BY_SIDE = 32
+_NO_ANSWER, _AT_ONCE = "no final answer", "the final answer ends with the first token"
+_OTHER_TEXTS = "the texts of the tokens do not make up the response"
 
 
 @dataclass
@@ -77,13 +79,10 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
     own = located(row["text"], row["cut_off"])
     length = own and tokens_up_to(texts, row["text"], own.end)
     if own is None or length is None or length < 2:
-        why = "no final answer" if own is None else "the texts of the tokens do not make up the response"
-        why = "the final answer ends with the first token" if length == 1 else why
-        yield from (Row(which, kind, tokens_to_answer=length, reason=why) for kind in kinds)
+        reason = _NO_ANSWER if own is None else _OTHER_TEXTS if length is None else _AT_ONCE
+        yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
-    positions = chosen(settings["positions"], texts, length - 1)
-    letters = tuple(letter for letter, _ in offered(row["question"])) if settings["options"] else ()
-    tokens = boxes.letters(letters) if letters else {}
+    positions, letters = chosen(settings["positions"], texts, length - 1), _letters(row, boxes, settings)
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
         text = _bare({"own": own.answer, "reference": row["reference"], "none": None}[kind])
@@ -91,10 +90,18 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
             continue
-        known = tuple(tokens.values()) if len(tokens) == len(letters) and boxed.ids == tuple(boxes.opening) else ()
-        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, known)
+        # Letters are options right after the brace alone.
+        known = letters if boxed.ids == tuple(boxes.opening) else {}
+        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(known.values()))
         track = tracks.setdefault(boxed.ids, track)
-        yield Row(which, kind, text, boxed.answer_tokens, length, letters if known else (), track)
+        yield Row(which, kind, text, boxed.answer_tokens, length, tuple(known), track)
+
+
+def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
+    """The letters of the question's options with their tokens; none where one is no single token."""
+    letters = [letter for letter, _ in offered(row["question"])] if settings["options"] else []
+    found = boxes.letters(letters) if letters else {}
+    return found if len(found) == len(letters) else {}
 
 
 def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str | None]:

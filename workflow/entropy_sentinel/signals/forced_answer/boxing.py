@@ -42,7 +42,7 @@ class Boxes:
         """Each answer as it is put in; None for one that has no tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
         wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
-        return {text: whole and self._split(whole) for text, whole in zip(texts, wholes, strict=True)}
+        return {text: self._split(whole) if whole else None for text, whole in zip(texts, wholes, strict=True)}
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
         """The token of each letter right after the brace, of those that are one token there."""

@@ -1,0 +1,102 @@
+"""How far a generation job is: lines for its log, of the responses under way too.
+
+A batch of a hundred responses ends nearly none of them for minutes, on a CPU above all. So tokens count when they are
+there and not when their response has ended, and the time left is said only as far as it is known.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+log = logging.getLogger(__name__)
+
+# How often the log gets a line.
+LINE_SECONDS = 60.0
+
+
+class Progress:
+    """What has been done of `total` responses."""
+
+    def __init__(self, total: int, longest: int | None, under_way: Callable[[], Sequence[int]]) -> None:
+        """`longest` is what a response can have, tokens; None where that is not known.
+
+        `under_way` gives the tokens so far of each response that is under way (`engines.engine.Engine`).
+        """
+        self._total, self._longest, self._under_way = total, longest, under_way
+        self._done = self._tokens = 0
+        self._start = self._last = time.monotonic()
+        # Of the line before: all tokens, and the responses under way.
+        self._made = self._beside = 0
+
+    def add(self, tokens: int) -> None:
+        """One more response has ended."""
+        self._done, self._tokens = self._done + 1, self._tokens + tokens
+
+    def line(self) -> str:
+        """What is done, and how fast it went since the line before."""
+        now = time.monotonic()
+        lengths = list(self._under_way())[: self._total - self._done]
+        made = self._tokens + sum(lengths)
+        speed = max(made - self._made, 0) / max(now - self._last, 1e-9)
+        left = self._left(lengths, speed)
+        self._made, self._beside, self._last = made, len(lengths), now
+        shown = f", {len(lengths):,} under way with {counted(sum(lengths), 'token')} so far" if any(lengths) else ""
+        return f"{self._done:,} of {counted(self._total, 'response')}{shown}; {_speed(speed)}{left}"
+
+    def summary(self) -> str:
+        """What has been done in all, and how fast."""
+        seconds = max(time.monotonic() - self._start, 1e-9)
+        shown = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
+        return f"{shown} in {seconds:,.0f} s, {_speed(self._tokens / seconds)}"
+
+    def _left(self, lengths: Sequence[int], speed: float) -> str:
+        """The time left; nothing where it cannot be known yet.
+
+        Where all that is left is under way, each gets a token per step: it lasts at most until the one that has least
+        has as many as it can have, at the pace of a batch as large as that of the line before. Else what waits is taken
+        to be as long as what has ended: not before as many have ended as are under way, for the short ones end first.
+        """
+        left = self._total - self._done
+        if not speed or not lengths:
+            return ""
+        if left == len(lengths):
+            if self._longest is None:
+                return ""
+            steps_per_s = speed / max(len(lengths), self._beside)
+            return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
+        if self._done < len(lengths):
+            return ""
+        tokens = max(left * self._tokens / self._done - sum(lengths), 0)
+        return f", about {tokens / speed:,.0f} s left"
+
+
+@contextmanager
+def shown(progress: Progress) -> Iterator[None]:
+    """Write a line to the log now and then while the block runs, and a summary at its end; none where it fails."""
+    ended = threading.Event()
+
+    def show() -> None:
+        while not ended.wait(LINE_SECONDS):
+            log.info("%s", progress.line())
+
+    thread = threading.Thread(target=show, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+    log.info("%s", progress.summary())
+
+
+def counted(number: float, unit: str) -> str:
+    """A number of things in words: 1 token, 2 tokens."""
+    return f"{number:,} {unit}{'s' * (number != 1)}"
+
+
+def _speed(speed: float) -> str:
+    """Tokens per second, of slow ones the tenths too."""
+    number = round(speed) if speed >= 10 else round(speed, 1)
+    return f"{counted(int(number) if number == int(number) else number, 'token')}/s"
