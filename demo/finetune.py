@@ -40,7 +40,8 @@ class Training:
 
     steps: int = 40
     batch: int = 16  # problems per step
-    learning_rate: float = 3e-4
+    # Of 1e-5, 3e-5, 1e-4, 3e-4 that under which training on random did best, on other held-out problems (seed 5).
+    learning_rate: float = 1e-5
     warmup_steps: int = 4
     rounds: int = 32  # answers to each held-out problem
     problems: int = 20  # held-out problems per domain
@@ -179,8 +180,9 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=Training.problems, help="held-out problems per domain")
     arguments = parser.parse_args()
     how = Training(steps=arguments.steps, problems=arguments.problems)
-    files = [None, *sorted(arguments.selections.glob("*.jsonl"))]
-    jobs = [(arguments.model, file, seed, how) for seed in range(arguments.seeds) for file in files]
+    files = sorted(arguments.selections.glob("*.jsonl"))
+    jobs: list[tuple[Path, Path | None, int, Training]] = [(arguments.model, None, 0, how)]
+    jobs += [(arguments.model, file, seed, how) for seed in range(arguments.seeds) for file in files]
     start = time.monotonic()
     with ProcessPoolExecutor(2) as workers:
         rows = list(workers.map(run, jobs))

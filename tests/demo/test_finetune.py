@@ -72,7 +72,9 @@ def test_the_loss_is_the_mean_over_the_replies_tokens(
 
 def test_training_lowers_the_loss_of_what_is_trained_on(tokenizer: PreTrainedTokenizerFast) -> None:
     before, after = (
-        loss_of(trained(MODEL, pairs(), Training(steps=steps, batch=2), 0), tokenizer, pairs()).item()
+        loss_of(
+            trained(MODEL, pairs(), Training(steps=steps, batch=2, learning_rate=3e-4), 0), tokenizer, pairs()
+        ).item()
         for steps in (0, 8)
     )
     assert after < 0.8 * before
