@@ -49,7 +49,7 @@ def test_a_file_for_a_trainer_and_what_is_in_it() -> None:
     assert said[1] == ["All", "candidates", "7", "0.458", "0.571", "37.9", "2.783"]
     assert said[2][:3] == ["Highest", "EAS", "2"]
     assert found.stdout.splitlines()[-1] == "out.jsonl: 2 of 7 items"
-    assert found.stderr == "eas: no candidates are 1 since no final answer\n"
+    assert found.stderr == "eas: items left out: 1 (no final answer)\n"
 
 
 def test_fewer_candidates_than_asked_for_are_said_and_not_filled_up() -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
+from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
+
 from finetune import Training, answers, batches, conversations, loss_of, trained
 from problems import DOMAINS, TRAINING, held_out
-from torch.nn.functional import cross_entropy
 from train import replies
-from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
 DEMO = Path(__file__).parents[2] / "demo"
 MODEL = DEMO / "models" / "tiny-1m"

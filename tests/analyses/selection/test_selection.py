@@ -66,8 +66,7 @@ def test_pass_rate_drops_0_and_1_and_takes_the_lowest(candidates: pl.DataFrame) 
     assert found.rows["reason"][3] == "3 of 4 tries correct, place 4 of 4"
     assert found.notes == [
         "pass-rate: 4 candidates, fewer than the 5 asked for: all are taken, and nothing is filled in",
-        "pass-rate: no candidates are 1 since 1 of 4 tries have no label; 1 since all tries are correct; 1 since all "
-        "tries are wrong",
+        "pass-rate: items left out: 1 (1 of 4 tries have no label), 1 (all tries are correct), 1 (all tries are wrong)",
     ]
 
 

@@ -35,8 +35,8 @@ class Selected:
             f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} asked for: all are "
             "taken, and nothing is filled in"
         )
-        reasons = "; ".join(f"{count:,} since {reason}" for reason, count in self.left_out.items())
-        out = f"{self.strategy}: no candidates are {reasons}"
+        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
+        out = f"{self.strategy}: items left out: {reasons}"
         return [short] * (self.n_candidates < self.size) + [out] * bool(self.left_out)
 
 
