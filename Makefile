@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-selection gallery how-well notebook docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-real study-selection gallery how-well selection-page example walk-through docs test test-all test-long test-fast attack \
+    check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -32,6 +33,13 @@ study-demo: demo
 	@cat results/demo-full/math-verify/summary.txt
 	@echo 'The whole report: results/demo-full/math-verify/report.html'
 
+# The same plan on what real models answered to real questions, whose traces stand in examples/real: no engine, no network.
+study-real: $(INSTALLED)
+	$(call run-demo,--configfile examples/real/study.yaml)
+	@cat results/real/math-verify/summary.txt
+	@echo 'The whole report: results/real/math-verify/report.html'
+	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
+
 # Which problems to train tiny-1m on, and what it makes of each selection: trained with five seeds on each, measured on
 # new problems. MINUTES minutes on two cores.
 SELECTED := results/demo-selection/math-verify/selection
@@ -47,15 +55,21 @@ selection-page: $(INSTALLED)
 
 # Its tables and figures as a page of docs/.
 gallery: $(INSTALLED)
-	$(BIN)/python demo/gallery.py results/demo-full/math-verify docs
+	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
 
 # docs/how_well.md, from the results of `make study-real`.
 how-well: $(INSTALLED)
 	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results/real docs
 
-# docs/monitor.ipynb with what its cells show now.
-notebook: $(INSTALLED)
-	$(BIN)/python demo/notebook.py docs/monitor.ipynb
+# Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
+example: $(INSTALLED)
+	mkdir -p examples/real/labels && cp -r results/real/labels/math-verify/. examples/real/labels
+	$(BIN)/python examples/real/write_example.py
+
+# docs/monitor.md and docs/monitor.ipynb with what their commands and cells show now, and the picture of the page.
+walk-through: $(INSTALLED)
+	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
+	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 
 # Fixtures of a file are made once; files begin in the order of tests/conftest.py, those that take longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
@@ -117,4 +131,4 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf results/demo results/demo-full results/demo-selection logs/demo logs/demo-full logs/demo-selection
+	rm -rf $(foreach study,demo demo-full demo-selection real,results/$(study) logs/$(study))

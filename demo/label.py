@@ -1,6 +1,6 @@
-"""Play the person who labels: copy responses to label, with `label` filled in from demo/truth/logs.csv.
+"""Play the person who labels: copy responses to label, with `label` filled in from demo/truth/logs.csv or another file.
 
-python demo/label.py to_label.csv labelled.csv
+python demo/label.py to_label.csv labelled.csv [truth.csv]
 """
 
 import sys
@@ -17,8 +17,8 @@ def labelled(asked: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
 
 
 def main() -> None:
-    asked, target = pl.read_csv(sys.argv[1]), sys.argv[2]
-    found = labelled(asked, pl.read_csv(TRUTH))
+    asked, target, truth = pl.read_csv(sys.argv[1]), sys.argv[2], [*sys.argv[3:], TRUTH][0]
+    found = labelled(asked, pl.read_csv(truth))
     found.write_csv(target)
     print(f"{target}: {found['label'].count()} responses labelled, {found['label'].sum()} of them correct")
 

@@ -72,6 +72,8 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
 # Those whose signals are made from what the model says when it is asked again.
 PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
+# Rules whose jobs leave partial results beside their output, and go on from them (stages/parts.py).
+WITH_PARTS = ["generation", *(f"pass_{family}" for family in PASSES_OF)]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
@@ -135,18 +137,17 @@ def check_places():
 
 
 # A benchmark that is made again brings its generations with it, whose outputs Snakemake deletes. Those of the same
-# questions and settings find them here (stages/generation.py), and load no model.
+# questions and settings find them here (stages/generation.py), and load no model. So do the passes over them.
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
-        if job.rule.name == "generation" and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
+        if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
             keep(job.output[0], parts_folder(job.output[0]))
 
 
 # Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.
 def clear_parts(log):
     for job in workflow.dag.jobs:
-        with_parts = job.rule.name in ("generation", *(f"pass_{family}" for family in PASSES_OF))
-        if with_parts and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
+        if job.rule.name in WITH_PARTS and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
             clear(Path(parts_folder(job.output[0])))
 
 

@@ -7,7 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Files beside docs/ that are pages of the site as they are.
-ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ROOT_PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/real/README.md": "examples.md",
+}
 # Where the site has copies of other files of the repository.
 COPIES = "repository"
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))|(\b(?:src|href)=\")([^\"#]+)(\")")

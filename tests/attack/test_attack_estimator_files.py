@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from attack_cases import LONGEST_MESSAGE, time_limit
 from mutations import mutated, mutated_bytes
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
@@ -31,13 +32,13 @@ SMALL = {"trees": 3, "max_depth": [3], "min_samples_split": [2], "hidden_layers"
 
 @cache
 def features() -> pl.DataFrame:
-    return es.features(es.read_logs(es.example().traces))
+    return es.features(es.read_logs(TINY.traces))
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The file of each estimator, by its name."""
-    folder, labels = tmp_path_factory.mktemp("estimators"), es.read_labels(es.example().labels)
+    folder, labels = tmp_path_factory.mktemp("estimators"), es.read_labels(TINY.labels)
     for name in NAMES:
         es.save(es.fit(features(), labels, name, SMALL), folder / name)
     return {name: (folder / name).read_bytes() for name in NAMES}

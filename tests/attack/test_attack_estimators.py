@@ -20,12 +20,12 @@ from forged import (
     sequence,
 )
 from rows import SETTINGS, rows
+from tiny import TINY
 
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.example import example
 
 pytestmark = pytest.mark.slow
 
@@ -154,7 +154,7 @@ def test_a_command_says_so_in_a_line(good: Path, tmp_path: Path, capsys: pytest.
     evil, mark = tmp_path / "evil.estimator", tmp_path / "mark"
     forge(good, evil, in_place(command(mark)))
     with pytest.raises(SystemExit) as ended:
-        main(["estimate", str(evil), str(example().log)])
+        main(["estimate", str(evil), str(TINY.log)])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
         f"InputError: {evil}: holds a entropy_sentinel.estimators.fit.fit (ConstructorFromReduceNode), which is no "

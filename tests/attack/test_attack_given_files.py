@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from attack_cases import PLANTED
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.slow
 
 
 def estimator() -> Any:
-    features = es.features(es.read_logs(es.example().traces))
-    return es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
+    features = es.features(es.read_logs(TINY.traces))
+    return es.fit(features, es.read_labels(TINY.labels), "doc-mtp")
 
 
 # The content of a whole file to that of a damaged one.
@@ -37,12 +38,12 @@ GIVEN = ("traces", "table", "features")
 
 def write_given(kind: str, path: Path) -> None:
     if kind == "traces":
-        path.write_bytes((es.example().traces / "averages.parquet").read_bytes())
+        path.write_bytes((TINY.traces / "averages.parquet").read_bytes())
     elif kind == "table":
-        table = es.read_logs(es.example().traces).select("item_id", "model", "text", "token_logprobs", "top_logprobs")
+        table = es.read_logs(TINY.traces).select("item_id", "model", "text", "token_logprobs", "top_logprobs")
         table.with_columns(pl.col("top_logprobs").list.eval(pl.element().arr.to_list())).write_parquet(path)
     else:
-        write_features(es.features(es.read_logs(es.example().traces)), path)
+        write_features(es.features(es.read_logs(TINY.traces)), path)
 
 
 VERBS: dict[str, Callable[[Path], Any]] = {
@@ -79,7 +80,7 @@ def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.Captur
     path.write_bytes(DAMAGE["cut"](path.read_bytes()))
     output = str(tmp_path / "output.parquet")
     arguments = {
-        "fit": [str(path), "--labels", str(es.example().labels), "--output", output],
+        "fit": [str(path), "--labels", str(TINY.labels), "--output", output],
         "estimate": [str(mine), str(path)],
         "features": [str(path), "--output", output],
         "monitor": [str(mine), str(path), "--strict"],
@@ -98,7 +99,7 @@ def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "zeros within"])
 def test_labels(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "labels.parquet"
-    path.write_bytes(DAMAGE[damage](es.example().labels.read_bytes()))
+    path.write_bytes(DAMAGE[damage](TINY.labels.read_bytes()))
     with pytest.raises(InputError) as error:
         es.read_labels(path)
     assert str(path) in str(error.value)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
@@ -17,7 +18,7 @@ from entropy_sentinel.verbs.writing import write_features
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 # A call by what it writes, with OUT in the place of the file; each ends well where OUT is a new file.
 CALLS = {
     "features": "features log.jsonl -o OUT",

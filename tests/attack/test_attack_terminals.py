@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from attack_cases import ROOT
+from tiny import TINY
 
 import entropy_sentinel as es
 
@@ -26,9 +27,9 @@ TERMINALS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An estimator of five alternatives, and the example's log with a route of many letters."""
     folder = tmp_path_factory.mktemp("folder")
-    features = es.features(es.read_logs(es.example().traces, top_k=5))
-    es.save(es.fit(features, es.read_labels(es.example().labels), "log-3d"), folder / "mine.estimator")
-    lines = [json.loads(line) for line in es.example().log.read_text().splitlines()]
+    features = es.features(es.read_logs(TINY.traces, top_k=5))
+    es.save(es.fit(features, es.read_labels(TINY.labels), "log-3d"), folder / "mine.estimator")
+    lines = [json.loads(line) for line in TINY.log.read_text().splitlines()]
     text = "".join(json.dumps(line).replace('"averages"', json.dumps(ROUTE)) + "\n" for line in lines)
     (folder / "log.jsonl").write_text(text)
     (folder / "änderung.jsonl").write_text("{")

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from attack_cases import LONGEST_MESSAGE, time_limit
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
@@ -22,12 +23,12 @@ pytestmark = pytest.mark.slow
 
 @cache
 def features() -> pl.DataFrame:
-    return es.features(es.read_logs(es.example().traces))
+    return es.features(es.read_logs(TINY.traces))
 
 
 @cache
 def labels() -> pl.DataFrame:
-    return es.read_labels(es.example().labels)
+    return es.read_labels(TINY.labels)
 
 
 @cache

@@ -9,10 +9,11 @@ more (or some of them, drawn at random) of the observation files given, and the 
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +24,7 @@ import polars as pl
 from bench_intervals import winkler
 from tabulate import tabulate
 
-from entropy_sentinel.estimators.catalogue import CANDIDATES, RECOMMENDED
+from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
@@ -37,7 +38,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
 
 FILES = ("results/real/observations/*/*.parquet", "results/demo/observations/math-verify/*.parquet")
-SIZES = (3, 4, 6, 9)
+SIZES = (3, 4, 5, 6, 9)
 LEVEL, BAD = 0.9, 0.10
 _FIT = {"seed": 42, **Estimation().model_dump(include=set(Fitting.__dataclass_fields__) - {"seed"})}
 
@@ -63,52 +64,57 @@ class Case:
 
 
 class Setting(NamedTuple):
-    """Something to be learned: its values by name, the shipped one, and what a value costs in some cases."""
+    """Something to be learned: its values by name, the shipped one, and what a value costs.
+
+    `result` is what a value gives in one case; `cost` makes one number of the results of many.
+    """
 
     values: Mapping[str, Any]
     shipped: str
-    cost: Callable[[Sequence[Case], Any], float]
+    result: Callable[[Case, Any], float]
+    cost: Callable[[Sequence[Case], np.ndarray], float]
 
 
-def _error_of_rule(cases: Sequence[Case], rule: Callable[[Case], str]) -> float:
-    return float(np.mean([case.off(rule(case)) for case in cases]))
+def _mean(_: Sequence[Case], results: np.ndarray) -> float:
+    return float(results.mean())
 
 
 def _least(case: Case) -> str:
     return min(case.errors, key=lambda name: case.errors[name].mean())
 
 
-def _interval_score(cases: Sequence[Case], prior: Prior) -> float:
-    """The mean interval score of `recommended`: width, and 20 times the distance of a truth outside."""
-    found = []
-    for case in cases:
-        lower, upper, _ = replace(case.residuals, prior=prior).intervals([case.estimates[RECOMMENDED]], [case.n], LEVEL)
-        found.append(float(winkler(lower, upper, [case.true], LEVEL)[0]))
-    return float(np.mean(found))
+def _chosen_from(fewest: int) -> Callable[[Case], str]:
+    """The one-standard-error rule where so many domains are labelled, or else the consensus."""
+    return lambda case: choose(case.errors)[0] if len(case.group) >= fewest else CANDIDATES[0]
 
 
-def _flagged(case: Case, least_risk: float) -> bool:
+def _interval_score(case: Case, prior: Prior) -> float:
+    """The interval score of `recommended`: width, and 20 times the distance of a truth outside."""
+    lower, upper, _ = replace(case.residuals, prior=prior).intervals([case.estimates[RECOMMENDED]], [case.n], LEVEL)
+    return float(winkler(lower, upper, [case.true], LEVEL)[0])
+
+
+def _flagged(case: Case, least_risk: float) -> float:
     p = case.estimates[RECOMMENDED]
-    return case.distance > case.noise and case.distance * 4 * p * (1 - p) > least_risk
+    return float(case.distance > case.noise and case.distance * 4 * p * (1 - p) > least_risk)
 
 
-def _missed(cases: Sequence[Case], least_risk: float) -> float:
+def _missed(cases: Sequence[Case], flagged: np.ndarray) -> float:
     """1 minus Youden's index: the share of bad cases that are not flagged, and that of the others that are."""
-    bad = [case for case in cases if case.off(RECOMMENDED) > BAD]
-    good = [case for case in cases if case.off(RECOMMENDED) <= BAD]
-    missed = 1 - np.mean([_flagged(case, least_risk) for case in bad]) if bad else 0.0
-    return float(missed + (np.mean([_flagged(case, least_risk) for case in good]) if good else 0.0))
+    bad = np.array([case.off(RECOMMENDED) > BAD for case in cases])
+    return float(1 - flagged[bad].mean() + flagged[~bad].mean()) if bad.any() and not bad.all() else math.nan
 
 
 SETTINGS = {
     "rule of `recommended`": Setting(
         {
             **{f"always {name}": lambda case, name=name: name for name in CANDIDATES},
-            "one standard error": lambda case: choose(case.errors)[0],
+            **{f"one standard error, from {fewest} domains": _chosen_from(fewest) for fewest in (3, 5, 6, 9)},
             "least error": _least,
         },
-        "one standard error",
-        _error_of_rule,
+        f"one standard error, from {FEWEST_TO_CHOOSE} domains",
+        lambda case, rule: case.off(rule(case)),
+        _mean,
     ),
     "prior of intervals (scale, freedom)": Setting(
         {
@@ -117,9 +123,13 @@ SETTINGS = {
         },
         f"{CAUTIOUS.scale:.2f}, {CAUTIOUS.freedom:g}",
         _interval_score,
+        _mean,
     ),
     "threshold of `outside support`": Setting(
-        {f"{one:.2f}": one for one in (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 1.0)}, f"{LEAST_RISK:.2f}", _missed
+        {f"{one:.2f}": one for one in (0.03, 0.05, 0.07, 0.10, 0.15, 0.20, 0.25, 0.30, 0.40, 1.0)},
+        f"{LEAST_RISK:.2f}",
+        _flagged,
+        _missed,
     ),
 }
 
@@ -143,25 +153,38 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
     return found
 
 
-def mean_cost(setting: Setting, cases: Iterable[Case], value: str) -> float:
-    """The cost over cases, each model as much as another."""
-    by_model: dict[str, list[Case]] = {}
-    for case in cases:
-        by_model.setdefault(case.model, []).append(case)
-    return float(np.mean([setting.cost(some, setting.values[value]) for some in by_model.values()]))
+def results(setting: Setting, cases: Sequence[Case]) -> pl.DataFrame:
+    """What every value gives in every case: a column for each, (n_cases,)."""
+    return pl.DataFrame(
+        {name: [setting.result(case, value) for case in cases] for name, value in setting.values.items()}
+    )
 
 
-def learned(setting: Setting, cases: Sequence[Case], tested: str) -> tuple[float, dict[str, int]]:
+def costs(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, which: np.ndarray) -> dict[str, float]:
+    """The cost of every value in the cases `which`, a mask (n_cases,); each model counts as much as another."""
+    models = np.array([case.model for case in cases])
+    masks = [which & (models == one) for one in np.unique(models[which])]
+    by_value = {}
+    for value in found.columns:
+        column = found[value].to_numpy()
+        each = [
+            setting.cost([case for case, own in zip(cases, mask, strict=True) if own], column[mask]) for mask in masks
+        ]
+        by_value[value] = float(np.nanmean(each))
+    return by_value
+
+
+def learned(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, tested: str) -> tuple[float, dict[str, int]]:
     """The cost on a model of values chosen without it and without the tested domain, and how often each was chosen."""
-    costs, chosen = [], dict.fromkeys(setting.values, 0)
-    for domain in sorted({case.domain for case in cases if case.model == tested}):
-        others = [c for c in cases if c.model != tested and domain not in (c.domain, *c.group)]
-        best = min(setting.values, key=lambda value: mean_cost(setting, others, value))
-        chosen[best] += 1
-        own = [case for case in cases if case.model == tested and case.domain == domain]
-        costs.append((setting.cost(own, setting.values[best]), len(own)))
-    cost, weight = np.array(costs).T
-    return float(np.average(cost, weights=weight)), {value: count for value, count in chosen.items() if count}
+    own = [at for at, case in enumerate(cases) if case.model == tested]
+    taken: dict[str, str] = {}
+    for domain in sorted({cases[at].domain for at in own}):
+        others = np.array([case.model != tested and domain not in (case.domain, *case.group) for case in cases])
+        by_value = costs(setting, cases, found, others)
+        taken[domain] = min(by_value, key=by_value.__getitem__)
+    given = np.array([found[taken[cases[at].domain]][at] for at in own])
+    counted = {value: list(taken.values()).count(value) for value in dict.fromkeys(taken.values())}
+    return setting.cost([cases[at] for at in own], given), counted
 
 
 def jobs(files: Sequence[str], most: int) -> list[tuple[pl.DataFrame, tuple[str, ...]]]:
@@ -188,18 +211,19 @@ def main() -> None:
         cases = [case for found in pool.imap(measure, todo, chunksize=4) for case in found]
     models, summary = sorted({case.model for case in cases}), {}
     for name, setting in SETTINGS.items():
-        rows = []
+        found, rows = results(setting, cases), []
         for model in models:
-            own = [case for case in cases if case.model == model]
-            costs = {value: setting.cost(own, what) for value, what in setting.values.items()}
-            cost, chosen = learned(setting, cases, model)
-            best = min(costs, key=costs.__getitem__)
-            rows.append([model, len(own), costs[setting.shipped], cost, chosen, costs[best], best])
+            own = np.array([case.model == model for case in cases])
+            by_value = costs(setting, cases, found, own)
+            best = min(by_value, key=by_value.__getitem__)
+            cost, chosen = learned(setting, cases, found, model)
+            rows.append([model, int(own.sum()), by_value[setting.shipped], cost, chosen, by_value[best], best])
         print(f"\n{name}; shipped: {setting.shipped}")
         heads = ["left out", "cases", "shipped", "learned elsewhere", "chosen (domains)", "best afterwards", "which"]
         print(tabulate(rows, heads, floatfmt=".4f"), flush=True)
-        all_costs = {value: round(mean_cost(setting, cases, value), 4) for value in setting.values}
-        print("over all models:", dict(sorted(all_costs.items(), key=lambda item: item[1])))
+        over_all = costs(setting, cases, found, np.ones(len(cases), dtype=bool))
+        all_costs = {value: round(cost, 4) for value, cost in sorted(over_all.items(), key=lambda item: item[1])}
+        print("over all models:", all_costs)
         shipped, elsewhere = (round(float(np.mean([row[at] for row in rows])), 4) for at in (2, 3))
         summary[name] = {"shipped": shipped, "learned elsewhere": elsewhere, "over all": all_costs}
     rule = summary["rule of `recommended`"]

@@ -25,7 +25,7 @@ from tabulate import tabulate
 from entropy_sentinel.estimators.validation import LEVELS
 from entropy_sentinel.estimators.verdict import NO_USE, USABLE, decide
 from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.predictive import MEAN_DISTANCE
+from entropy_sentinel.statistics.predictive import CAUTIOUS, MEAN_DISTANCE, Prior
 
 SIZES = (3, 4, 9, 19)
 # Below, a share is of too few validations to say anything of them.
@@ -63,13 +63,13 @@ def draw(errors: Errors, aee: float, k: int, labels: int, worlds: int) -> tuple[
     return np.clip(p + errors(rng, p, aee), 0, 1), p, rng.binomial(labels, p) / labels
 
 
-def measure(case: tuple[str, Errors, float, int, int, int]) -> dict[str, object]:
-    """Verdicts and coverage in one world: name, errors and their mean distance, domains, labels of each, draws."""
-    name, errors, aee, k, labels, worlds = case
+def measure(case: tuple[str, Errors, float, int, int, int, Prior]) -> dict[str, object]:
+    """Verdicts and coverage in one world: name, errors, their mean distance, domains, labels of each, draws, prior."""
+    name, errors, aee, k, labels, worlds, prior = case
     estimated, p, seen = draw(errors, aee, k, labels, worlds)
     verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
     for at in range(worlds):
-        residuals = Residuals(estimated[at, :k], seen[at, :k], [labels] * k, k)
+        residuals = Residuals(estimated[at, :k], seen[at, :k], [labels] * k, k, prior)
         verdicts.append(decide(residuals, None))
         for place, level in enumerate(LEVELS):
             lower, upper, _ = residuals.intervals(estimated[at, k:], [labels], level)
@@ -105,10 +105,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, default=4000, help="draws of each world and number of domains")
     parser.add_argument("--labels", type=int, default=100, help="labels per domain")
+    parser.add_argument(
+        "--prior",
+        type=float,
+        nargs=2,
+        default=CAUTIOUS,
+        metavar=("SCALE", "FREEDOM"),
+        help="in place of the shipped one",
+    )
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     start = time.perf_counter()
-    cases = [(*world, k, arguments.labels, arguments.worlds) for world in WORLDS for k in SIZES]
+    cases = [
+        (*world, k, arguments.labels, arguments.worlds, Prior(*arguments.prior)) for world in WORLDS for k in SIZES
+    ]
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
         rows = pool.map(measure, cases, chunksize=1)
     print(tabulate([{name: _text(value) for name, value in row.items()} for row in rows], headers="keys"))
@@ -118,6 +128,7 @@ def main() -> None:
         json.dumps(
             {
                 "benchmark": "verdict",
+                "prior": list(arguments.prior),
                 "ratio": round(shortest(judged), 3),
                 "of": "coverage short of its level, unconditional and given the verdict: the most, in worlds with "
                 f"normal errors but for the one at the limit, where {FEWEST_DRAWS} draws or more had the verdict",

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.contract import read_provenance
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 TRAINING = [str(EXAMPLE.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
 
 
@@ -47,10 +48,16 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
     status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     assert status == 0
     assert said.splitlines()[1:] == [
-        "took consensus: leave-one-domain-out needs 3 labelled domains, there are 2",
+        "took consensus: a choice needs 6 labelled domains, there are 2",
         "verdict: too few domains to say",
         "  a verdict needs 3 domains of 20 labels or more, each estimated without its own; there are 2: 1 more",
     ]
+
+
+def test_where_there_was_a_choice_the_candidates_errors_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entropy_sentinel.estimators.recommended.FEWEST_TO_CHOOSE", 4)
     status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     chosen = es.load(tmp_path / "one").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())

@@ -8,12 +8,13 @@ import polars as pl
 import pytest
 from browser import found_on, needs_browser
 from production import line, log_file, saved
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.monitor.labelling.browser import write_page
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 
 
 def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:

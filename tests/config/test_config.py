@@ -164,6 +164,12 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"api": {"model": "a"}, "template_date": "2025-11-01"},
             "models.x: 'template_date' cannot be sent",
         ),
+        (
+            "models.x",
+            {"api": {"model": "ollama_chat/qwen3:4b"}},
+            "models.x.api.model: LiteLLM cannot ask 'ollama_chat/' for log-probabilities; Ollama's other address has "
+            "them: {model: hosted_vllm/qwen3:4b, base_url: http://localhost:11434/v1}",
+        ),
         ("models.x", {"path": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
         ("models.x", {"source": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
         (
@@ -224,6 +230,44 @@ def test_sampling_of_a_model_holds_numbers_and_what_was_given_alone() -> None:
 def test_missing_model_folder_names_it() -> None:
     config = changed("models.qwen3-8b", {"path": "models/none"})
     assert "models.qwen3-8b.path: must be a folder with a config.json; 'models/none' has none" in refusal(config)
+
+
+_GGUF_REMEDY = (
+    ": make such a folder of it with Transformers, or serve it with llama.cpp and name the server with 'api' in place "
+    "of 'path' (docs/inputs.md, 'A GGUF file')"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "found"),
+    [
+        ([], "{folder}/Q4.GGUF", "'{folder}/Q4.GGUF' is a GGUF file"),  # also where it is not there
+        (["q4.gguf"], "{folder}/q4.gguf", "'{folder}/q4.gguf' is a GGUF file"),
+        (["b.gguf", "a.gguf"], "{folder}", "'{folder}' holds a GGUF file alone, 'a.gguf'"),
+        # As repositories of the hub have it: vLLM would find no weights beside the config.
+        (["q4.gguf", "config.json"], "{folder}", "'{folder}' holds a GGUF file alone, 'q4.gguf'"),
+    ],
+)
+def test_a_gguf_file_as_weights_is_told_with_what_to_do(
+    tmp_path: Path, files: list[str], path: str, found: str
+) -> None:
+    for name in files:
+        (tmp_path / name).write_text("")
+    message = refusal(changed("models.qwen3-8b", {"path": path.format(folder=tmp_path)}))
+    must = "models.qwen3-8b.path: must be a folder of safetensors with a config.json; "
+    assert must + found.format(folder=tmp_path) + _GGUF_REMEDY in message
+
+
+def test_a_gguf_file_beside_weights_is_no_matter(tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors", "q4.gguf"):
+        (tmp_path / name).write_text("{}")
+    assert load_config(changed("models.qwen3-8b", {"path": str(tmp_path)})).models["qwen3-8b"].path == str(tmp_path)
+
+
+def test_a_gguf_file_is_no_id_of_the_hub() -> None:
+    message = refusal(changed("models.qwen3-8b", {"id": "q4.gguf"}))
+    assert "models.qwen3-8b.id: must be a Hugging Face id, owner/name; weights on this machine go to 'path'" in message
+    assert "'q4.gguf' is a GGUF file" + _GGUF_REMEDY in message
 
 
 def test_folder_of_an_adapter_is_taken(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
         (
             {"far": API | {"vocabulary": 9}},
             {},
-            "a server gives none for chats; run it by 'id' or 'path', ask it with a",
+            "a server gives none of a chat's prompt; run it by 'id' or 'path', ask it with a",
         ),
         ({"far": API | {"prompt": "bare"}}, PLAIN, "a server does not tell; set models.far.vocabulary"),
         (

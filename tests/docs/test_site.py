@@ -182,11 +182,11 @@ def test_broken_links_are_found(tmp_path: Path, text: str, problem: str) -> None
     assert check.problems(tmp_path) == ([problem] if problem else [])
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/real/README.md"])
 def test_pages_of_the_repository_link_to_what_it_has(name: str) -> None:
     text = (ROOT / name).read_text()
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
-        assert "://" in link or (ROOT / link).exists(), link
+        assert "://" in link or ((ROOT / name).parent / link).exists(), link
 
 
 def test_every_page_is_in_the_navigation() -> None:

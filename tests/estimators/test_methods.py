@@ -19,6 +19,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 X, Y = rows(240)
 OTHERS, _ = rows(60, seed=5)
 DOMAINS = np.repeat(["a", "b", "c"], 80)
+# Each of them as two, alternately.
+SIX = np.char.add(DOMAINS, np.resize(["1", "2"], len(DOMAINS)))
 TRAINING = TrainingRows(X, Y, SETTINGS, domains=DOMAINS)
 
 
@@ -76,13 +78,13 @@ def test_rows_of_one_class_have_a_consensus_that_ranks_nothing() -> None:
     assert one_class.fit("recommended").chosen["method"] == "consensus"
 
 
-def test_fewer_than_three_domains_get_the_consensus() -> None:
+def test_fewer_than_six_domains_get_the_consensus() -> None:
     two = TRAINING.part(DOMAINS != "c")
     fitted = two.fit("recommended")
     assert fitted.chosen == {
         "method": "consensus",
         "domains": 2,
-        "reason": "leave-one-domain-out needs 3 labelled domains, there are 2",
+        "reason": "a choice needs 6 labelled domains, there are 2",
     }
     assert fitted.accuracy(OTHERS) == two.fit("consensus").accuracy(OTHERS)
     assert (fitted.p_correct(OTHERS) == two.fit("consensus").p_correct(OTHERS)).all()
@@ -98,15 +100,20 @@ def test_leave_one_out_errors_are_those_of_estimators_fitted_on_the_other_domain
         for name in CANDIDATES:
             expected = abs(others.fit(name).accuracy(X.filter(inside)) - Y[inside].mean())
             assert errors[name][place] == pytest.approx(expected, abs=1e-12)
-    fitted = TRAINING.fit("recommended")
+
+
+def test_six_domains_choose_by_their_leave_one_out_errors() -> None:
+    six = TrainingRows(X, Y, SETTINGS, domains=SIX)
+    errors, fitted = leave_one_out_errors(six), six.fit("recommended")
+    assert [len(found) for found in errors.values()] == [6] * len(errors)
     assert fitted.chosen["method"] == choose(errors)[0]
     assert fitted.chosen["leave_one_out_aee"] == {name: round(found.mean(), 4) for name, found in errors.items()}
-    assert fitted.accuracy(OTHERS) == TRAINING.fit(fitted.chosen["method"]).accuracy(OTHERS)
+    assert fitted.accuracy(OTHERS) == six.fit(fitted.chosen["method"]).accuracy(OTHERS)
 
 
 def test_where_a_threshold_is_taken_the_consensus_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.recommended.choose", lambda errors: ("atc-max", "told to"))
-    training = TrainingRows(X, Y, SETTINGS, domains=DOMAINS)
+    training = TrainingRows(X, Y, SETTINGS, domains=SIX)
     fitted = training.fit("recommended")
     assert fitted.accuracy(OTHERS) == training.fit("atc-max").accuracy(OTHERS)
     assert training.fit("atc-max").p_correct(OTHERS) is None

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from production import line, log_file, saved, traffic, written
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
@@ -111,7 +112,7 @@ def test_features_have_no_texts(estimator: Path, tmp_path: Path) -> None:
 
 
 def test_traces_of_a_study_have_texts(tmp_path: Path) -> None:
-    example, path = es.example(), tmp_path / "mine.estimator"
+    example, path = TINY, tmp_path / "mine.estimator"
     es.save(es.fit(es.read_features(example.traces), es.read_labels(example.labels), "log-3d"), path)
     found = es.monitor(path, example.traces, ["benchmark"], fail_below=0.9, responses=2)
     texts = dict(es.read_logs(example.traces).select("item_id", "text").iter_rows())

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from browser import found_on, needs_browser
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.monitor.result import Monitored
@@ -20,13 +21,13 @@ HOSTILE = "<script>alert('route')</script>"
 @pytest.fixture(scope="module")
 def features() -> pl.DataFrame:
     """The example's responses, half of them a week later, with the domain as the route."""
-    rows = es.features(es.read_logs(es.example().traces))
+    rows = es.features(es.read_logs(TINY.traces))
     when = [datetime(2026, 11, 3 if place % 2 else 10, tzinfo=UTC) for place in range(len(rows))]
     return rows.with_columns(time=pl.Series(when), route=pl.col("benchmark"))
 
 
 def monitored(features: pl.DataFrame, **options: Any) -> Monitored:
-    estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+    estimator = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
     weeks = {"window": "week", "reference": "2026-11-02..2026-11-08"}
     return monitor(estimator, features, ["route"], **{**weeks, "min_responses": 5, **options})
 
@@ -75,7 +76,7 @@ def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
 
 
 def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
-    labels = es.read_labels(es.example().labels)
+    labels = es.read_labels(TINY.labels)
     assert "Estimated and labelled" in page(monitored(features, labels=labels))
     second = features.filter(pl.col("time") > datetime(2026, 11, 9, tzinfo=UTC))
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
@@ -100,7 +101,7 @@ SIZES = """
 def test_the_page_fits_its_screen(features: pl.DataFrame, tmp_path: Path, width: int) -> None:
     """The page itself never scrolls sideways, boxes of tables never upwards, and dots at 0 and 1 are whole."""
     long = features.with_columns(route=pl.col("benchmark") + "/" + "a-name-without-a-place-to-break" * 3)
-    sure = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+    sure = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
     found = monitor(sure, long, ["route"], window="week", reference="2026-11-02..2026-11-08", fail_below=0.99)
     assert found.slices["estimated_accuracy"].max() == 1
     write_page(found, tmp_path / "page.html")

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
@@ -13,7 +14,7 @@ from entropy_sentinel.monitor.labelling.improving import improved
 from entropy_sentinel.monitor.labelling.predictions import predictions
 from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 ROOT = Path(__file__).parents[2]
 FACTS = ["item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"]
 

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.report.notebook import html
@@ -40,12 +41,12 @@ def test_lines_and_tables_are_escaped() -> None:
 @pytest.fixture(scope="module")
 def features() -> pl.DataFrame:
     hostile = pl.when(pl.col("benchmark") == "averages").then(pl.lit(HOSTILE)).otherwise("benchmark")
-    return es.read_features(es.example().traces).with_columns(route=hostile)
+    return es.read_features(TINY.traces).with_columns(route=hostile)
 
 
 @pytest.fixture(scope="module")
 def estimator(features: pl.DataFrame) -> object:
-    return es.fit(features, es.read_labels(es.example().labels), domain="route")
+    return es.fit(features, es.read_labels(TINY.labels), domain="route")
 
 
 def test_an_estimator_is_a_few_lines(estimator: object) -> None:

@@ -44,6 +44,18 @@ def test_origins_report_a_conflict_within_a_model():
     assert found.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
 
 
+def test_each_file_may_be_taken_over_from_a_file_of_its_own():
+    taken = []
+    for place, entry in enumerate(GENERATIONS):
+        source = f"given/{entry['benchmark']}.parquet"
+        taken.append(entry | {"source": source, "source_content": str(place), "resumed_responses": place})
+    found = origins(taken, "model")
+    assert found.conflicts == ()
+    assert ("source", "given/arithmetic.parquet / given/logic.parquet") in found.shared
+    assert found.headings == ("model", "weights", "resumed responses")
+    assert found.rows[1] == ("tiny-b", "models/tiny-b", "2 / 3")
+
+
 def test_conflict_is_reported_where_all_models_have_it():
     changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
     found = origins(changed, "model")

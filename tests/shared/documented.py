@@ -7,12 +7,15 @@ from pathlib import Path
 
 import polars as pl
 import yaml
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from write_weeks import SHOWN
+from write_weeks import write as write_weeks
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "monitor.md"
@@ -45,8 +48,10 @@ def has_placeholder(command: str) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """Put what the commands name into a folder: the demo, its log under several names, a study with results."""
-    (folder / "demo").symlink_to(ROOT / "demo")
+    """Put what the commands name into a folder: demo, examples, logs under several names, a study with results."""
+    for room in ("demo", "examples"):
+        (folder / room).symlink_to(ROOT / room)
+    write_weeks(folder / "app", SHOWN)
     shutil.copy(ROOT / "config.yaml", folder)
     shutil.copytree(ROOT / "demo" / "logs", folder / "logs")
     shutil.copy(ROOT / "demo" / "logs" / "week-1.jsonl.gz", folder)
@@ -69,9 +74,9 @@ def _make_questions(folder: Path) -> None:
 
 def _make_study(folder: Path) -> None:
     """`my.yaml`, and results of it and of the demo, made of the package's example."""
-    labels, names = es.read_labels(es.example().labels), []
+    labels, names = es.read_labels(TINY.labels), []
     for study in ("demo", "mine"):
-        names = [_make_results(folder / "results" / study, path, labels) for path in es.example().traces.iterdir()]
+        names = [_make_results(folder / "results" / study, path, labels) for path in TINY.traces.iterdir()]
     over = {
         "study": "mine",
         "run": {"models": ["tiny-1m"], "benchmarks": sorted(names), "groups": [], "sizes": [{"size": 1}]},

@@ -33,14 +33,14 @@ class DryRun:
     peak_mib: int
 
 
-def dry_run(folder: Path) -> DryRun:
+def dry_run(folder: Path, *arguments: str) -> DryRun:
     """Plan the workflow in `folder` in a process of its own."""
     block = folder / ".blocked"
     block.mkdir(exist_ok=True)
     (block / "sitecustomize.py").write_text(BLOCKED)
     start = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "rules"],
+        [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "rules", *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": f"{block}:{folder / 'workflow'}", "CUDA_VISIBLE_DEVICES": ""},
         stdout=subprocess.PIPE,

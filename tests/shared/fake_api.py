@@ -22,13 +22,17 @@ quiet_litellm = pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:
 
 @dataclass
 class FakeApi:
-    """What was asked so far, and what to answer: `reply(request body, number of the request)`."""
+    """What was asked so far, and what to answer: `reply(request body, number of the request)`.
+
+    `pages` are what a GET finds, JSON content by path; all others are not there.
+    """
 
     reply: Callable[[dict[str, Any], int], Answer]
     base_url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
+    pages: dict[str, Any] = field(default_factory=dict)
     running: int = 0
     most_running: int = 0
     lock: Any = field(default_factory=threading.Lock)
@@ -114,6 +118,11 @@ def fake_api(reply: Callable[[dict[str, Any], int], Answer]) -> Iterator[FakeApi
             for piece in pieces(content):
                 self.wfile.write(piece)
                 self.wfile.flush()
+
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path in api.pages else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps(api.pages.get(self.path)).encode())
 
         def log_message(self, *_: Any) -> None:
             pass

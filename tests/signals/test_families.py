@@ -107,7 +107,7 @@ print(json.dumps([len(files.stages["signals"]), sum("/signals/" in str(one) for 
 
 
 def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> None:
-    traces = project.folder / "workflow" / "entropy_sentinel" / "example" / "traces" / "averages.parquet"
+    traces = project.folder / "tests" / "data" / "tiny" / "traces" / "averages.parquet"
     (project.folder / "traces").mkdir()
     pl.read_parquet(traces).write_parquet(project.folder / "traces" / "averages.parquet")
     run = {
@@ -208,7 +208,7 @@ print(json.dumps({
 def test_observations_have_what_the_files_of_families_have(project: Project, tmp_path: Path) -> None:
     code = f"""
 import polars as pl
-from entropy_sentinel import example
+from tiny import TINY
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations, families_of
 from entropy_sentinel.stages.feature import write_features
@@ -217,7 +217,7 @@ from entropy_sentinel.stages.signals import write_signals
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS
 
-traces, folder = example().traces / "averages.parquet", {str(tmp_path)!r}
+traces, folder = TINY.traces / "averages.parquet", {str(tmp_path)!r}
 rows = pl.read_parquet(traces)
 ids = rows["item_id"].to_list()
 BENCHMARKS.write(BENCHMARKS.frame([(one, "?", "1", one) for one in ids]), f"{{folder}}/items.parquet", {{}})
@@ -287,6 +287,7 @@ print(json.dumps([first.rows["item_id"].to_list(), first.rows.null_count().row(0
 VERBS = """
 import logging
 import entropy_sentinel as es
+from tiny import TINY
 import polars as pl
 from entropy_sentinel.frames.errors import InputError
 
@@ -297,7 +298,7 @@ def said(call):
     except InputError as error:
         return str(error)
 
-traces, labels = es.read_logs(es.example().traces), es.read_labels(es.example().labels)
+traces, labels = es.read_logs(TINY.traces), es.read_labels(TINY.labels)
 plain = es.features(traces)
 features = es.features(traces, signals=["short"])
 fitted = es.fit(features, labels, "baseline-short")
@@ -323,8 +324,8 @@ print(json.dumps({
     "monitor": es.monitor(fitted, holes).slices.select("n_responses", "n_estimated").rows(),
     "problems": es.monitor(fitted, holes).problems.lines(),
     "same": es.estimate(fitted, features)["estimated_accuracy"].sum()
-            - es.estimate(fitted, es.read_features(es.example().traces, signals=["short"]))["estimated_accuracy"].sum(),
-    "sample": len(es.sample(fitted, es.example().traces, budget=20).responses),
+            - es.estimate(fitted, es.read_features(TINY.traces, signals=["short"]))["estimated_accuracy"].sum(),
+    "sample": len(es.sample(fitted, TINY.traces, budget=20).responses),
     "other": es.features(traces, signals=["around", "area"]).select("around", "area").null_count().row(0),
 }))
 """
@@ -350,6 +351,7 @@ def test_an_estimator_says_which_family_is_missing(project: Project) -> None:
     called(project, f"{VERBS}\nprint(1)")
     code = """
 import entropy_sentinel as es
+from tiny import TINY
 from entropy_sentinel.frames.errors import InputError
 
 try:
@@ -402,10 +404,11 @@ except ValueError as error:
 def test_a_name_that_is_no_signal_is_refused(project: Project) -> None:
     code = """
 import entropy_sentinel as es
+from tiny import TINY
 from entropy_sentinel.frames.errors import ConfigError
 
 try:
-    es.features(es.read_logs(es.example().traces), signals=["sort"])
+    es.features(es.read_logs(TINY.traces), signals=["sort"])
 except ConfigError as error:
     print(json.dumps(str(error)))
 """
@@ -416,10 +419,11 @@ def test_compute_must_give_a_row_for_each_response(project: Project) -> None:
     room = add_family(project.folder, "wrong", wrong='pl.col("n_tokens").head(2)')
     code = """
 import entropy_sentinel as es
+from tiny import TINY
 from entropy_sentinel.frames.errors import InputError
 
 try:
-    es.features(es.read_logs(es.example().traces), signals=["wrong"])
+    es.features(es.read_logs(TINY.traces), signals=["wrong"])
 except InputError as error:
     print(json.dumps(str(error)))
 """

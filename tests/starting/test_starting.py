@@ -121,6 +121,10 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
             "--model traces: must be a folder with weights (config.json), or with",
         ),
         (
+            ["one.jsonl", "one.jsonl", "-m", "q4.gguf"],
+            "--model q4.gguf: must be a folder of safetensors with a config.json; 'q4.gguf' is a GGUF file: make such",
+        ),
+        (
             ["one.jsonl", "two.jsonl", "-m", "weights", "--reference", "b"],
             "one.jsonl: has no column 'b'; columns there: qu",
         ),

@@ -8,13 +8,14 @@ import polars as pl
 import pytest
 from production import LOGPROBS, fitted, traffic
 from sklearn.linear_model import LogisticRegression
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.verbs.scoring import score
 
-EXAMPLE = es.example()
+EXAMPLE = TINY
 
 
 @pytest.fixture(scope="module")

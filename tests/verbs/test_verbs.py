@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from rows import rows
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fit import fit
@@ -98,7 +99,7 @@ def test_a_slice_without_features_is_null() -> None:
 
 def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
-    example = es.example()
+    example = TINY
     labels = es.read_labels(example.labels)
     with pytest.raises(ProvenanceError, match=r"it is 5: .*; read the responses .* with top_k=5 \(--top-k 5\)"):
         es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
@@ -112,7 +113,7 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
 
 def test_the_example_log_is_of_the_example_traces() -> None:
     """The log was written with six decimals, the traces in Float32."""
-    example = es.example()
+    example = TINY
     log = es.read_features(example.log).sort("metadata.route", "item_id")
     traces = es.read_features(example.traces, top_k=5).sort("benchmark", "item_id")
     traces = traces.filter(pl.int_range(pl.len()).over("benchmark") < 3)
@@ -121,7 +122,7 @@ def test_the_example_log_is_of_the_example_traces() -> None:
 
 
 def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
-    example = es.example()
+    example = TINY
     both = es.read_features([example.log, example.traces])
     assert both.group_by("top_k_returned").len().sort("top_k_returned").rows() == [(5, 12), (20, 160)]
     with pytest.raises(
@@ -159,7 +160,7 @@ def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     path.write_text("{}\n")
     with pytest.raises(InputError, match=r"there is no response in the logs: .*a.jsonl: line 1: is of no known format"):
         es.read_logs(path)
-    path.write_text(es.example().log.read_text().splitlines()[0] + "\nbroken\n")
+    path.write_text(TINY.log.read_text().splitlines()[0] + "\nbroken\n")
     assert len(es.read_features(tmp_path)) == 1
     assert f"1 records could not be read: {path}: line 2: must be a JSON object" in caplog.text
     with pytest.raises(InputError, match="a.jsonl: line 2"):
@@ -208,7 +209,7 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    example = es.example()
+    example = TINY
     assert es.read_logs(str(example.traces / "a*.parquet"))["benchmark"].unique().to_list() == ["averages"]
     assert es.read_features(example.traces).equals(es.features(es.read_logs(example.traces)))
     with pytest.raises(InputError, match="none.parquet: is no file"):

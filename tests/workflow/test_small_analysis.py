@@ -6,9 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
+from tiny import TINY
 from workflow_runs import Project
-
-import entropy_sentinel as es
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +73,7 @@ def test_it_runs_and_is_made_again_for_an_edit_of_its_own_alone(tmp_path: Path) 
     (room / "rules.smk").write_text(RULES)
     (project.folder / "small.yaml").write_text(yaml.safe_dump(STUDY))
     (project.folder / "traces").mkdir()
-    traces = pl.read_parquet(es.example().traces / "averages.parquet")
+    traces = pl.read_parquet(TINY.traces / "averages.parquet")
     traces.write_parquet(project.folder / "traces" / "averages.parquet")
     project.run()
     expected = traces["token_logprobs"].list.len().sort(descending=True)

@@ -13,8 +13,8 @@ for family in SIGNAL_FAMILIES:
             name:
                 f"signals_{family}"
             input:
-                generations=GENERATIONS,
                 **({"asked": PASSES.replace("{family}", family)} if family in PASSES_OF else {}),
+                generations=GENERATIONS,
             output:
                 expand(SIGNALS, family=family, allow_missing=True),
             log:

@@ -101,6 +101,21 @@ def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
     assert "domains without labels" in drawing.caption
 
 
+def test_both_axes_end_where_all_panels_do():
+    """At the tenth above the largest value and end of a bar, .4 at least; the line of exact estimates ends there."""
+
+    def ends(*estimated: float) -> tuple[float, ...]:
+        cards = [validation(name, [("logic", one, 0.1)]) for name, one in zip("ab", estimated, strict=False)]
+        axes = figure_validation(cards, LABEL).figure.axes
+        (same,) = {(*one.get_xlim(), *one.get_ylim(), one.lines[0].get_xdata()[1]) for one in axes}
+        return same
+
+    # Bars are 0.1 long.
+    assert ends(0.12) == pytest.approx((-0.05, 0.436, -0.05, 0.436, 0.4))
+    assert ends(0.12, 0.55) == pytest.approx((-0.05, 0.763, -0.05, 0.763, 0.7))
+    assert ends(0.12, 0.95) == pytest.approx((-0.05, 1.09, -0.05, 1.09, 1.0))
+
+
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
     drawing = figure_validation([validation(left_out=[])], LABEL)
     assert drawing.caption == "No domain could be estimated."
@@ -173,7 +188,7 @@ def test_figure_2_without_a_density_shows_a_line():
     figure = figure_2([(True, 0.1), (True, 0.1), (False, 0.9)])
     assert legend(figure) == [
         "correct (2 responses), all at one value",
-        "incorrect (1 responses), all at one value",
+        "incorrect (1 response), all at one value",
     ]
     assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.1, 0.9]
 

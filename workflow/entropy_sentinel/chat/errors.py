@@ -13,6 +13,8 @@ LONGEST_MESSAGE = 300
 
 # What LiteLLM puts before a provider's own words: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
 _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
+# What Pydantic says of a reply that LiteLLM cannot read: of which object, which field, and what is wrong with it.
+_UNREADABLE = re.compile(r"validation errors? for (\w+)\s+(\S+)\s+([^\[]+?)\s*\[type=")
 
 
 class UnusableReply(Exception):
@@ -83,7 +85,10 @@ def brief(error: BaseException) -> str:
 def said(error: BaseException) -> str:
     """The first words of an error, the server's own where it has some, on one line, with secrets masked."""
     # Before anything is cut off: half a key would no longer be found.
-    words = _PREFIXES.sub("", " ".join(masked(str(error)).split())).split(" Traceback (most recent")[0]
+    whole = _PREFIXES.sub("", " ".join(masked(str(error)).split()))
+    words, _, trace = whole.partition(" Traceback (most recent")
+    if unreadable := _UNREADABLE.search(trace):
+        words += " ({}.{}: {})".format(*unreadable.groups())
     try:
         body = json.loads(words)
         inner = body.get("error", body)

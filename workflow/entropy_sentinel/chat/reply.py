@@ -68,7 +68,7 @@ class Reply:
     def _reason_is_missing(self) -> bool:
         """Whether a reply of OpenAI's form has no finish reason; other forms are left to LiteLLM."""
         try:
-            return json.loads(self.raw or "")["choices"][0].get("finish_reason") is None
+            return json.loads(self.raw or "")["choices"][0].get("finish_reason") in (None, "")
         except (ValueError, LookupError, TypeError, AttributeError):
             return False
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -108,8 +109,15 @@ class Sender:
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
             raise EntropySentinelError(
                 f"{self.name}: {self.address} did not answer request {position} (from 0) in {tries} "
-                f"{'try' if tries == 1 else 'tries'}: {brief(error)}; a restart goes on from what was answered"
+                f"{'try' if tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart goes on "
+                "from what was answered"
             ) from None
+
+    def _other_address(self, error: Exception) -> str:
+        """What may be wrong with an address without a path where nothing is found; empty for all other errors."""
+        if not isinstance(error, self._litellm.NotFoundError) or urlsplit(self.base_url or "/v1").path.strip("/"):
+            return ""
+        return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
 
     async def settle(self, sent: Sent) -> None:
         """Write down what a request has taken. Only once its reply is kept: after a kill it counts at its most."""

@@ -12,8 +12,8 @@ def unaskable(models: Mapping[str, Model], name: str, asked: str, plain: bool) -
     """
     if isinstance(models[name], ApiModel) and not plain:
         return (
-            "a server gives none for chats; run it by 'id' or 'path', ask it with a prompt of plain text, or leave the "
-            "family out"
+            "a server gives none of a chat's prompt; run it by 'id' or 'path', ask it with a prompt of plain text, or "
+            "leave the family out"
         )
     if isinstance(models[asked], SourceModel):
         return (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.engines.gguf import gguf_instead_of_weights
 from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.judges.settings import LabelsFile, Llm
@@ -40,8 +41,7 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     for name in dict.fromkeys([*config.run.models, *served]):
         model, key = config.models[name], f"models.{name}"
         if isinstance(model, LocalModel):
-            folder = f"{key}.path: must be a folder with a config.json; '{model.path}' has none"
-            yield Path(model.path) / "config.json", folder
+            yield _weights(key, model)
         if isinstance(model, Weights) and model.lora is not None:
             folder = f"{key}.lora: must be a folder with an adapter_config.json; '{model.lora}' has none"
             yield Path(model.lora) / "adapter_config.json", folder
@@ -59,3 +59,11 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
             if isinstance(judge, LabelsFile):
                 file, missing = judge.file(answering, benchmark), f"must hold {answering}/{benchmark}.parquet"
                 yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"
+
+
+def _weights(key: str, model: LocalModel) -> tuple[Path, str]:
+    """A file that weights in a folder have, and what to say where it is missing."""
+    if must := gguf_instead_of_weights(model.path):
+        # Some have a config.json beside a GGUF file.
+        return Path(model.path) / "model.safetensors", f"{key}.path: {must}"
+    return Path(model.path) / "config.json", f"{key}.path: must be a folder with a config.json; '{model.path}' has none"

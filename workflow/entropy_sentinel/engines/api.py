@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -12,13 +13,18 @@ import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
-from entropy_sentinel.engines.api_steps import ids_of, of_chat, of_text
+from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
+from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
 from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
+from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
+
+log = logging.getLogger(__name__)
 
 
 class LitellmEngine:
@@ -29,10 +35,13 @@ class LitellmEngine:
     - No server says whether its log-probabilities are those before or after temperature. `LOGPROBS_MODE` is assumed:
       vLLM's default since V1, and OpenAI's distribution of the model.
     - The rendered prompt is not visible. `prompt_hash` is over the messages and the variables of the chat template.
-    - Token ids are not returned; `token_ids` and `top_token_ids` are None.
+    - Token ids are returned by llama.cpp alone; elsewhere `token_ids` is None, and `top_token_ids` everywhere.
     - Where the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
       the steps whose sampled token is the least likely of the 20 returned: those, and the steps at which it really
-      is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing.
+      is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing, nor does
+      llama.cpp, whose lists are the model's 20 whatever was sampled.
+    - A server may leave out steps: llama.cpp all but the last token of a character that takes several, Ollama the token
+      that ends the answer. They are counted in the log where a response lacks more than one.
     - Plain text goes to `/completions`, of which vLLM returns the top 20 and the sampled token beside them: no step is
       displaced. It is asked for ids in place of texts, for two tokens with one text would be one entry. OpenAI itself
       returns 5 there.
@@ -44,7 +53,8 @@ class LitellmEngine:
     def __init__(self, settings: ApiSettings) -> None:
         """Prepare for the server that the settings name; sends nothing yet."""
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
-        self._settings, self._servers = settings, set[str]()
+        self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
+        self._is_checked = False
         self._client = ChatClient(
             f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"]}
         )
@@ -93,14 +103,15 @@ class LitellmEngine:
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
-        Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities. An
-        empty reply does not show whether it returns any.
+        Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities, or
+        some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), self._account)
         with closing(asked) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
+        self._tell_lacking()
 
     def under_way(self) -> list[int]:
         """Requests at a time, as if all were sent; how long their responses are only the server knows."""
@@ -123,41 +134,52 @@ class LitellmEngine:
         return request
 
     def _keep(self, reply: Reply) -> dict[str, Any]:
-        """What a response is made of; ConfigError without 20 log-probabilities at every step."""
+        """What a response is made of; ConfigError where such replies are of no use (`api_servers.unmet`)."""
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
-        fewest = min(map(len, steps.top), default=0)
-        empty = not steps.tokens and not reply.text and not reply.completion_tokens
-        if fewest < TOP_K and not empty:
-            returned = str(fewest) if steps.tokens else "no"
-            raise ConfigError(
-                f"{self._client.name}: the server returned {returned} log-probabilities per token, {TOP_K} are needed; "
-                f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns "
-                f"top_logprobs={TOP_K}"
-            )
-        # A server may repeat the key that it was sent as its own name.
         model, fingerprint = (getattr(reply.parsed, name, None) for name in ("model", "system_fingerprint"))
+        empty = not steps.tokens and not reply.text and not reply.completion_tokens
+        if not empty:
+            self._check(kind_of(fingerprint), steps, reply.is_chat)
+        # A server may repeat the key that it was sent as its own name.
         return {
             "model": masked(str(model or "")),
             "system_fingerprint": fingerprint and masked(str(fingerprint)),
             "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
             "finish_reason": reply.finish_reason,
             "text": reply.text,
             "tokens": steps.tokens,
+            "token_ids": steps.ids,
             "token_logprobs": steps.sampled,
             "top_logprobs": steps.top,
         }
+
+    def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
+        """Raise ConfigError where a server of this kind, whose reply has these steps, is of no use as it is."""
+        sampling, api = self._settings["sampling"], self._settings["api"]
+        problem = unmet(kind, steps, sampling, is_chat)
+        # Of the first reply alone: a later one that cannot be right has null features, and costs no other its own.
+        if problem is None and not self._is_checked:
+            problem = impossible(steps)
+            if problem is None and kind.tells_sampling:
+                problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
+            self._is_checked = problem is None
+        if problem:
+            raise ConfigError(f"{self._client.name}: {problem}")
 
     def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
         prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
-        # Masked here too, for replies kept by earlier versions.
+        # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
-        plain = isinstance(chat, str)
-        ids = ids_of(reply["tokens"]) if plain else None
+        plain, beside = isinstance(chat, str), reply.get("token_ids")
+        in_place = ids_of(reply["tokens"]) if plain else None
+        ids = in_place or beside
+        self._lacking.append(reply.get("completion_tokens", 0) - len(top))
         return Response(
             prompt_hash=prompt_hash,
             prompt_tokens=reply["prompt_tokens"],
@@ -165,10 +187,20 @@ class LitellmEngine:
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            tokens=None if ids else np.array(reply["tokens"], dtype=object),
+            tokens=None if in_place else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
-            displaced_steps=0 if plain else int((sampled == top_logprobs[:, -1]).sum()),
+            displaced_steps=0 if plain or beside else int((sampled == top_logprobs[:, -1]).sum()),
         )
+
+    def _tell_lacking(self) -> None:
+        """Say in the log how many tokens the server has counted and given no log-probabilities for."""
+        lacking = [count for count in self._lacking if count > 1]
+        if lacking:
+            log.warning(
+                "%s: in %d of %d responses the server gave no log-probabilities for %d of the tokens that it counted; "
+                "features are over the others (docs/inputs.md, 'llama.cpp and Ollama')",
+                *(self._client.name, len(lacking), len(self._lacking), sum(lacking)),
+            )
 
     def _hash(self, chat: Asked) -> str:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import EngineArguments, Samples, Sampling, Variables
+from entropy_sentinel.engines.gguf import END, gguf_instead_of_weights
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Name, Revision, Settings, Text, Whole
@@ -25,6 +26,17 @@ def _day(value: Any) -> Any:
 
 class Api(Server):
     """A server behind an API that returns log-probabilities, called through LiteLLM."""
+
+    @field_validator("model")
+    @classmethod
+    def _log_probabilities_can_be_asked_for(cls, model: str) -> str:
+        provider, _, name = model.partition("/")
+        if provider in ("ollama", "ollama_chat"):
+            raise ValueError(
+                f"LiteLLM cannot ask '{provider}/' for log-probabilities; Ollama's other address has them: "
+                f"{{model: hosted_vllm/{name}, base_url: http://localhost:11434/v1}}"
+            )
+        return model
 
 
 class Model(Settings):
@@ -94,6 +106,9 @@ class Weights(Model):
 def _hub_id(name: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,96}(/[\w.-]{1,96})?", name):
         raise ValueError("must be a Hugging Face id, owner/name; a folder with weights goes to 'path'")
+    if name.lower().endswith(END):
+        must = gguf_instead_of_weights(name)
+        raise ValueError(f"must be a Hugging Face id, owner/name; weights on this machine go to 'path', which {must}")
     return name
 
 
@@ -115,7 +130,7 @@ class LocalModel(Weights):
     kind: ClassVar[Literal["path"]] = "path"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
-    path: Text = Field(description="folder with the weights, run on vLLM")
+    path: Text = Field(description="folder with the weights, run on vLLM; safetensors, no GGUF file")
 
 
 _AT_THE_SERVER = (

@@ -104,6 +104,8 @@ COMBINATIONS: dict[str, Combined] = {
 # where nothing speaks for another.
 RECOMMENDED = "recommended"
 CANDIDATES: tuple[str, ...] = ("consensus", "median-of-seven", "log-3d", "atc-max")
+# With fewer labelled domains the choice goes by chance, and does worse than the first.
+FEWEST_TO_CHOOSE = 6
 
 
 def _classifier(name: str, meaning: str) -> Family:

@@ -87,9 +87,9 @@ class Estimation(Settings):
         "estimators/catalogue.py: baseline-SIGNAL, a logistic regression on one signal (the paper's nine); "
         "log-3d, a regression on the logarithms of max, se_sum and nll_sum; group-accuracy, the training rows' "
         "own accuracy, the floor; atc-SIGNAL, the share of responses beyond a threshold on one signal; "
-        "consensus, the mean of three ATC; median-of-seven, of estimators of several kinds; recommended, of "
-        "these the one that does best on the training benchmarks, leaving out one at a time (the consensus where "
-        "there are fewer than three); doc-SIGNAL and doc-ESTIMATOR, the training accuracy shifted by the change "
+        "consensus, the mean of three ATC; median-of-seven, of estimators of several kinds; recommended, the "
+        "consensus, or where there are six training benchmarks or more what does better on them, leaving out one "
+        "at a time; doc-SIGNAL and doc-ESTIMATOR, the training accuracy shifted by the change "
         "of the mean confidence. A change fits all of a group's estimators again",
     )
     keep: Annotated[list[str], DISTINCT] = Field(

@@ -34,7 +34,7 @@ def features(traces: Any, vocabulary: int | None = None, signals: Sequence[str] 
         >>> import entropy_sentinel as es
         >>> import polars as pl
         >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
-        ('averages-00000', 0.756)
+        ('gsm8k-00000', ...)
     """
     from entropy_sentinel.features.compute import compute_features, is_traces
 

@@ -7,3 +7,8 @@ def number(value: float | None, form: str = ".3f") -> str:
         return "-"
     text = format(value, form)
     return text if any(digit in text for digit in "123456789") else format(abs(value), form)
+
+
+def counted(count: int, thing: str) -> str:
+    """How many there are of a thing: "1 model", "2 models"."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

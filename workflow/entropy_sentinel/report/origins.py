@@ -10,7 +10,10 @@ from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
-_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity"}
+_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "source_content"}
+# What is shown, and no conflict where files of one model differ in it: the file that each was taken over from, and how
+# much of it had been made before its job was killed.
+_EACH_ITS_OWN = {"source", "resumed_responses"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def origins(provenance: Provenance, by: str) -> Origins:
             f"{name}: {_title(key)} differs between files: {', '.join(value or 'empty' for value in found)}."
             for key in keys
             for name, found in values[key].items()
-            if len(found) > 1
+            if len(found) > 1 and key not in _EACH_ITS_OWN
         ),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.engines.gguf import gguf_instead_of_weights
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 from entropy_sentinel.starting.rows import Rows, free_name, name_of
@@ -37,6 +38,8 @@ def named_models(asked: Iterable[str], benchmarks: Iterable[str], base: Mapping[
 
 def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
     folder = Path(asked)
+    if must := gguf_instead_of_weights(asked):
+        raise ConfigError(f"--model {asked}: {must}")
     if not folder.is_dir():
         return [f"id: {quoted(asked)} # Hugging Face id; revision: pins a commit"]
     if (folder / "config.json").is_file():

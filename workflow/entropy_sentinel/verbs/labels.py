@@ -40,8 +40,9 @@ def read_labels(paths: Paths) -> pl.DataFrame:
 
     Examples:
         >>> import entropy_sentinel as es
-        >>> read_labels(es.example().labels)["label"].mean()
-        0.59375
+        >>> labels = read_labels(es.example().labels)
+        >>> labels.height, labels["label"].mean()
+        (150, 0...)
     """
     found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
     if not found:

@@ -45,7 +45,7 @@ def open_logs(paths: Paths | Any, **options: Any) -> Logs:
         >>> import entropy_sentinel as es
         >>> logs = open_logs(es.example().log)
         >>> sum(frame.height for frame in logs), logs.summary.top_k
-        (12, Counter({5: 12}))
+        (15, Counter({5: 15}))
     """
     asked = ReadOptions.of(options)
     replies = held(paths)
@@ -72,7 +72,7 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
         >>> import entropy_sentinel as es
         >>> traces = read_logs(es.example().traces)
         >>> traces.height, traces["logprobs_mode"].unique().to_list()
-        (160, ['raw_logprobs'])
+        (150, ['raw_logprobs'])
         >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
         >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
         >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
@@ -106,8 +106,8 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
 
     Examples:
         >>> import entropy_sentinel as es
-        >>> read_features(es.example().log, columns=["metadata.route"]).select("item_id", "metadata.route").row(0)
-        ('req-0001', 'averages')
+        >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
+        ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
     if (replies := held(paths)) is not None:
         logs = open_logs(replies, signals=signals, **options)

@@ -39,8 +39,8 @@ class Trajectory:
 
     @property
     def width(self) -> int:
-        """The picture's width: a unit for each token up to the answer."""
-        return max(self.tokens_to_answer, 2)
+        """The picture's width, from the first position to the last one: a unit for each token."""
+        return max(self.tokens_to_answer - 2, 1)
 
     @property
     def outline(self) -> str:

@@ -75,7 +75,7 @@ def sample(
         >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
         >>> chosen = es.sample(es.fit(features, labels, "log-3d"), features, ["benchmark"], budget=40)
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
-        (40, 40, 160.0)
+        (40, 40, 150.0)
     """
     saved = saved_estimator(estimator)
     asked = SampleOptions.of({"by": by, "budget": budget, **options})

@@ -10,6 +10,7 @@ from scipy.stats import gaussian_kde
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import LARGEST_K, bin_errors, group_accuracies
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.numbers import counted
 
 _BINS = 10
 # A density so many times lower than another is flat on the other's scale.
@@ -56,7 +57,7 @@ def _peak(values: np.ndarray) -> float | None:
 
 def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
     color, style = (BLUE, "-") if correct else (ORANGE, "--")
-    legend = f"{'correct' if correct else 'incorrect'} ({len(values)} responses)"
+    legend = f"{'correct' if correct else 'incorrect'} ({counted(len(values), 'response')})"
     if len(np.unique(values)) > 1:
         # Both areas under both lines: neither class's line is covered.
         shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
@@ -83,7 +84,8 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
     axes = figure.add_subplot()
     _draw_errors(axes, points, over_all)
     axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
-    axes.set_title(f"{points['group'].n_unique()} training groups, {points['model'].n_unique()} models", fontsize=11)
+    groups, models = points["group"].n_unique(), points["model"].n_unique()
+    axes.set_title(f"{counted(groups, 'training group')}, {counted(models, 'model')}", fontsize=11)
     axes.legend(frameon=False, fontsize=9)
     plain(axes)
     return Drawing(

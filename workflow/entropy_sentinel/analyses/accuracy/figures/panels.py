@@ -12,7 +12,8 @@ from entropy_sentinel.report.figures import legend_of, new_figure
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-LOW, HIGH = -0.05, 1.09
+# Where both axes begin; they end beyond the largest value by this share of it, and reach as far as this one at least.
+LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     every = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in every[len(panels) :]:
         axes.remove()
+    end = _end(panels)
     for axes, panel in zip(every, panels, strict=False):
-        _frame(axes, panel)
+        _frame(axes, panel, end)
     for axes in every[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in every[::columns]:
@@ -58,11 +60,20 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     return figure
 
 
-def _frame(axes: Axes, panel: Panel) -> None:
-    axes.plot([0, 1], [0, 1], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
+def _end(panels: Sequence[Panel]) -> float:
+    """The accuracy that all panels reach to, a tenth: 1, or less where nothing is above it, as of a weak model."""
+    points = [value for panel in panels for point in panel.named.values() for value in point]
+    bars = [upper for panel in panels for _, _, upper in panel.bars]
+    tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
+    return min(1.0, max(NEAREST_END, tenths / 10))
+
+
+def _frame(axes: Axes, panel: Panel, end: float) -> None:
+    axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     axes.set_title(panel.title, fontsize=10)
-    axes.set(xlim=(LOW, HIGH), ylim=(LOW, HIGH), aspect="equal")
+    limits = (LOW, end * (1 + BEYOND))
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
     axes.grid(color="0.92", linewidth=0.8)
     axes.tick_params(labelsize=8)
     axes.set_axisbelow(True)

@@ -24,6 +24,7 @@ from entropy_sentinel.analyses.accuracy.published.counterparts import (
 from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.tables import Table
 
 _HEADINGS = {
@@ -89,10 +90,11 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
 
 def _responses(domains: pl.DataFrame) -> str:
     """One line: how many responses there are, here and in the paper. A study can be limited to a part of the items."""
-    models, benchmarks = domains["model"].n_unique(), domains["benchmark"].n_unique()
+    models = counted(domains["model"].n_unique(), "model")
+    benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
     return (
-        f"This study has {domains['n_responses'].sum():,} responses of {models} models to {benchmarks} benchmarks, the "
-        f"paper {len(paper_models()) * N_ITEMS:,} of {len(paper_models())} models to {N_BENCHMARKS}."
+        f"This study has {domains['n_responses'].sum():,} responses of {models} to {benchmarks}, "
+        f"the paper {len(paper_models()) * N_ITEMS:,} of {len(paper_models())} models to {N_BENCHMARKS}."
     )
 
 

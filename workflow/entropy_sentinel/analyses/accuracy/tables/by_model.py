@@ -125,8 +125,9 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
             for measure, title in MEASURES.items()
         }
         for model in names_in(sweep, "model")
+        if chosen
     ]
-    notes = [SCOPE_NOTE]
+    notes = [SCOPE_NOTE] if chosen else ["The study names no such training groups."]
     for one in chosen:
         notes += [f"{one.title}: {one.benchmarks}; {one.estimator}.", *missing_notes(sweep, one)]
     return Table(

@@ -22,6 +22,7 @@ from entropy_sentinel.analyses.headings import (
     training_group,
 )
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.tables import Table, number_frame
 
 _SPREAD_HEADINGS = [
@@ -50,9 +51,9 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     rows = [
         {"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)) for name, title in titles.items()
     ]
+    models = counted(picked["model"].n_unique(), "model")
     return Table(
-        f"The default estimator against simple estimators: median and IQR over {picked['model'].n_unique()} models, "
-        f"training group {group.title}.",
+        f"The default estimator against simple estimators: median and IQR over {models}, training group {group.title}.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )

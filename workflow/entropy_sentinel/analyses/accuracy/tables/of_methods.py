@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import MEASURES, names_in, null_notes, without_small_rho
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, Groups, training_group
-from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
+from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.report.tables import Table, number_frame
 from entropy_sentinel.statistics.spread import median
 
@@ -32,10 +32,10 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
         (
             SCOPE_NOTE,
-            "Recommended: chosen on the training benchmarks alone, by leaving out one at a time; the consensus where "
-            "there are fewer than three.",
-            f"Default: {default}. Best: the least median of all estimators that were run on all these groups; nobody "
-            "knows it beforehand.",
+            f"Recommended: {title(CANDIDATES[0])}, or what {FEWEST_TO_CHOOSE} training benchmarks or more say is "
+            "better, leaving out one at a time.",
+            f"Default: {default}; - where it has no result for one of the groups. Best: the least median of all "
+            "estimators that were run on all these groups; nobody knows it beforehand.",
         ),
     )
 

@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
+import yaml
 from PIL import Image, ImageDraw
 
-from gallery import write_gallery
+from made.gallery import write_gallery
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Two tables, out of order, and a figure of 2,000 pixels."""
+    """Two tables, out of order, a figure of 2,000 pixels, and what the introduction says."""
     folder = tmp_path / "results"
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True)
@@ -23,20 +25,24 @@ def results(tmp_path: Path) -> Path:
     image = Image.new("RGB", (2000, 300), "white")
     ImageDraw.Draw(image).line((0, 0, 2000, 300), fill="#0072B2", width=5)
     image.save(folder / "figures" / "figure_1_accuracies.png")
+    (folder / "summary.txt").write_text("Can the estimates be trusted? No.\n")
+    counts = {"model": ["b-1b", "b-1b", "a-2b"], "benchmark": ["x", "y", "x"], "n_responses": [60, 70, 50]}
+    pl.DataFrame(counts).write_parquet(folder / "domains.parquet")
     return folder
 
 
 def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(results: Path, tmp_path: Path) -> None:
     text = write_gallery(results, tmp_path / "docs").read_text()
     assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# Gallery: the paper's study on the demo",
+        "# Gallery: the paper's study on real models",
         "## Figures",
         "### Figure 1: Estimated against true accuracy, one model",
         "## Tables",
         "### Table 2: Errors by model",
         "### Table 10: Trained on all benchmarks but one",
     ]
-    assert "not of real models" in text
+    assert "Small open models (`b-1b`, `a-2b`) answer real questions, at most 70 of each of 2\npublished" in text
+    assert "```\nCan the estimates be trusted? No.\n```" in text
     assert "| A | B |" in text
     assert "| A |\n" not in text
     assert "- Why it is empty." in text
@@ -61,5 +67,7 @@ def test_the_committed_gallery_is_whole_and_small() -> None:
     text = files[0].read_text()
     for number in range(1, 11):
         assert f"### Table {number}:" in text or number == 6, number
+    for model in yaml.safe_load((ROOT / "examples" / "real" / "study.yaml").read_text())["run"]["models"]:
+        assert f"`{model}`" in text, f"{model} has joined the study: make study-real gallery"
     for number in range(1, 5):
         assert f"### Figure {number}:" in text

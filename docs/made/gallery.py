@@ -1,8 +1,7 @@
-"""Put the tables and figures of `make study-demo` together as a page that GitHub shows.
+"""Put the tables and figures of `make study-real` together as a page that GitHub shows.
 
-    python demo/gallery.py results/demo-full/math-verify docs
-
-writes docs/gallery.md and the figures to docs/gallery/.
+`PYTHONPATH=docs python -m made.gallery results/real/math-verify docs` writes docs/gallery.md and the figures to
+docs/gallery/.
 """
 
 import argparse
@@ -11,6 +10,7 @@ import shutil
 from datetime import date
 from pathlib import Path
 
+import polars as pl
 from PIL import Image
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
@@ -20,18 +20,24 @@ from entropy_sentinel.report.exhibits import Exhibit
 # As wide as GitHub shows a page, in its pixels; figures have two for each.
 WIDEST = 880
 INTRODUCTION = """\
-# Gallery: the paper's study on the demo
+# Gallery: the paper's study on real models
 
-**These are results of a demo, not of real models:** two tiny language models of 1.3 and 3.2 million parameters, trained
-for it, on ten domains of made-up arithmetic with 200 problems each. They show what the pipeline makes of a study, with
-all training groups of one to four domains and those of nine, all 48 configurations and what stands beside them. How
-often a method wins here says little about other models.
+Small open models ({models}) answer real questions, at most {responses} of each of {benchmarks}
+published benchmarks. Which they are, how they were asked, and the licences of models and questions stand in
+[examples/real](../examples/real/README.md). The models are weak and the questions are few: what holds here need not
+hold for a large model, and an error below is as much chance as it is method. **So read first what the study says of
+itself:**
 
-The study is [demo/full.yaml](../demo/full.yaml). Where the paper has a table or figure of the same kind, this one has
-its number. With full precision, and as one page with explanations, they are in `results/demo-full/math-verify` after
-`make study-demo`.
+```
+{summary}
+```
 
-Made on {date} by `make study-demo gallery`, version {version}.
+These are all training groups of one to four benchmarks and those of all but one, all 48 configurations and what stands
+beside them: the study is [examples/real/study.yaml](../examples/real/study.yaml). Where the paper has a table or figure
+of the same kind, this one has its number. With full precision, and as one page with explanations, they are in
+`results/real/math-verify` after `make study-real`, which takes minutes, no GPU and no network.
+
+Made on {date} by `make study-real gallery`, version {version}.
 """
 
 
@@ -49,13 +55,26 @@ def write_gallery(results: Path, docs: Path) -> Path:
     pictures = docs / "gallery"
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
-    parts = [INTRODUCTION.format(date=date.today().isoformat(), version=code_version()), "## Figures"]
+    parts = [_introduction(results), "## Figures"]
     parts += [_figure(results / "figures", Exhibit("figure", *item), pictures) for item in FIGURES.items()]
     parts.append("## Tables")
     parts += [_table(results / "tables", Exhibit("table", *item)) for item in TABLES.items()]
     page = docs / "gallery.md"
     page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n", encoding="utf-8")
     return page
+
+
+def _introduction(results: Path) -> str:
+    """What was studied and, in the study's own words, what it found."""
+    domains = pl.read_parquet(results / "domains.parquet", columns=["model", "benchmark", "n_responses"])
+    return INTRODUCTION.format(
+        responses=domains["n_responses"].max(),
+        benchmarks=domains["benchmark"].n_unique(),
+        models=", ".join(f"`{one}`" for one in domains["model"].unique(maintain_order=True)),
+        summary=(results / "summary.txt").read_text("utf-8").strip(),
+        date=date.today().isoformat(),
+        version=code_version(),
+    )
 
 
 def _figure(folder: Path, figure: Exhibit, pictures: Path) -> str:

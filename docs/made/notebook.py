@@ -1,8 +1,7 @@
 """Run the cells of a notebook, and put what they show into it, as Jupyter does.
 
-    python demo/notebook.py docs/monitor.ipynb
-
-writes the outputs; the folder it works in is the notebook's, as where Jupyter starts it.
+`PYTHONPATH=docs python -m made.notebook docs/monitor.ipynb` writes the outputs. The folder that it works in is the
+notebook's, as where Jupyter starts it.
 """
 
 import argparse

@@ -1,0 +1,66 @@
+"""What the commands of docs/monitor.md print, and the picture of the page that they make.
+
+`PYTHONPATH=docs python -m made.walkthrough docs/monitor.md` runs its blocks in `sh` one after the other, in a folder
+that has the repository's `demo` and `examples` alone, and writes what each prints into the block in `text` right below
+it. With `--picture docs/monitor.png`, Chromium takes the picture of the page.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# A block of commands, and the block below that shows what it prints.
+_BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1400")
+
+
+def main() -> None:
+    """Read the guide from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("guide", type=Path)
+    parser.add_argument("--picture", type=Path)
+    arguments = parser.parse_args()
+    text = arguments.guide.read_text("utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for room in ("demo", "examples"):
+            (folder / room).symlink_to(ROOT / room)
+        printed = [_printed(script, folder) for script, _ in blocks(text)]
+        if arguments.picture:
+            picture = f"--screenshot={arguments.picture.absolute()}"
+            command = [*BROWSER, picture, (folder / "slices.html").as_uri()]
+            subprocess.run(command, check=True, capture_output=True)  # it complains of what it does not need
+    arguments.guide.write_text(filled(text, printed), encoding="utf-8")
+
+
+def blocks(text: str) -> list[tuple[str, str | None]]:
+    """The blocks of commands of a guide, and what it shows that they print; None where it shows nothing."""
+    return [(found[1], found[2]) for found in _BLOCK.finditer(text)]
+
+
+def filled(text: str, printed: Sequence[str]) -> str:
+    """The guide with what its blocks print, in their order, where it shows what they print."""
+    rest = iter(printed)
+
+    def replaced(found: re.Match[str]) -> str:
+        now = next(rest)
+        return found[0] if found[2] is None else f"```sh\n{found[1]}```\n\n```text\n{now.strip()}\n```\n"
+
+    return _BLOCK.sub(replaced, text)
+
+
+def _printed(script: str, folder: Path) -> str:
+    paths = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = ["bash", "-e", "-c", script]
+    done = subprocess.run(command, cwd=folder, env=os.environ | paths, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The engine behind an API on a real llama.cpp server, where one is installed: `llama-server` and a GGUF file.
+
+LLAMA_SERVER names the program where it is not on the PATH, LLAMA_GGUF the file of a small chat model.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_api import quiet_litellm, user
+
+from entropy_sentinel.engines.api import LitellmEngine
+from entropy_sentinel.frames.errors import ConfigError
+
+PROGRAM = shutil.which(os.environ.get("LLAMA_SERVER", "llama-server"))
+WEIGHTS = os.environ.get("LLAMA_GGUF", "")
+START_S = 300
+
+pytestmark = [
+    quiet_litellm,
+    pytest.mark.long,
+    pytest.mark.skipif(PROGRAM is None, reason="no llama-server on the PATH, and LLAMA_SERVER names none"),
+    pytest.mark.skipif(not Path(WEIGHTS).is_file(), reason="LLAMA_GGUF names no GGUF file of a chat model"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a server with two slots answers, which draws as it does without options."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("llama") / "server.log"
+    command = [str(PROGRAM), "-m", WEIGHTS, "--port", str(port), "-c", "2048", "--parallel", "2"]
+    with log.open("w") as said:
+        server = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        _wait(server, port, log)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    start = time.monotonic()
+    while time.monotonic() - start < START_S:
+        assert server.poll() is None, log.read_text()[-3000:]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+    raise TimeoutError(log.read_text()[-3000:])
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path))
+
+
+def engine(address: str, **sampling: Any) -> LitellmEngine:
+    server = {"model": "hosted_vllm/any", "base_url": address, "concurrency": 2, "timeout_s": 600, "retries": 0}
+    settings = {
+        "model": "tiny",
+        "revision": None,
+        "api": server,
+        "sampling": {"temperature": 0.5, "top_p": 1.0, "max_tokens": 6, **sampling},
+        "chat_template_kwargs": {},
+        "environment": {},
+    }
+    return LitellmEngine(settings)
+
+
+SAID = {"top_k": 40, "min_p": 0.05}
+
+
+def test_it_is_refused_until_the_study_says_how_it_draws(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"llama.cpp would draw with top_k 40, min_p 0.05, .* --top-k 0 --min-p 0"):
+        list(engine(address).answer([user("What is 7 + 5?")], [1]))
+
+
+def test_temperature_does_not_move_its_log_probabilities(address: str) -> None:
+    """Greedy and hot: the first step is of the same context, and its 20 are the same."""
+    first = []
+    for temperature in (0.0, 1.5):
+        asked = engine(address, **SAID, temperature=temperature)
+        ((_, response),) = asked.answer([user("What is 7 + 5?")], [2**62 + 5])
+        n_tokens = len(response.token_logprobs)
+        assert 1 <= n_tokens <= 6
+        assert response.top_logprobs.shape == (n_tokens, 20)
+        assert len(response.tokens) == len(response.token_ids) == n_tokens
+        assert response.finish_reason in ("stop", "length")
+        first.append(response.top_logprobs[0])
+    np.testing.assert_allclose(first[0], first[1], atol=1e-2)
+
+
+def test_a_prompt_that_is_too_long_is_refused_alone(address: str) -> None:
+    given = dict(engine(address, **SAID).answer([user("What is 7 + 5?"), user("word " * 5000)], [1, 2]))
+    assert given[1].finish_reason.startswith("refused: ")
+    assert given[0].text
+
+
+def test_plain_text_is_gone_on_from(address: str) -> None:
+    ((_, response),) = engine(address, **SAID).answer(["1, 2, 3, 4, 5,"], [1])
+    assert response.text
+    assert response.top_logprobs.shape == (len(response.token_ids), 20)
+    assert response.prompt_tokens < 30  # no chat template around it

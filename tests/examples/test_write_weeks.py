@@ -1,0 +1,75 @@
+"""Two weeks of a log made of real responses: each is there once, as it was answered, with its question and label."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from write_weeks import HERE, MONDAYS, ROUTES, SHOWN, planned, write
+
+pytestmark = pytest.mark.slow
+
+# Added up from the program's table by hand.
+A_WEEK = {"homework": 60, "practice": 50, "exam": 50, "science": 50, "theorems": 50, "contest": 55}
+ITEMS = {name: [f"{name}-{row:05d}" for row in range(100)] for name in ("svamp", "gsm8k", "math")}
+ITEMS |= {name: [f"{name}-{row:05d}" for row in range(100)] for name in ("theoremqa", "scibench", "olympiadbench")}
+ITEMS |= {"livemathbench": [f"livemathbench-{row:05d}" for row in range(100)]}
+
+
+def mixes(plan: pl.DataFrame) -> dict[tuple[str, int], Counter]:
+    found: dict[tuple[str, int], Counter] = {}
+    for route, week, item in plan.select("metadata.route", "week", "item").iter_rows():
+        found.setdefault((route, week), Counter())[item.rpartition("-")[0]] += 1
+    return found
+
+
+def test_every_route_gets_its_mix_and_no_question_comes_twice() -> None:
+    plan = planned(ITEMS)
+    assert plan["item"].is_unique().all()
+    assert plan["item_id"].is_unique().all()
+    assert plan.equals(planned(ITEMS))
+    found = mixes(plan)
+    assert {route: found[route, 1].total() for route in ROUTES} == A_WEEK
+    assert {route: found[route, 2].total() for route in ROUTES} == A_WEEK
+    assert [route for route in ROUTES if found[route, 1] != found[route, 2]] == ["homework"]
+    assert found["homework", 1] == {"svamp": 40, "gsm8k": 20}
+    assert found["homework", 2] == {"svamp": 10, "gsm8k": 10, "math": 20, "olympiadbench": 20}
+    for week, monday in MONDAYS.items():
+        days = (plan.filter(week=week)["time"].dt.date() - monday.date()).dt.total_days()
+        assert (days.min(), days.max()) == (0, 6)
+
+
+def test_too_few_questions_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^math: must have 30 more items for route 'exam', has 9$"):
+        planned(ITEMS | {"math": ITEMS["math"][:59]})
+
+
+def test_the_log_is_what_the_model_answered(tmp_path: Path) -> None:
+    write(tmp_path, SHOWN)
+    log = pl.concat([pl.read_parquet(tmp_path / "logs" / f"week-{week}.parquet") for week in MONDAYS])
+    assert len(log) == 2 * sum(A_WEEK.values()) == 630
+    assert set(log["model"]) == {SHOWN}
+    plan = planned(ITEMS)
+    assert log["item_id"].to_list() == plan["item_id"].to_list()
+    assert log["time"].to_list() == plan["time"].to_list()
+    row = dict(zip(plan["item"], log.iter_rows(named=True), strict=True))
+    columns = {"gsm8k": "question", "math": "problem", "svamp": "question_concat", "theoremqa": "Question"}
+    for name, column in columns.items():
+        asked = [json.loads(line)[column] for line in (HERE / f"benchmarks/{name}.jsonl").read_text().splitlines()]
+        for given in pl.read_parquet(HERE / f"traces/{SHOWN}/{name}.parquet").iter_rows(named=True):
+            if there := row.get(given["item_id"]):
+                assert there["question"] == asked[int(given["item_id"][-5:])]
+                for same in ("text", "tokens", "token_logprobs", "top_logprobs", "finish_reason"):
+                    assert there[same] == given[same]
+
+
+def test_labels_are_those_of_the_responses(tmp_path: Path) -> None:
+    write(tmp_path, SHOWN)
+    labels = dict(pl.read_csv(tmp_path / "labels.csv").iter_rows())
+    given = pl.concat([pl.read_parquet(one) for one in (HERE / "labels" / SHOWN).glob("*.parquet")])
+    judged = dict(given.select("item_id", "label").iter_rows())
+    expected = {request: judged[item] for request, item in planned(ITEMS).select("item_id", "item").iter_rows()}
+    assert labels == {request: label for request, label in expected.items() if label is not None}
+    assert {True, False} == set(labels.values())

@@ -1,0 +1,41 @@
+"""`make study-real`: the paper's plan on traces of real models, without engine and network."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from dry_runs import dry_run
+from workflow_runs import Project, job_counts
+
+from entropy_sentinel.frames.contract import read_provenance
+
+STUDY = "examples/real/study.yaml"
+ROOT = Path(__file__).parents[2]
+MODELS = yaml.safe_load((ROOT / STUDY).read_text())["run"]["models"]
+
+
+@pytest.mark.slow
+def test_it_is_planned_without_engine_and_network(tmp_path: Path) -> None:
+    plan = dry_run(Project(tmp_path, []).folder, "--configfile", STUDY)
+    counts = job_counts(plan.output)
+    each = dict.fromkeys(("generation", "label", "feature"), 7 * len(MODELS))
+    assert each.items() <= counts.items(), counts
+    assert counts["benchmark"] == 7
+    assert counts["accuracy_report"] == 1
+
+
+@pytest.mark.long(minutes=3)
+def test_it_runs_and_its_labels_are_those_that_stand_beside_the_traces(tmp_path: Path) -> None:
+    project = Project(tmp_path, [STUDY])
+    project.run()
+    results = tmp_path / "results" / "real"
+    summary = (results / "math-verify" / "summary.txt").read_text()
+    for model in MODELS:
+        assert f"  {model}: " in summary
+        for labels in (ROOT / "examples/real/labels" / model).glob("*.parquet"):
+            made = results / "labels" / "math-verify" / model / labels.name
+            assert pl.read_parquet(made).equals(pl.read_parquet(labels)), "make study-real example"
+        traces = read_provenance(results / "generations" / model / "math.parquet")
+        assert (traces["missing_items"], traces["unused_rows"]) == (0, 0)
+    assert project.planned() == {}
