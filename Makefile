@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real study-selection gallery how-well selection-page example walk-through docs test test-all test-long test-fast attack \
-    check plan progress compare clean
+.PHONY: demo study-demo study-real study-selection gallery how-well selection-page example walk-through docs test test-all \
+    test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
