@@ -44,7 +44,7 @@ class Training:
     learning_rate: float = 1e-5
     warmup_steps: int = 4
     rounds: int = 32  # answers to each held-out problem
-    problems: int = 20  # held-out problems per domain
+    problems: int = 10  # held-out problems per domain
     temperature: float = 0.5
     max_tokens: int = 80  # the longest solution of a problem has fewer
 
