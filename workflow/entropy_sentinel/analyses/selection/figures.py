@@ -63,13 +63,13 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
     names, places = _places(rows)
     for name, place in zip(names, places, strict=True):
         own = rows.filter(strategy=name)
-        labels, rates = own["label"].drop_nulls(), own["pass_rate"].drop_nulls()
+        labels, rates = (own[column].drop_nulls().to_numpy() for column in ("label", "pass_rate"))
         if len(rates):
-            axes.plot(rates.mean(), place + 0.12, "s", color=ORANGE, label="pass rate")
+            axes.plot(float(rates.mean()), place + 0.12, "s", color=ORANGE, label="pass rate")
         if len(labels):
-            interval = wilson(int(labels.sum()), len(labels))
-            axes.plot([interval.lower, interval.upper], [place - 0.12] * 2, color=BLUE)
-            axes.plot(labels.mean(), place - 0.12, "o", color=BLUE, label="accuracy")
+            accuracy, lower, upper = wilson(int(labels.sum()), len(labels)).known()
+            axes.plot([lower, upper], [place - 0.12] * 2, color=BLUE)
+            axes.plot(accuracy, place - 0.12, "o", color=BLUE, label="accuracy")
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(names) - 0.4), xlabel="correct")
     handles, texts = axes.get_legend_handles_labels()
