@@ -36,6 +36,7 @@ study-demo: demo
 # The same plan on what real models answered to real questions, whose traces stand in examples/real: no engine, no network.
 study-real: $(INSTALLED)
 	$(call run-demo,--configfile examples/real/study.yaml)
+	$(call run-demo,--configfile examples/real/temperature.yaml)
 	@cat results/real/math-verify/summary.txt
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
@@ -57,9 +58,9 @@ selection-page: $(INSTALLED)
 gallery: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
 
-# docs/how_well.md, from the results of `make study-real`.
+# docs/how_well.md and its picture, from the results of `make study-real`.
 how-well: $(INSTALLED)
-	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results/real docs
+	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results docs
 
 # Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
 example: $(INSTALLED)

@@ -59,25 +59,22 @@ def test_one_class_group_is_null_with_reason_everywhere() -> None:
 
 
 def test_what_was_recommended_is_kept_with_the_errors_of_the_candidates_on_the_training_benchmarks() -> None:
-    frame = pl.concat([observations(name) for name in "abcd"])
+    group = "a+b+c+d+e+f"
+    frame = pl.concat([observations(name) for name in "abcdefg"])
     settings = SETTINGS | {"estimators": ["recommended", "atc-max"]}
-    found = estimate(frame, "a+b+c", settings)
+    found = estimate(frame, group, settings)
     chosen = json.loads(found.filter(estimator="recommended")["hyperparameters"][0])
-    assert chosen["domains"] == 3
-    # Without c: fitted on a and b, and judged on the training rows of c.
-    train = frame.filter(split="train")
-    atc = TrainingRows(*_rows(train.filter(pl.col("benchmark").is_in(["a", "b"]))), settings).fit("atc-max")
-    unseen, labels = _rows(train.filter(benchmark="c"))
-    error_on_c = abs(atc.accuracy(unseen) - labels.mean())
-    errors = [error_on_c]
-    for domain in "ab":
-        others = TrainingRows(*_rows(train.filter(pl.col("benchmark").is_in([*({*"abc"} - {domain})]))), settings)
+    assert chosen["domains"] == 6
+    # Without each: fitted on the others, and judged on its training rows.
+    train, errors = frame.filter(split="train"), []
+    for domain in "abcdef":
+        others = TrainingRows(*_rows(train.filter(pl.col("benchmark").is_in([*({*"abcdef"} - {domain})]))), settings)
         unseen, labels = _rows(train.filter(benchmark=domain))
         errors.append(abs(others.fit("atc-max").accuracy(unseen) - labels.mean()))
     assert chosen["leave_one_out_aee"]["atc-max"] == pytest.approx(np.mean(errors), abs=1e-4)
     # Nothing of it depends on the labels of the domain that is estimated.
-    turned = frame.with_columns(label=pl.col("label") ^ (pl.col("benchmark") == "d"))
-    assert estimate(turned, "a+b+c", settings)["estimated_accuracy"].equals(found["estimated_accuracy"])
+    turned = frame.with_columns(label=pl.col("label") ^ (pl.col("benchmark") == "g"))
+    assert estimate(turned, group, settings)["estimated_accuracy"].equals(found["estimated_accuracy"])
 
 
 def test_a_training_group_of_nearly_one_class_carries_a_caution() -> None:

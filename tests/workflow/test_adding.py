@@ -15,6 +15,7 @@ import recipes
 import yaml
 from production import line, log_file, saved
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from tiny import TINY
 from workflow_runs import Project
 
 import entropy_sentinel as es
@@ -65,7 +66,7 @@ def added(followed: tuple[Project, dict[str, object]]) -> Path:
     (project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
     (project.folder / "odd.jsonl").write_text('{"data": {"text": ["What?"], "gold": 4}}\n' * 20)
     (project.folder / "traces").mkdir()
-    for path in (project.folder / "workflow" / "entropy_sentinel" / "example" / "traces").iterdir():
+    for path in TINY.traces.iterdir():
         pl.read_parquet(path).write_parquet(project.folder / "traces" / path.name)
     made = pl.read_parquet(project.folder / "traces" / "averages.parquet").head(20)
     ids = pl.Series("item_id", [f"odd-{row:05d}" for row in range(20)])

@@ -1,4 +1,4 @@
-"""Write the page and its picture: `python -m made.how_well results/real docs`."""
+"""Write the page and its picture: `python -m made.how_well results docs`."""
 
 import argparse
 from itertools import permutations
@@ -6,18 +6,21 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.frames.contract import read_provenance
 from made.how_well import page
 from made.how_well.cases import read_cases
 from made.how_well.fitted import moved, read_observations, validated
+from made.how_well.picture import PICTURE, draw
 
-JUDGE = "math-verify"
+STUDY, AT_ANOTHER_TEMPERATURE, JUDGE = "real", "real-temperature", "math-verify"
 # Training groups that are validated: with fewer than three domains there is nothing to leave out.
 SIZES = (3, 4, 6)
 
 
 def write_page(results: Path, docs: Path) -> Path:
-    """The page in `docs`, from the results of the study."""
-    cases, observations = read_cases(results, JUDGE), read_observations(results, JUDGE)
+    """The page in `docs`, from the results of both studies."""
+    study, again = results / STUDY, results / AT_ANOTHER_TEMPERATURE
+    cases, observations = read_cases(study, JUDGE), read_observations(study, JUDGE)
     checked = pl.concat([validated(rows, SIZES) for rows in observations.values()])
     moves = {
         (one, other): (
@@ -27,24 +30,40 @@ def write_page(results: Path, docs: Path) -> Path:
         for one, other in permutations(observations, 2)
     }
     items = sum(one["item_id"].n_unique() for one in list(observations.values())[:1])
+    settings = {"all domains but one": page.left_out_once(cases)}
+    if moves:
+        settings["labels of the other model"] = pl.concat([without for without, _ in moves.values()])
+    later = [page.transfer(moves, cases)] if moves else []
+    for hot, rows in read_observations(again, JUDGE).items():
+        same = observations[hot.rpartition("-t")[0]]
+        at = [temperature_of(one, model) for one, model in ((study, same["model"][0]), (again, hot))]
+        tried = [moved(same, asked, without_domain=True) for asked in (rows, same)]
+        settings[f"labels at temperature {at[0]:g}, answers at {at[1]:g}"] = tried[0]
+        later.append(page.temperature(*tried, (at[0], at[1])))
     parts = [
         page.introduction(cases, items),
-        page.not_better(cases),
+        page.not_better(settings),
         page.left_out(cases),
         page.few_domains(cases),
         page.intervals(checked),
         page.flags(checked),
+        *later,
     ]
-    if moves:
-        parts.append(page.transfer(moves, cases))
+    draw(page.left_out_once(cases), docs / PICTURE)
     path = docs / "how_well.md"
     path.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
     return path
 
 
+def temperature_of(study: Path, model: str) -> float:
+    """The temperature that a model's answers were drawn at, as their traces say."""
+    traces = next((study / "generations" / model).glob("*.parquet"))
+    return float(read_provenance(traces)["sampling"]["temperature"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, help="folder of the study's results")
+    parser.add_argument("results", type=Path, help="folder of the studies' results")
     parser.add_argument("docs", type=Path)
     arguments = parser.parse_args()
     print(write_page(arguments.results, arguments.docs))

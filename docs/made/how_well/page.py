@@ -14,6 +14,7 @@ from entropy_sentinel.statistics.errors import rho
 from entropy_sentinel.statistics.spread import median, quartile_range
 from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
 from made.how_well.fitted import FLAGS
+from made.how_well.picture import PICTURE
 from made.markdown import table
 
 # A case is bad where the estimate is off by more than this.
@@ -37,7 +38,7 @@ $n_domains domains of one subject are few: what holds here may not hold for anot
 
 def introduction(cases: Cases, items: int) -> str:
     """What the numbers are of."""
-    one = _left_out_once(cases).filter(method=FLOOR)
+    one = left_out_once(cases).filter(method=FLOOR)
     return _INTRODUCTION.substitute(
         models=" and ".join(one["model"].unique().sort()),
         n_items=f"{items:,}",
@@ -50,29 +51,25 @@ def introduction(cases: Cases, items: int) -> str:
     )
 
 
-def not_better(cases: Cases) -> str:
-    """Where the recommended method is not better than another, before anything else."""
-    once = _left_out_once(cases)
-    said = []
-    for other in [name for name in METHODS if name != RECOMMENDED]:
-        for models in _each_and_all(once):
-            more = compared(once.filter(pl.col("model").is_in(models)), RECOMMENDED, other)
+def not_better(settings: Mapping[str, Cases]) -> str:
+    """Where the recommended method is not better than another, before anything else; cases by how they were made."""
+    rows = []
+    for setting, cases in settings.items():
+        for other in [name for name in METHODS if name != RECOMMENDED]:
+            more = compared(cases, RECOMMENDED, other)
             if more.upper >= 0:
-                larger = "larger" if more.mean >= 0 else "smaller"
-                may = "" if more.lower > 0 else ", which may be chance"
-                said.append(
-                    f"- {' and '.join(models)}: its error is {larger} than that of **{METHODS[other]}** by "
-                    f"{abs(more.mean):.3f}{may} ({more.lower:+.3f} to {more.upper:+.3f})."
-                )
-    head = "## Where the recommended method is not better\n\nTrained on all domains but one"
-    return "\n".join(
-        [f"{head}, `recommended` is not shown to be better than:", "", *said] if said else [f"{head}: nowhere."]
+                rows.append([setting, METHODS[other], f"{more.mean:+.3f} ({more.lower:+.3f} to {more.upper:+.3f})"])
+    head = ["trained on", "`recommended` against", "difference of the errors"]
+    return (
+        "## Where the recommended method is not better\n\n"
+        "Every comparison over all models in which `recommended` is not shown to be nearer the truth: the interval\n"
+        f"of the difference does not lie below 0.\n\n{table(head, rows)}"
     )
 
 
 def left_out(cases: Cases) -> str:
     """Leave-one-domain-out: AEE with intervals, rho, by model and over all."""
-    once = _left_out_once(cases)
+    once = left_out_once(cases)
     groups = _each_and_all(once)
     rows = [
         [name, *_flat(_aee_and_rho(once.filter(pl.col("model").is_in(models), method=method)) for models in groups)]
@@ -82,7 +79,8 @@ def left_out(cases: Cases) -> str:
     head = ["method", *_flat([f"{models[0]}: AEE", "rho"] if len(models) == 1 else ["all: AEE"] for models in groups)]
     return (
         "## Each domain estimated without its labels\n\n"
-        f"Trained on the other {once['k'].max()} domains.\n\n{table(head, rows)}\n"
+        f"Trained on the other {once['k'].max()} domains.\n\n![Errors of the methods on each domain]({PICTURE})\n\n"
+        f"{table(head, rows)}\n"
         "*Labels' own chance* is the error that exact estimates would have: the truth itself is a share of few\n"
         "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains.\n\n"
         f"{_by_domain(once)}"
@@ -186,7 +184,7 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
     rows = []
     for (known, asked), (without, along) in cases.items():
         for method in METHODS:
-            of_own = _left_out_once(own).filter(model=asked, method=method)
+            of_own = left_out_once(own).filter(model=asked, method=method)
             errors = [mean_over_domains(part.filter(method=method)) for part in (without, along)]
             rows.append([known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(one) for one in errors)])
     return (
@@ -215,7 +213,7 @@ def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> s
     )
 
 
-def _left_out_once(cases: Cases) -> Cases:
+def left_out_once(cases: Cases) -> Cases:
     return cases.filter(pl.col("k") == cases["k"].max())
 
 
