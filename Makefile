@@ -41,8 +41,8 @@ study-real: $(INSTALLED)
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
 
-# Which problems to train tiny-1m on, and what it makes of each selection: trained with five seeds on each, measured on
-# new problems. MINUTES minutes on two cores.
+# Which problems to train tiny-1m on, and what training on each selection does: five seeds each, measured on new problems.
+# Ten minutes of CPU time, of which three are for responses, pass and labels.
 SELECTED := results/demo-selection/math-verify/selection
 study-selection: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/selection.yaml)

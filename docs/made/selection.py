@@ -82,9 +82,10 @@ What each strategy prefers:
 {selections}
 
 **What this does not show.** The model is tiny and its problems are made up; it was trained on tens of thousands of
-problems like these before, so {size} more teach it little that is new. One selection of each kind was drawn: the
-intervals are over seeds of the training, not over draws. The published differences have no intervals, so that the two
-cannot be compared number by number.
+problems like these before, so {size} more teach it little that is new. It is measured on 100 problems, one of which is
+a point, and one selection of each kind was drawn: the intervals are over seeds of training and answers, and those over
+other problems and draws would be far wider. The published differences have no intervals, so that the two cannot be
+compared number by number.
 
 Numbers by `make study-selection selection-page`.
 """
@@ -124,7 +125,7 @@ def verdict(found: pl.DataFrame, runs: pl.DataFrame) -> str:
     parts = []
     for row in found.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
         lower, upper = row["lower"], row["upper"]
-        kind = "better than" if lower > 0 else "worse than" if upper < 0 else "not told apart from"
+        kind = "above" if lower > 0 else "below" if upper < 0 else "not told apart from"
         parts.append(
             f"- **{STRATEGIES[row['strategy']].title}** is {kind} random: {100 * row['difference']:+.2f} points "
             f"({100 * lower:+.2f} to {100 * upper:+.2f})."
