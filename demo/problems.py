@@ -2,7 +2,8 @@
 
 ``python demo/problems.py`` writes ``demo/benchmarks/<domain>.jsonl``: 200 test problems per domain. And
 ``demo/benchmarks/mixed.jsonl``, 200 more from all domains, questions alone: traffic that nobody has labelled. Its
-answers go to ``demo/truth/mixed.jsonl``, which a test reads and the pipeline never does.
+answers go to ``demo/truth/mixed.jsonl``, which a test reads and the pipeline never does. And
+``demo/training/easy.jsonl`` and ``hard.jsonl``: 100 training problems per domain, some to train on.
 
 Training and test problems never share their numbers: a problem is identified by its domain and its
 numbers (sorted where the operands commute), the identity is hashed, and one fifth of the hash space
@@ -217,6 +218,19 @@ MIX = {
 }
 
 
+# What the candidates of a training are: domains that the models are good at, and the others.
+TRAINING = {
+    "easy": ("averages", "counting-on", "multiply-then-add", "one-digit-addition", "running-total"),
+    "hard": (
+        "percentages",
+        "remainders",
+        "shopping-change",
+        "three-digit-subtraction",
+        "two-digit-multiplication",
+    ),
+}
+
+
 def in_test(identity: str) -> bool:
     """Whether a problem belongs to the test, from a hash that is the same on every machine."""
     digest = hashlib.blake2b(identity.encode(), digest_size=8).digest()
@@ -250,10 +264,10 @@ def stream(name: str, seed: int, test: bool) -> Iterator[Problem]:
             yield problem
 
 
-def held_out(name: str, count: int, seed: int) -> list[Problem]:
-    """``count`` test problems of one domain, no question twice."""
+def held_out(name: str, count: int, seed: int, test: bool = True) -> list[Problem]:
+    """``count`` test problems of one domain, or training problems, no question twice."""
     distinct: dict[str, Problem] = {}
-    for problem in stream(name, seed, test=True):
+    for problem in stream(name, seed, test):
         distinct.setdefault(problem.question, problem)
         if len(distinct) == count:
             break
@@ -276,21 +290,28 @@ def write_rows(path: Path, rows: Iterable[dict[str, str]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8", newline="\n")
 
 
-def write_benchmarks(demo: Path, count: int = 200, seed: int = 2026) -> None:
+def solved(problems: Iterable[Problem]) -> list[dict[str, str]]:
+    """A row for each problem of a domain, with an id."""
+    return [
+        {
+            "id": f"{problem.domain}-{i:03d}",
+            "question": problem.question,
+            "answer": problem.answer,
+            "solution": problem.solution,
+        }
+        for i, problem in enumerate(problems)
+    ]
+
+
+def write_benchmarks(demo: Path, count: int = 200, training: int = 100, seed: int = 2026) -> None:
     """Write one file per domain (id, question, answer, solution), the mixed one (question) and its truth
-    (question, answer, domain) below the folder ``demo``.
+    (question, answer, domain), and the two of training problems below the folder ``demo``.
     """
     for name in DOMAINS:
-        rows = [
-            {
-                "id": f"{name}-{i:03d}",
-                "question": problem.question,
-                "answer": problem.answer,
-                "solution": problem.solution,
-            }
-            for i, problem in enumerate(held_out(name, count, seed))
-        ]
-        write_rows(demo / "benchmarks" / f"{name}.jsonl", rows)
+        write_rows(demo / "benchmarks" / f"{name}.jsonl", solved(held_out(name, count, seed)))
+    for name, domains in TRAINING.items():
+        rows = [row for domain in domains for row in solved(held_out(domain, training, seed, test=False))]
+        write_rows(demo / "training" / f"{name}.jsonl", rows)
     problems = mixed(count, seed)
     write_rows(demo / "benchmarks" / "mixed.jsonl", [{"question": problem.question} for problem in problems])
     truth = [{"question": problem.question, "answer": problem.answer, "domain": problem.domain} for problem in problems]

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from problems import DOMAINS, MIX
+from problems import DOMAINS, MIX, TRAINING
 
 DEMO = Path(__file__).parents[2] / "demo"
 
@@ -20,6 +20,7 @@ def test_files_are_those_that_the_program_writes(tmp_path: Path) -> None:
     (tmp_path / "problems.py").write_bytes((DEMO / "problems.py").read_bytes())
     subprocess.run([sys.executable, tmp_path / "problems.py"], check=True, env={"PYTHONHASHSEED": "5"})
     names = [f"benchmarks/{name}.jsonl" for name in (*DOMAINS, "mixed")] + ["truth/mixed.jsonl"]
+    names += [f"training/{name}.jsonl" for name in TRAINING]
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.jsonl")) == sorted(names)
     for name in names:
         assert (tmp_path / name).read_bytes() == (DEMO / name).read_bytes(), name

@@ -25,6 +25,7 @@ COMMANDS = (
     "score",
     "monitor",
     "sample",
+    "select",
     "plan",
     "progress",
     "serve",

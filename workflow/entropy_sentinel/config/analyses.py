@@ -30,8 +30,9 @@ class Studied:
     groups: list[str]
     # Estimators that are kept, with P(correct) of every response where they give one.
     kept: list[str]
-    # Families of signals that are made, `tokens` among them.
+    # Families of signals, and responses to each item, of the model that has fewest.
     families: list[str]
+    samples: int
     # Of each axis, also the names that are not run.
     known: Mapping[str, Iterable[str]]
 

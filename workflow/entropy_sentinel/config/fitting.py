@@ -40,6 +40,7 @@ def fitted(config: Config) -> Config:
         groups=groups or list(shown_groups(config)),
         kept=config.estimation.keep,
         families=config.run.features,
+        samples=min(map(config.samples_of, config.run.models)),
         known={
             "models": config.models,
             "benchmarks": config.benchmarks,

@@ -43,6 +43,7 @@ _BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at mos
 class Panel(StrEnum):
     """Panels of a command's help, in their order."""
 
+    SELECTION = "What is selected"
     SLICES = "Slices and windows"
     ALERTS = "Alerts"
     FILES = "Files that are written"

@@ -21,7 +21,7 @@ from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, Engine, Response
-from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings
+from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings, PromptSettings
 from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -131,7 +131,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
             parts.append(rows, engine.provenance)  # a server says what it is in its replies only
 
 
-def asked(settings: AskedSettings, question: str) -> Asked:
+def asked(settings: PromptSettings, question: str) -> Asked:
     """What a model is asked with a question: a chat, or plain text that it goes on from."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     if text := settings.get("text"):

@@ -5,7 +5,13 @@ A job carries its stage's settings as one dict, so that Snakemake reruns it when
 
 from entropy_sentinel.config.study.benchmarks import benchmark_settings, item_limit
 from entropy_sentinel.config.study.estimates import estimation_seed, estimation_settings, split_settings
-from entropy_sentinel.config.study.generations import feature_settings, generation_settings, gpus, source_file
+from entropy_sentinel.config.study.generations import (
+    feature_settings,
+    generation_settings,
+    gpus,
+    prompt_settings,
+    source_file,
+)
 from entropy_sentinel.config.study.groups import (
     first_group,
     group_files,
@@ -50,6 +56,7 @@ __all__ = [
     "pages",
     "paid_judges",
     "pass_settings",
+    "prompt_settings",
     "served_judges",
     "server_settings",
     "shown_groups",

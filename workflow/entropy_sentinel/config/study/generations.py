@@ -64,7 +64,7 @@ def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiMod
     """How a model is asked. What is set where weights are loaded cannot be said to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
     return {
-        **_prompt(config, model),
+        **prompt_settings(config, model),
         "samples": config.samples_of(model),
         "sampling": _sampling(config, model),
         "top_k": TOP_K,
@@ -87,7 +87,7 @@ def _sampling(config: Config, model: str) -> dict[str, Any]:
     return {key: value for key, value in asked.items() if value is not None}
 
 
-def _prompt(config: Config, model: str) -> PromptSettings:
+def prompt_settings(config: Config, model: str) -> PromptSettings:
     """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
     name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]

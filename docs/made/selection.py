@@ -1,0 +1,164 @@
+"""The page "Which items to train on": how to select, and what came of it on the demo, from the results.
+
+`PYTHONPATH=docs:workflow python -m made.selection results/demo-selection docs` writes docs/selection.md and pictures
+from the results of `make study-selection`.
+"""
+
+import argparse
+import re
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
+from entropy_sentinel.analyses.selection.trained import BASELINE, BEFORE, FIGURE, TABLE, differences
+from entropy_sentinel.report.exhibits import Exhibit
+from made.markdown import table
+
+JUDGE = "math-verify"
+_PAGE = """\
+# Which items to train on
+
+A model may learn most from items that it is unsure of; several numbers say which these are. `entropy-sentinel select`
+takes the items that one of them puts first, as a file that a trainer reads; a study makes the files of all of them
+and compares them. The strategies are those of Zhu et al., *Uncertainty Under the Curve* (2025), Section 4.
+
+{strategies}
+
+## From a study to a file
+
+```yaml
+# mine.yaml, what a study needs beside its models and benchmarks
+run:
+  features: [tokens, forced_answer]   # for eas: the model is asked again about its responses
+  analyses: [selection]
+generation:
+  samples: 4                          # for pass-rate: tries at each item
+analyses:
+  selection:
+    size: 5000
+    solutions: [solved.jsonl]         # columns question and solution; without, the reference is learned
+```
+
+After `snakemake --configfile mine.yaml`, `results/STUDY/JUDGE/selection/` has `MODEL/STRATEGY.jsonl` for each
+strategy, tables and figures of overlap, difficulty and length, and `report.html`. One file alone, with another size
+or seed:
+
+```
+entropy-sentinel select MODEL -c mine.yaml --strategy eas --size 5000 --output train.jsonl
+```
+
+A line has `messages`, the prompt as the model was asked it and the answer to learn (`prompt` and `completion` where
+the prompt is plain text), then question, reference, `scores` and `reason`, why it was taken.
+
+- **Candidates** have a reference and a response; each question counts once. Length, accuracy and entropy area are of
+  the first response, the pass rate is over the first `tries`.
+- **The entropy area** is of the response's own answer; `answer: reference` (with `signals.forced_answer.answers:
+  [reference]`) is the paper's.
+- **Where scores are equal**, the order is that of `random` with the same seed: a pass rate over four tries has three
+  values.
+- **Where a strategy has fewer candidates than were asked for**, it takes them all, says so, and fills nothing in.
+
+## Shown on a tiny model
+
+`make study-selection`: {n_candidates} training problems of the demo's ten domains, four responses of tiny-1m to each,
+the pass, and {size} problems selected by each strategy; then the same checkpoint is trained on each selection with
+the same steps and {seeds} seeds, and answers new problems.
+
+{verdict}
+
+{trained}
+
+<img src="selection/{figure}" width="560" alt="{alt}">
+
+Pass@1 by domain, in per cent, means over the seeds:
+
+{domains}
+What each strategy prefers:
+
+<img src="selection/{overlap}" width="880" alt="Overlap, difficulty and length of the selections">
+
+{selections}
+
+**What this does not show.** The model is tiny and its problems are made up; it was trained on tens of thousands of
+problems like these before, so {size} more teach it little that is new. It is measured on 100 problems, one of which is
+a point, and one selection of each kind was drawn: the intervals are over seeds of training and answers, and those over
+other problems and draws would be far wider. The published differences have no intervals, so that the two cannot be
+compared number by number.
+
+Numbers by `make study-selection selection-page`.
+"""
+
+
+def write_page(results: Path, docs: Path) -> Path:
+    """The page in `docs` and its pictures, from the results of the study."""
+    folder = results / JUDGE / "selection"
+    runs = pl.read_csv(folder / "trained" / "runs.csv")
+    candidates = pl.concat(pl.read_parquet(path) for path in sorted((folder / "candidates").glob("*.parquet")))
+    pictures = docs / "selection"
+    pictures.mkdir(parents=True, exist_ok=True)
+    overlap = Exhibit("figure", "selections", "").file
+    for picture in (folder / "trained" / f"{FIGURE.file}.png", folder / "figures" / f"{overlap}.png"):
+        shutil.copy(picture, pictures / picture.name)
+    found = differences(runs)
+    text = _PAGE.format(
+        strategies=table(["strategy", "takes"], [[f"`{name}`", one.meaning] for name, one in STRATEGIES.items()]),
+        n_candidates=f"{len(candidates):,}",
+        size=found["items"].max(),
+        seeds=found["seeds"].max(),
+        domains=_by_domain(runs),
+        verdict=verdict(found, runs),
+        trained=(folder / "trained" / f"{TABLE.file}.md").read_text(encoding="utf-8").strip(),
+        figure=f"{FIGURE.file}.png",
+        alt=FIGURE.title,
+        overlap=f"{overlap}.png",
+        selections=(folder / "tables" / "table_selections.md").read_text(encoding="utf-8").strip(),
+    )
+    path = docs / "selection.md"
+    path.write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")
+    return path
+
+
+def verdict(found: pl.DataFrame, runs: pl.DataFrame) -> str:
+    """What the differences to random are, with what can be said of them."""
+    parts = []
+    for row in found.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
+        lower, upper = row["lower"], row["upper"]
+        kind = "above" if lower > 0 else "below" if upper < 0 else "not told apart from"
+        parts.append(
+            f"- **{STRATEGIES[row['strategy']].title}** is {kind} random: {100 * row['difference']:+.2f} points "
+            f"({100 * lower:+.2f} to {100 * upper:+.2f})."
+        )
+    before = runs.filter(strategy=BEFORE)["pass_at_1"].mean()
+    random = found.filter(strategy=BASELINE)["pass_at_1"].item()
+    assert isinstance(before, float)  # the script measures the checkpoint as well
+    parts.append(f"- Training on random itself moves pass@1 from {100 * before:.2f} to {100 * random:.2f} per cent.")
+    return "\n".join(parts)
+
+
+def _by_domain(runs: pl.DataFrame) -> str:
+    """Mean pass@1 of each domain in per cent, a column for each selection."""
+    fixed = ("strategy", "seed", "items", "pass_at_1")
+    names = [name for name in (BEFORE, *STRATEGIES) if name in runs["strategy"]]
+    means = runs.group_by("strategy").agg(pl.col(name).mean() * 100 for name in runs.columns if name not in fixed)
+    of = {row["strategy"]: row for row in means.iter_rows(named=True)}
+    titles = ["Before training" if name == BEFORE else STRATEGIES[name].title for name in names]
+    rows = [
+        [f"`{domain}`", *(f"{of[name][domain]:.1f}" for name in names)]
+        for domain in runs.columns
+        if domain not in fixed
+    ]
+    return table(["Domain", *titles], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="folder of the study's results")
+    parser.add_argument("docs", type=Path)
+    arguments = parser.parse_args()
+    print(write_page(arguments.results, arguments.docs))
+
+
+if __name__ == "__main__":
+    main()

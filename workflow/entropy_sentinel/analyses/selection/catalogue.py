@@ -1,0 +1,38 @@
+"""The strategies of this analysis, and its tables and figures: names and titles.
+
+The function of a table is called `table_<name>` and stands in `tables.py`; that of a figure `figure_<name>`, in
+`figures.py`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to choose: by `score`, a column of the candidates, the largest or `lowest` first; without one by chance."""
+
+    title: str
+    meaning: str
+    score: str = ""
+    lowest: bool = False
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "random": Strategy("Random", "drawn by the seed, every candidate alike"),
+    "longest": Strategy("Longest", "most tokens in the response", "n_tokens"),
+    "pass-rate": Strategy(
+        "Lowest pass rate",
+        "smallest share of correct tries, without items whose tries are all correct or all wrong",
+        "pass_rate",
+        lowest=True,
+    ),
+    "eas": Strategy("Highest EAS", "largest entropy area score of the response", "eas"),
+}
+
+TABLES: dict[str, str] = {
+    "selections": "What each strategy selects",
+    "overlap": "How far the selections overlap",
+    "domains": "Where the selections come from",
+}
+
+FIGURES: dict[str, str] = {"selections": "Overlap, difficulty and length of the selections"}

@@ -1,0 +1,117 @@
+"""What is selected: the options of `entropy-sentinel select`, and the config's section `analyses.selection`."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, TABLES
+from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.frames.options import Options, Panel, Shown
+from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
+
+Strategy = Literal["random", "longest", "pass-rate", "eas"]
+# The pass that the strategy `eas` reads.
+FORCED_ANSWER = "forced_answer"
+
+_Size = Annotated[
+    Whole,
+    Field(ge=1, le=10**9, description="Items to take; where there are fewer candidates, all of them."),
+    Shown(Panel.SELECTION, "N", "-n"),
+]
+_Seed = Annotated[
+    Seed,
+    Field(description="Of the strategy random, and of who goes first where scores are equal."),
+    Shown(Panel.SELECTION, "N"),
+]
+_Tries = Annotated[
+    Whole,
+    Field(ge=2, le=1000, description="Responses to an item that its pass rate is over, the first ones."),
+    Shown(Panel.SELECTION, "N"),
+]
+_Answer = Annotated[
+    Literal["own", "reference"],
+    Field(
+        description="Which answer the entropy area is of: the response's own, which needs no label, or the reference, "
+        "as in the paper."
+    ),
+    Shown(Panel.SELECTION),
+]
+_Solutions = Annotated[
+    tuple[Text, ...],
+    Field(
+        description="Files of rows with columns question and solution: what the model is trained to answer; without, "
+        "the reference."
+    ),
+    Shown(Panel.SELECTION, "FILE"),
+]
+
+
+class SelectOptions(Options):
+    """What `select` can be asked."""
+
+    strategy: Annotated[Strategy, Shown(Panel.SELECTION, short="-s")] = Field(
+        "eas", description="; ".join(f"{name}: {one.meaning}" for name, one in STRATEGIES.items())
+    )
+    size: _Size = 1000
+    seed: _Seed = 42
+    tries: _Tries = 4
+    answer: _Answer = "own"
+    solutions: _Solutions = ()
+
+
+class Selection(Analysis):
+    """Which items to train on: a file for each strategy, ready for a trainer, and how the selections differ.
+
+    Items need a reference. Null is filled in from what is run.
+    """
+
+    PAGE = "{judge}/selection/report.html"
+    TELLS = "which items to train on"
+
+    judges: Names | None = Field(None, description="judges whose labels say what is correct; null for all that are run")
+    strategies: Annotated[list[str], DISTINCT] | None = Field(
+        None,
+        min_length=1,
+        description="ways to choose; null for all that what is run allows: pass-rate needs several samples per item, "
+        "eas the family forced_answer in run.features",
+    )
+    size: _Size = 1000
+    seed: _Seed = 42
+    tries: _Tries = 4
+    answer: _Answer = "own"
+    solutions: _Solutions = ()
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Selection":
+        check_names("strategy", self.strategies or [], STRATEGIES)
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        return None if studied.labelled else "no benchmark that is run has references"
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        judges, lines = studied.run("judges", "analyses.selection.judges", self.judges or [])
+        needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
+        if named := [(name, needs[name]) for name in self.strategies or [] if needs[name]]:
+            raise ValueError(f"analyses.selection.strategies: {named[0][0]} {named[0][1]}")
+        chosen = {
+            "judges": judges or studied.judges,
+            "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],
+            "tables": list(TABLES) if self.tables is None else self.tables,
+            "figures": list(FIGURES) if self.figures is None else self.figures,
+        }
+        return self.model_copy(update=chosen), lines
+
+
+def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
+    """What a strategy needs that a study of these `samples` and `families` has not, and what to set; else None."""
+    if strategy == "pass-rate" and samples < tries:
+        return f"needs {tries} responses to each item, was {samples}; set generation.samples: {tries}"
+    if strategy == "eas" and FORCED_ANSWER not in families:
+        return f"needs the pass that asks the model again; set run.features: [tokens, {FORCED_ANSWER}]"
+    return None
