@@ -44,7 +44,7 @@ def write_selections(
     selections_file: str,
 ) -> None:
     """Write the candidates, the selections, and a training file for each strategy, which `training_files` names."""
-    asked = inputs["asked"] or [None] * len(inputs["benchmarks"])
+    asked: Sequence[str | None] = inputs["asked"] or [None] * len(inputs["benchmarks"])
     files = map(CandidateFiles, inputs["benchmarks"], inputs["generations"], inputs["labels"], asked)
     candidates = read_candidates(model, files, settings["tries"], settings["answer"])
     selected = [
