@@ -49,7 +49,7 @@ study-entropy-area: $(INSTALLED)
 	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
 
 # Which problems to train tiny-1m on, and what training on each selection does: five seeds each, measured on new problems.
-# Ten minutes of CPU time, of which three are for responses, pass and labels.
+# Nine minutes of CPU time, of which seven and a half are for the training: about five on two cores.
 SELECTED := results/demo-selection/math-verify/selection
 study-selection: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/selection.yaml)
