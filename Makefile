@@ -71,7 +71,8 @@ how-well: $(INSTALLED)
 
 # Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
 example: $(INSTALLED)
-	mkdir -p examples/real/labels && cp -r results/real/labels/math-verify/. examples/real/labels
+	mkdir -p examples/real/labels
+	cp -r results/real/labels/math-verify/. results/real-temperature/labels/math-verify/. examples/real/labels
 	$(BIN)/python examples/real/write_example.py
 
 # docs/monitor.md and docs/monitor.ipynb with what their commands and cells show now, and the picture of the page.

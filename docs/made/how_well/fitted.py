@@ -37,8 +37,8 @@ def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
 
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
-    """The labelled rows as what estimators are fitted on."""
-    known = rows.filter(pl.col("label").is_not_null())
+    """The labelled rows that the study too fits estimators on: its training split."""
+    known = rows.filter(pl.col("label").is_not_null(), split="train")
     return TrainingRows(known, known["label"].to_numpy(), SETTINGS, known["benchmark"], item_numbers(known))
 
 

@@ -58,17 +58,24 @@ class TrainingRows:
         self.settings = Fitting.of(settings)
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
+        # Domains that are labelled but kept apart: a method that goes by the number of domains counts them.
+        self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)
         folds = StratifiedGroupKFold if self._several else StratifiedKFold
         self.folds = folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
-    def part(self, rows: np.ndarray) -> "TrainingRows":
-        """Some of the rows, by a mask (n_rows,), as a training group of their own."""
-        return TrainingRows(
+    def part(self, rows: np.ndarray, left_out: int = 0) -> "TrainingRows":
+        """Some of the rows, by a mask (n_rows,), as a training group of their own.
+
+        `left_out` is the number of domains that are missing only to be estimated, as in a validation.
+        """
+        part = TrainingRows(
             self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]
         )
+        part.n_left_out = left_out
+        return part
 
     def __len__(self) -> int:
         return len(self.y)

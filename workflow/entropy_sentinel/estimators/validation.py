@@ -163,7 +163,7 @@ def _left_out(rows: TrainingRows, name: str, domain: str) -> Domain:
     true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
     if n < FEWEST_LABELS:
         return _too_few(str(domain), n, true)
-    fitted = rows.part(~here).fit(name)
+    fitted = rows.part(~here, left_out=1).fit(name)
     if isinstance(fitted, Unfitted):
         return Domain(str(domain), n, None, true, fitted.reason)
     return Domain(str(domain), n, fitted.accuracy(rows.features.filter(here)), true)

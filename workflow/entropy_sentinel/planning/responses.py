@@ -71,10 +71,10 @@ def item_counts(config: Config) -> dict[str, int | None]:
 def _items(config: Config, benchmark: str) -> int | None:
     settings = config.benchmarks[benchmark]
     count = _items_made(Path(Layout(config.study).items.format(benchmark=benchmark)))
-    if count is None:
-        count = settings.expected_items
     if count is None and settings.path is not None:
         count = sum(1 for _ in local_rows(settings.path))
+    if count is None:
+        count = settings.expected_items
     known = [number for number in (count, item_limit(config, benchmark)) if number is not None]
     return min(known, default=None)
 

@@ -13,7 +13,7 @@ Provenance = Sequence[Mapping[str, Any]]
 _OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "source_content"}
 # What is shown, and no conflict where files of one model differ in it: the file that each was taken over from, and how
 # much of it had been made before its job was killed.
-_EACH_ITS_OWN = {"source", "resumed_responses"}
+_EACH_ITS_OWN = {"source", "resumed_responses", "cpu_settings"}
 
 
 @dataclass(frozen=True)
