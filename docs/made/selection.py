@@ -20,7 +20,7 @@ JUDGE = "math-verify"
 _PAGE = """\
 # Which items to train on
 
-A model may learn most from items that it is unsure of; several numbers say which these are. `entropy-sentinel select`
+A model may learn most from items that it is unsure of; several numbers say which these are. The command `select`
 takes the items that one of them puts first, as a file that a trainer reads; a study makes the files of all of them
 and compares them. The strategies are those of Zhu et al., *Uncertainty Under the Curve* (2025), Section 4.
 

@@ -82,7 +82,7 @@ def sources(model: str, benchmarks: Sequence[str]) -> str:
             "|---|---|---|",
             *of_model,
             "",
-            "| name | source | licence |",
+            "| name | data set | rows taken from | licence |",
             "|---|---|---|",
             *of_benchmarks,
             "",

@@ -135,7 +135,7 @@ def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Proje
 
 
 def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/stages/generation.py", "done = tokens = 0", "done, tokens = 0, 0")
+    edit(f"{PACKAGE}/stages/generation.py", "engine, frame = None, parts.read()", "frame, engine = parts.read(), None")
     edit(f"{PACKAGE}/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
     assert project.planned() == {}
     edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")

@@ -30,12 +30,13 @@ Answers of $models to $n_items questions of $n_domains published benchmarks, lab
 estimator saw no label; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence over the
 $n_domains domains, each the mean of its models.
 
-Estimators are fitted on the study's training rows, four fifths of a domain, and tried on all rows of a domain that they
-were not fitted on. Answers that were cut off, or cannot be read, have no label: *true* and *estimated* are over the others.
+Estimators are fitted on the study's training rows, four fifths of a domain, and tried on all rows of a domain that
+they were not fitted on. Answers that were cut off, or cannot be read, have no label: *true* and *estimated* are over
+the others.
 
 The models are small, their weights are of four bits, and their accuracies are low ($lowest to $highest); a domain has
 $least to $most labels, and $n_domains domains of one subject are few: what holds here may not hold for another model or
-subject. `entropy-sentinel fit` makes the same check on your own labels. [How it works](how.md) has the methods.
+subject. The command `fit` makes the same check on your own labels. [How it works](how.md) has the methods.
 """)
 
 
@@ -153,8 +154,8 @@ def intervals(validated: pl.DataFrame) -> str:
     )
     if _share_inside(validated, 0.9) > 0.95:
         said += (
-            "\n\nThe intervals are wider than these answers need. What would suit them holds too rarely for models that "
-            "are off by\nmore (`make bench-learned`, `make bench-verdict`), so they were left as they are."
+            "\n\nThe intervals are wider than these answers need. What would suit them holds too rarely for models "
+            "that are off by\nmore (`make bench-learned`, `make bench-verdict`), so they were left as they are."
         )
     return (
         "## Do the intervals hold?\n\n"
@@ -176,8 +177,9 @@ def flags(validated: pl.DataFrame) -> str:
     return (
         "## Which flags fire, and what they catch\n\n"
         f"A flag is worth something where it is on more of the estimates that are off by more than {BAD:.2f} than of\n"
-        "the others; in brackets, how many. *Cut off*: more than a tenth of the responses are. *Training accuracy*: less\n"
-        f"than a twentieth of the training rows is of one class. Trained on {validated['k'].max()} domains, cases are too few.\n\n{table(head, rows)}"
+        "the others; in brackets, how many. *Cut off*: more than a tenth of the responses are. *Training accuracy*:\n"
+        "less than a twentieth of the training rows is of one class. Trained on "
+        f"{validated['k'].max()} domains, cases are too few.\n\n{table(head, rows)}"
     )
 
 

@@ -8,8 +8,8 @@ From how many domains on a choice pays was learned by leaving out one model and 
 bench-learned`; two real models and the demo's two). Mean error on unseen domains, models alike: the consensus .042,
 choosing from three domains on .046, from five .043, from six .042, the least error without a margin .049. Trained on
 all domains but one, six or nine, what is chosen is better than the consensus on three of these four models and equal
-on one, which may be chance. A validation of six domains chooses without each of them by the other five. Median of seven alone, .040, is off by .03 more than the consensus in simulated worlds
-(`make bench-methods`).
+on one, which may be chance. Median of seven alone, .040, is off by .03 more than the consensus in simulated worlds
+(`make bench-methods`). A validation of six domains chooses without each of them by the other five.
 """
 
 import math
