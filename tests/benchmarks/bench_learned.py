@@ -40,7 +40,7 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
 FILES = ("results/real/observations/*/*.parquet", "results/demo/observations/math-verify/*.parquet")
 SIZES = (3, 4, 5, 6, 9)
 LEVEL, BAD = 0.9, 0.10
-_FIT = {"seed": 42, **Estimation().model_dump(include=set(Fitting.__dataclass_fields__) - {"seed"})}
+_FIT = Fitting.of(Estimation().model_dump() | {"seed": 42})
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def write_page(results: Path, docs: Path) -> Path:
         )
         for one, other in permutations(observations, 2)
     }
-    items = sum(one["item_id"].n_unique() for one in list(observations.values())[:1])
+    items = next(iter(observations.values()))["item_id"].n_unique()
     settings = {"all domains but one": page.left_out_once(cases)}
     if moves:
         settings["labels of the other model"] = pl.concat([without for without, _ in moves.values()])

@@ -50,7 +50,8 @@ def mean_over_domains(cases: pl.DataFrame, value: str = "error") -> Known:
         float(means.mean()),
         t.ppf((1 + CONFIDENCE) / 2, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5,
     )
-    return Known(mean, float(mean - half), float(mean + half))
+    lower = max(mean - half, 0) if value == "error" else mean - half  # an error is never negative
+    return Known(mean, float(lower), float(mean + half))
 
 
 def compared(cases: pl.DataFrame, one: str, other: str) -> Known:

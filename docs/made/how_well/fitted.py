@@ -1,7 +1,6 @@
 """Estimators fitted for the page: what their intervals and flags say, and how far they go beyond their model."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from itertools import combinations
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from made.how_well.cases import METHODS, with_errors
 
-_KEYS = {one.name for one in fields(Fitting)} - {"seed"}
-SETTINGS = Fitting.of({"seed": 42, **Estimation().model_dump(include=_KEYS)})
+SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
 # Flags of a slice as the monitor has them, by what they are computed from here.
 FLAGS = ("outside support", "cut off", "training accuracy")
 

@@ -30,7 +30,7 @@ def _panel(axes: Axes, cases: pl.DataFrame, model: str) -> None:
         of_method = cases.filter(method=method)
         mean, lower, upper = mean_over_domains(of_method)
         axes.plot(of_method["error"], np.full(len(of_method), place), "o", color="0.75", markersize=4)
-        axes.errorbar(mean, place, xerr=[[mean - max(lower, 0)], [upper - mean]], fmt="D", color=BLUE, markersize=5)
+        axes.errorbar(mean, place, xerr=[[mean - lower], [upper - mean]], fmt="D", color=BLUE, markersize=5)
     by_chance = chance(cases.filter(method=names[0]))
     axes.axvline(by_chance, color=ORANGE, linestyle="--", linewidth=1)
     axes.annotate("labels' own chance", (by_chance, len(names) - 0.55), color=ORANGE, fontsize=7, ha="left")
