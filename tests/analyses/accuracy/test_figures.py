@@ -230,7 +230,7 @@ def test_the_heat_map_has_every_feature_and_domain_and_says_what_is_of_one_class
         "one class: all 10 responses are correct",
     ]
     assert [text.get_text() for text in second.texts] == ["no response with a label and features"] * 2
-    assert [label.get_text() for label in first.get_yticklabels()] == ["x", "y"]
+    assert [label.get_text() for label in first.get_yticklabels()] == ["x (10)", "y (0)"]
     assert [label.get_text() for label in second.get_xticklabels()][:3] == ["Mean", "Std dev", "Max"]
 
 

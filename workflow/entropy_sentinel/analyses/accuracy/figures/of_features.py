@@ -44,6 +44,7 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
         "AUROC of every statistic of a response as a score for an incorrect one, by model and domain; "
         f"1 - AUROC for {', '.join(confident[:-1])} and {confident[-1]}, which grow with confidence. "
         "Blue: larger where the response is incorrect; red: the reverse; white: no better than chance. "
+        "In brackets: the responses of the rarer class; of few, an AUROC is mostly chance. "
         "Grey: all responses are of one class, or none has a label, so that there is no AUROC.",
     )
 
@@ -61,7 +62,8 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
     for row, name in enumerate(benchmarks):
         if not np.isfinite(shares[row]).any():
             _say(axes, row, one_class(next(one for (of, _), one in found.items() if of == name)), len(signals))
-    axes.set_yticks(range(len(benchmarks)), benchmarks)
+    rarer = {name: min(row["n_correct"], row["n_incorrect"]) for (name, _), row in found.items()}
+    axes.set_yticks(range(len(benchmarks)), [f"{name} ({rarer[name]})" for name in benchmarks])
     axes.set_xticks([])
     axes.tick_params(length=0, labelsize=8)
     axes.spines[:].set_visible(False)
