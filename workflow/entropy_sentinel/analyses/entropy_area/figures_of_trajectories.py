@@ -1,13 +1,14 @@
 """Figures 1 and 3: the entropy of an answer that is put in after each token, and the area under it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.entropy_area.catalogue import RANGES
 from entropy_sentinel.analyses.entropy_area.headings import answer_title
 from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 
 # Options A, B, C and so on: colours of Okabe and Ito, dashes that differ as well.
 _LINES = (
@@ -73,9 +74,9 @@ def figure_3_ranges(
     grid[-1, 0].set_ylabel("H(t), bits")
     if has_options:
         grid[0, 0].set_ylabel(f"Decayed sum, alpha {alpha:g}")
-        first = next(column for column in grid[0] if column.get_legend_handles_labels()[0])
-        handles, names = first.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False, fontsize=9)
+        legend = legend_of(grid[0])
+        look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
     return Drawing(figure, _caption(model, benchmark, answer, alpha, has_options))
 
 
