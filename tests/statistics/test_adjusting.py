@@ -116,6 +116,31 @@ def test_small_groups_are_put_together_until_they_reach_the_level() -> None:
         fit("mondrian", Stated([0], [1]), [0], 0.1)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_questions_are(seed: int) -> None:
+    """A shift of all shifts the intervals, order says nothing, a higher level holds a lower one's intervals."""
+    random = np.random.default_rng(seed)
+    n, shift = int(random.integers(5, 60)), float(random.integers(-20, 20))
+    stated, true = drawn(random, n + 20, whole=seed % 2 == 0)
+    known, new = stated.rows(np.s_[:n]), stated.rows(np.s_[n:])
+    shuffled = random.permutation(n)
+    for name in ("base", "conformal", "normalised", "mondrian"):
+        lower, upper = fit(name, known, true[:n], 0.3).apply(new)
+        assert (lower <= upper).all()
+        moved = [Stated(*(end + shift for end in one.bounds), one.covariates, one.group) for one in (known, new)]
+        for found, expected in zip(
+            fit(name, moved[0], true[:n] + shift, 0.3).apply(moved[1]), (lower, upper), strict=True
+        ):
+            np.testing.assert_allclose(found, expected + shift, atol=2e-9)
+        for found, expected in zip(
+            fit(name, known.rows(shuffled), true[:n][shuffled], 0.3).apply(new), (lower, upper), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+        if name != "mondrian":  # which groups are put together depends on the level
+            wider_lower, wider_upper = fit(name, known, true[:n], 0.1).apply(new)
+            assert ((wider_lower <= lower) & (upper <= wider_upper)).all()
+
+
 @pytest.mark.parametrize(
     ("true", "alpha", "said"),
     [([1, 2], 0.0, "alpha is 1 - level"), ([1, 2], 90, "was 90"), ([1], 0.1, "there are 2 and 1")],
