@@ -62,7 +62,12 @@ class Token:
 
 
 def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
-    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more."""
+    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more.
+
+    None where the engine gave no log-probabilities.
+    """
+    if row["top_logprobs"] is None:
+        return
     n_tokens = row["n_tokens"]
     shown: Iterable[int] = range(n_tokens)
     if n_tokens > most:
@@ -70,13 +75,12 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
     named = texts.of_response(row)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        if row["top_token_ids"] is None:
-            names: list[str | None] = [None] * len(top)
-            # Without their ids, of the likely tokens only that one is known which was sampled.
+        names = texts.of_alternatives(row, place)
+        if names is None:
+            names = [None] * len(top)
+            # Without these, of the likely tokens only that one is known which was sampled.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]
-        else:
-            names = [texts.of_token(one) for one in row["top_token_ids"][place]]
         yield Token(
             place + 1,
             named[place],

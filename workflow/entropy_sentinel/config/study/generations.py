@@ -11,6 +11,7 @@ from entropy_sentinel.engines.generation import (
     ApiSettings,
     AskingSettings,
     GenerationSettings,
+    KeptSettings,
     PromptSettings,
     VllmSettings,
 )
@@ -44,7 +45,8 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
         behind: ApiSettings = {
             **job,
             "engine": "api",
-            "api": {"model": settings.api.model},
+            # What is not set is no part of a job's settings.
+            "api": {"model": settings.api.model} | ({} if settings.api.logprobs else {"logprobs": False}),
             "revision": settings.revision,
             **_asking(config, model, settings),
         }
@@ -63,6 +65,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiModel) -> AskingSettings:
     """How a model is asked. What is set where weights are loaded cannot be said to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
+    kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
         **prompt_settings(config, model),
         "samples": config.samples_of(model),
@@ -78,6 +81,7 @@ def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiMod
         "lora_revision": lora and folder_fingerprint(lora),
         "keep_top_token_ids": config.generation.keep_top_token_ids,
         "environment": config.generation.environment,
+        **kept,
     }
 
 
