@@ -72,7 +72,7 @@ def order_dependence(asked: Sequence[Asked], backend: Backend, orders: int = 10,
 
 @dataclass
 class _Open:
-    """The different answers to a question; `left` have no class yet, `compared` those of them that may join the last."""
+    """The different answers to a question; `left` have no class yet, `compared` may join the last class."""
 
     question: Question
     left: list[str]

@@ -5,7 +5,7 @@ token matters as much as the answer without it is unlike the answer, both after 
 likely as those are that are like it.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -29,9 +29,10 @@ def compute(
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """
+    from entropy_sentinel.grouping.settings import WeightsSettings
     from entropy_sentinel.grouping.similarity import make
     from entropy_sentinel.signals.sar.relevance import of_items
 
-    similarity = make({**weights})
+    similarity = make(cast(WeightsSettings, weights))
     found = of_items(traces, benchmark, similarity, samples)
     return found, {"similarity": similarity.provenance}

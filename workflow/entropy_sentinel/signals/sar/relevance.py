@@ -50,7 +50,10 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
     refused = pl.col("finish_reason").str.starts_with(REFUSED)
-    items = {one[0, "item_id"]: one.head(samples) for one in rows.filter(~refused).partition_by("item_id")}
+    first = rows.filter(~refused).with_columns(number=pl.int_range(pl.len()).over("item_id"))
+    if samples is not None:
+        first = first.filter(pl.col("number") < samples)
+    items = {one[0, "item_id"]: one for one in first.partition_by("item_id", maintain_order=True)}
     tell_fewer([len(one) for one in items.values()])
     questions, names = questions_of(benchmark), list(items)
     found: list[tuple[str, float | None, str | None]] = []
@@ -98,7 +101,8 @@ def _of_part(
     wanted: list[TextPair] = []
     for question, answers, _ in items.values():
         if len(answers) > 1:
-            wanted += product({one.text for one in answers}, repeat=2)
+            texts = dict.fromkeys(one.text for one in answers)
+            wanted += product(texts, texts)
             wanted += [pair for one in answers if len(one.pieces) > 1 for pair in one.without_each(question) if pair]
     scores = similarity.of(wanted)
     found: list[tuple[str, float | None, str | None]] = []

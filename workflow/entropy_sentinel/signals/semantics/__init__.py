@@ -4,7 +4,7 @@ Kuhn et al., Semantic Uncertainty (2023). The probability of a class is the sum 
 sum of all: a text that was sampled twice counts twice (Tomov et al., Entropy Is Not Enough, Appendix B.1).
 """
 
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -35,8 +35,9 @@ def compute(
     `class_probability`; and `semantics_reason`, why there are no signals, or why they are of frequencies.
     """
     from entropy_sentinel.grouping.backend import make_backend
+    from entropy_sentinel.grouping.settings import GroupingSettings
     from entropy_sentinel.signals.semantics.spreading import spread
 
-    backend = make_backend({**comparing})
+    backend = make_backend(cast(GroupingSettings, comparing))
     found = spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
     return found, {"grouping": backend.provenance}
