@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+
+_RARE = -30.0
 
 
 class Said(NamedTuple):
@@ -43,10 +43,15 @@ def write_answered(
             **{"item_id": one.item, "sample": number, "seed": number, "run": 0, "prompt_hash": "0" * 16},
             **{"prompt_tokens": 1, "n_tokens": len(one.tokens), "finish_reason": one.finish_reason, "text": text},
             **{"trace_start": 0, "tokens": list(one.tokens), "token_ids": None, "token_logprobs": list(one.logprobs)},
-            **{"top_logprobs": np.zeros((len(one.tokens), TOP_K)).tolist(), "top_token_ids": None},
+            **{"top_logprobs": [_step(logprob) for logprob in one.logprobs], "top_token_ids": None},
             "displaced_steps": 0,
         } | dict.fromkeys(one.without)
         for name, column in rows.items():
             column.append(row.get(name))
     GENERATIONS.write(GENERATIONS.frame(rows), files["generations"], {"model": "m", "benchmark": "b"})
     return files
+
+
+def _step(logprob: float) -> list[float]:
+    """The most likely tokens of a step: the sampled one, and others that are all but impossible."""
+    return [max(logprob, _RARE), *[_RARE] * (TOP_K - 1)]
