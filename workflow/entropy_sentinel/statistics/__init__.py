@@ -1,1 +1,1 @@
-"""Floor 1: AEE, rho, AUROC, rejection curves, splits, agreement, correlations, intervals: pure functions on arrays."""
+"""Floor 1: errors, intervals, splits, rejection, scores of intervals, agreement and concordance, uncertainties."""
