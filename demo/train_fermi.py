@@ -19,7 +19,7 @@ from corpus import packed_rows, render, train_tokenizer
 from fermi import LEVELS, NARROWED, PERCEIVED, PROMPTS, Question, held_out, training_pairs
 from train import MEASURE_SEED, Settings, new_model, replies, train, versions
 
-SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=900, rows=8)
+SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=600, rows=4)
 VOCABULARY = 512  # at most
 TOKENIZER_TEXTS = 8000
 REPLY = re.compile(r'Near 10\^-?\d+\. \{"L": (-?\d+), "U": (-?\d+)\}')
