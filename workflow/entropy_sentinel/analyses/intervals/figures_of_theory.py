@@ -56,6 +56,9 @@ def figure_4_bounds(label: str) -> Drawing:
         right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
     plain(right)
     right.set(xscale="log", yscale="log")
+    for axis in (right.xaxis, right.yaxis):
+        # Plain numbers: labels are not read as formulas here.
+        axis.set_major_formatter("{x:g}")
     right.set_xlabel("Queries", fontsize=9)
     right.set_ylabel("Standard error of the lower quantile", fontsize=9)
     right.legend(fontsize=8, frameon=False)
