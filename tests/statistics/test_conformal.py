@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from entropy_sentinel.statistics.conformal import coverage, highest_level, quantile, reaches
+from entropy_sentinel.statistics.conformal import coverage, highest_level, nonconformity, quantile, rank, reaches
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "conformal.json").read_text())
 
@@ -27,6 +27,15 @@ def test_the_rank_by_hand() -> None:
     assert [quantile(scores, level) for level in (0.5, 0.6, 0.61, 0.8)] == [0.3, 0.3, 0.4, 0.4]
     assert quantile(scores, 0.81) == math.inf
     assert quantile([], 0.5) == math.inf
+    assert [rank(4, level) for level in (0.5, 0.6, 0.61, 0.8, 0.81)] == [3, 3, 4, 4, 5]
+    # The last of 500 at 99.8 %, as alpha gives it: 1 - (1 - 0.998) is 0.998 but for the last bit.
+    assert [rank(500, level) for level in (0.9, 0.95, 0.99, 1 - (1 - 0.998))] == [451, 476, 496, 500]
+
+
+def test_nonconformity_by_hand() -> None:
+    """Below, on an end, inside by the nearer end, above, and beside a single number."""
+    found = nonconformity([2, 2, 2, 2, 7], [6, 6, 6, 6, 7], [-1, 6, 3, 10, 8])
+    assert found.tolist() == [3, 0, -1, 4, 1]
 
 
 @pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.9), (19, 0.95)])

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.linear_model import QuantileRegressor
 
 from entropy_sentinel.statistics.conformal import nonconformity, quantile, reaches
 from entropy_sentinel.statistics.numbers import Names, Numbers
@@ -59,11 +60,12 @@ class Stated:
     def __len__(self) -> int:
         return len(self.lower)
 
-    def rows(self, which: slice) -> "Stated":
-        """Some of the questions."""
+    def rows(self, which: slice | np.ndarray) -> "Stated":
+        """Some of the questions, as NumPy chooses rows."""
         lower, upper = self.bounds
         covariates = None if self.covariates is None else self.covariates[which]
-        return Stated(lower[which], upper[which], covariates, None if self.group is None else self.group[which])
+        group = None if self.group is None else np.asarray(self.group)[which]
+        return Stated(lower[which], upper[which], covariates, group)
 
 
 def _one(stated: Stated) -> np.ndarray:
@@ -156,8 +158,6 @@ def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
 
 def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
     """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates."""
-    from sklearn.linear_model import QuantileRegressor
-
     tail = (1 - level) / 2
     lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(_inputs(training), true) for at in (tail, 1 - tail))
     return lambda stated: (lower.predict(_inputs(stated)), upper.predict(_inputs(stated)))
