@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -198,6 +199,7 @@ class Sender:
                 model=self.model,
                 base_url=self.base_url,
                 **request,
+                **(self._without_seed if "seed" in request else {}),
                 timeout=self.timeout_s,
                 # Tried again here only: the retries of LiteLLM and of the client below it would multiply ours.
                 max_retries=0,
@@ -206,6 +208,13 @@ class Sender:
             )
             return Reply(parsed, _last(raw))
         raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
+
+    @cached_property
+    def _without_seed(self) -> dict[str, list[str]]:
+        """Leaves out a seed that the provider takes none of, as Anthropic: LiteLLM would refuse the whole request."""
+        model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+        known = self._litellm.get_supported_openai_params(model, provider)
+        return {"additional_drop_params": ["seed"]} if known and "seed" not in known else {}
 
     def _text_client(self) -> Any:
         """One client for all texts, where LiteLLM would make one for each and leave its connections open."""

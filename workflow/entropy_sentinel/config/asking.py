@@ -20,6 +20,8 @@ def unaskable(models: Mapping[str, Model], name: str, asked: str, plain: bool) -
             f"models.{asked} has no engine ('source'); name a model with its weights in models.{name}.same_as, or "
             "leave the family out"
         )
+    if key := models[asked].no_logprobs:
+        return f"it gives no log-probabilities (models.{asked}.{key}); leave the family or the model out"
     if isinstance(models[asked], ApiModel) and models[asked].vocabulary is None:
         return f"the size of its vocabulary is not known, which a server does not tell; set models.{asked}.vocabulary"
     return None

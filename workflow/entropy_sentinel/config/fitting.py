@@ -30,6 +30,13 @@ def fitted(config: Config) -> Config:
             f"run: nothing to train on, which run.analyses needs ({', '.join(reading)}): name a group of "
             "`groups` in run.groups, or a size in run.sizes" + "".join(f"; {line}" for line in [*lines, *left_out])
         )
+    for name in config.run.models:
+        if reading and (key := config.models[name].no_logprobs):
+            raise ValueError(
+                f"models.{name}.{key}: without log-probabilities nothing can be trained or estimated, which "
+                f"run.analyses needs ({', '.join(reading)}): leave the model out of run.models, or run only analyses "
+                "that need no estimates, as in run.analyses: [responses]"
+            )
     config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
     studied = Studied(
         models=config.run.models,

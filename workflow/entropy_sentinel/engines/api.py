@@ -17,19 +17,23 @@ from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
-from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
+from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, too_few, unmet
 from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
 from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 
 log = logging.getLogger(__name__)
 
+_NO_TRACE = {"token_logprobs": None, "top_logprobs": None}
+
 
 class LitellmEngine:
-    """A model behind an API that returns log-probabilities; answers chats, and goes on from plain text.
+    """A model behind an API; answers chats, and goes on from plain text.
+
+    Its log-probabilities are asked for unless the settings' `api.logprobs` is false; responses then have no trace.
 
     What an API leaves open, and what is done here:
 
@@ -56,10 +60,12 @@ class LitellmEngine:
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
         self._is_checked = False
+        server = dict(settings["api"])
+        self._logprobs: bool = server.pop("logprobs", True)
         # Replies that were kept without these texts are no answer to a job that wants them.
         kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
         self._client = ChatClient(
-            f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"], **kept}
+            f"models.{settings['model']}.api", **server, identity={"revision": settings["revision"], **kept}
         )
 
     @property
@@ -68,7 +74,7 @@ class LitellmEngine:
         return {
             "engine": f"api:{self._client.model}",
             "engine_version": ", ".join([f"litellm {version('litellm')}", *sorted(self._servers)]),
-            "logprobs_mode": self.LOGPROBS_MODE,
+            "logprobs_mode": self.LOGPROBS_MODE if self._logprobs else NO_LOGPROBS,
         }
 
     @property
@@ -110,7 +116,7 @@ class LitellmEngine:
         some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
-        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"]), self._account)
+        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"] or kept["text"]), self._account)
         with closing(asked) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
@@ -121,24 +127,22 @@ class LitellmEngine:
         return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
+        sampling = self._settings["sampling"]
         if isinstance(chat, str):
-            ids = {"return_tokens_as_token_ids": True}
-            sampling = self._settings["sampling"]
-            return {"prompt": chat, "seed": seed, "logprobs": TOP_K, **sampling, "extra_body": ids}
-        request = {
-            "messages": [dict(message) for message in chat],
-            "seed": seed,
-            "logprobs": True,
-            "top_logprobs": TOP_K,
-            **self._settings["sampling"],
-        }
+            ids = {"extra_body": {"return_tokens_as_token_ids": True}}
+            trace = {"logprobs": TOP_K} if self._logprobs else {}
+            return {"prompt": chat, "seed": seed, **trace, **sampling, **(ids if self._logprobs else {})}
+        trace = {"logprobs": True, "top_logprobs": TOP_K} if self._logprobs else {}
+        request = {"messages": [dict(message) for message in chat], "seed": seed, **trace, **sampling}
         if variables := self._settings["chat_template_kwargs"]:
             request["extra_body"] = {"chat_template_kwargs": variables}
         return request
 
     def _keep(self, reply: Reply) -> dict[str, Any]:
-        """What a response is made of; ConfigError where such replies are of no use (`api_servers.unmet`)."""
+        """What a response is made of; ConfigError where such replies are of no use (`_check`)."""
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
+        if not self._logprobs:
+            steps = Steps([], [], [], [])  # whatever the server adds unasked
         model, fingerprint = (getattr(reply.parsed, name, None) for name in ("model", "system_fingerprint"))
         empty = not steps.tokens and not reply.text and not reply.completion_tokens
         if not empty:
@@ -161,10 +165,12 @@ class LitellmEngine:
     def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
         """Raise ConfigError where a server of this kind, whose reply has these steps, is of no use as it is."""
         sampling, api = self._settings["sampling"], self._settings["api"]
-        problem = unmet(kind, steps, sampling, is_chat)
+        problem = unmet(kind, sampling, is_chat)
+        if problem is None and self._logprobs:
+            problem = too_few(kind, steps)
         # Of the first reply alone: a later one that cannot be right has null features, and costs no other its own.
         if problem is None and not self._is_checked:
-            problem = impossible(steps)
+            problem = impossible(steps) if self._logprobs else None
             if problem is None and kind.tells_sampling:
                 problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
             self._is_checked = problem is None
@@ -177,6 +183,9 @@ class LitellmEngine:
             return refused(reply.reason, prompt_hash)
         # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
+        if not self._logprobs:
+            answer = {name: reply[name] for name in ("prompt_tokens", "text", "finish_reason")}
+            return Response(prompt_hash, **answer, **_NO_TRACE, n_counted=reply["completion_tokens"])
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)

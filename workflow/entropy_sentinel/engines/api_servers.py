@@ -33,7 +33,8 @@ class Kind:
 _OTHERS = Kind(
     "server",
     re.compile(""),
-    f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}",
+    f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}; one that gives "
+    "none can be asked for its text alone, with api.logprobs: false",
 )
 _KINDS = (
     Kind(
@@ -59,11 +60,8 @@ def kind_of(fingerprint: object) -> Kind:
     return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
 
 
-def unmet(kind: Kind, steps: Steps, sampling: Mapping[str, object], is_chat: bool) -> str | None:
-    """Why replies of such a server are of no use for this study, with what to do; None where these steps are.
-
-    What is wrong is wrong with all of its replies.
-    """
+def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
+    """Why a server of this kind cannot be asked as the study says, with what to do; None where it can."""
     if kind.plain_text and not is_chat:
         return f"{kind.name} cannot go on from plain text: {kind.plain_text}"
     for key, remedy in kind.ignored.items():
@@ -72,6 +70,11 @@ def unmet(kind: Kind, steps: Steps, sampling: Mapping[str, object], is_chat: boo
                 f"{kind.name} takes no notice of sampling.{key}, was {sampling[key]}; leave it out of this model's "
                 f"sampling and of generation.sampling (null takes it back), or {remedy}"
             )
+    return None
+
+
+def too_few(kind: Kind, steps: Steps) -> str | None:
+    """Why a reply with these steps is of no use, with what to do, which is so of all replies; None where it is."""
     fewest = min(map(len, steps.top), default=0)
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"

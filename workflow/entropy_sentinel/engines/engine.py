@@ -23,19 +23,25 @@ def spoken(asked: Asked) -> str | dict[str, str] | list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Response:
-    """One response and its trace; T tokens."""
+    """One response and its trace; T tokens. `n_counted` are those of a response without a trace."""
 
     prompt_hash: str
     prompt_tokens: int
     text: str
     finish_reason: str
-    token_logprobs: np.ndarray  # (T,) float32, nats
-    top_logprobs: np.ndarray  # (T, TOP_K) float32, nats, largest first
+    token_logprobs: np.ndarray | None  # (T,) float32, nats
+    top_logprobs: np.ndarray | None  # (T, TOP_K) float32, nats, largest first
     tokens: np.ndarray | None = None  # (T,) str
     token_ids: np.ndarray | None = None  # (T,) uint32
     top_token_ids: np.ndarray | None = None  # (T, TOP_K) uint32
     top_tokens: np.ndarray | None = None  # (T, TOP_K) str
     displaced_steps: int = 0
+    n_counted: int = 0
+
+    @property
+    def n_tokens(self) -> int:
+        """T, or as the server counts it; 0 where nobody does."""
+        return self.n_counted if self.token_logprobs is None else len(self.token_logprobs)
 
 
 def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:

@@ -12,6 +12,7 @@ from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import EngineArguments, Samples, Sampling, Variables
 from entropy_sentinel.engines.gguf import END, gguf_instead_of_weights
 from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.frames.generation import NO_LOGPROBS
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Name, Revision, Settings, Text, Whole
 from entropy_sentinel.sources.settings import SOURCE_ENDS
@@ -25,7 +26,13 @@ def _day(value: Any) -> Any:
 
 
 class Api(Server):
-    """A server behind an API that returns log-probabilities, called through LiteLLM."""
+    """A server behind an API, called through LiteLLM. It returns log-probabilities, unless `logprobs` is false."""
+
+    logprobs: bool = Field(
+        True,
+        description="whether log-probabilities are asked for; false for a model that gives none, such as Claude: its "
+        "answers are labelled and shown, and nothing that needs features is made of them",
+    )
 
     @field_validator("model")
     @classmethod
@@ -75,6 +82,11 @@ class Model(Settings):
         "prompt must be theirs",
     )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
+
+    @property
+    def no_logprobs(self) -> str | None:
+        """The key that says that its responses have no log-probabilities; None where they have."""
+        return None
 
     @field_validator("sampling")
     @classmethod
@@ -140,13 +152,18 @@ _AT_THE_SERVER = (
 
 
 class ApiModel(Model):
-    """A model behind a server that returns log-probabilities, through LiteLLM."""
+    """A model behind a server, through LiteLLM."""
 
     kind: ClassVar[Literal["api"]] = "api"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
-    api: Api = Field(description="a server that returns log-probabilities, through LiteLLM")
+    api: Api = Field(description="a server, through LiteLLM")
     revision: Text | None = Field(None, description="what the server says of its weights: another one asks again")
+
+    @property
+    def no_logprobs(self) -> str | None:
+        """The key that says that there are no log-probabilities."""
+        return None if self.api.logprobs else "api.logprobs: false"
 
 
 class SourceModel(Model):
@@ -159,11 +176,16 @@ class SourceModel(Model):
         description="folder with traces made elsewhere, no engine: {benchmark}.parquet with item_id, text, "
         "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl"
     )
-    source_logprobs_mode: Literal["raw_logprobs"] | None = Field(
+    source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(
         None,
         description="raw_logprobs says that the log-probabilities are those before temperature, where the source's "
-        "files do not say so themselves",
+        "files do not say so themselves; none says that they have no log-probabilities, only text",
     )
+
+    @property
+    def no_logprobs(self) -> str | None:
+        """The key that says that there are no log-probabilities."""
+        return "source_logprobs_mode: none" if self.source_logprobs_mode == NO_LOGPROBS else None
 
     def file(self, benchmark: str) -> str:
         """The file of a benchmark's traces, Parquet or a log: the first that is there."""

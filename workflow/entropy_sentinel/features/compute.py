@@ -19,6 +19,7 @@ LARGEST_MEAN_NLL = 50.0
 # Bounds the memory: what is known of a token while its response is computed takes some 100 bytes.
 TOKENS_AT_A_TIME = 200_000
 RESPONSES_AT_A_TIME = 1000
+_NO_LOGPROBS = "no log-probabilities: the engine gives none"
 
 IDENTITY = [*RESPONSE, "n_tokens", "displaced_steps", "finish_reason"]
 _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
@@ -47,6 +48,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     _check_lengths(traces)
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
+    traces = _without_nulls(traces)
     beside = [name for name in traces.columns if name not in GENERATIONS.schema and name not in (*IDENTITY, UNUSABLE)]
     features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
     return pl.concat([features, traces.select(beside)], how="horizontal") if beside else features
@@ -70,6 +72,19 @@ def _check_lengths(traces: pl.DataFrame) -> None:
             f"n_tokens = {first['n_tokens']} steps, had {len(first['token_logprobs'])} and "
             f"{len(first['top_logprobs'])}; generate or import this response again"
         )
+
+
+def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
+    """Responses without log-probabilities as such of no step, with the reason."""
+    absent = pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").is_null())
+    if not traces.select(absent.any()).item():
+        return traces
+    nothing = {name: pl.lit([], traces.schema[name]) for name in ("token_logprobs", "top_logprobs")}
+    return traces.with_columns(
+        pl.when(absent).then(pl.coalesce(UNUSABLE, pl.lit(_NO_LOGPROBS))).otherwise(UNUSABLE).alias(UNUSABLE),
+        **{name: pl.when(absent).then(empty).otherwise(name) for name, empty in nothing.items()},
+        trace_start=pl.when(absent).then(pl.lit(0, pl.UInt32)).otherwise("trace_start"),
+    )
 
 
 def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -16,6 +16,9 @@ GENERATION_VERSION = 1
 # Traces made elsewhere may have another, which their provenance says (`top_k_returned`).
 TOP_K = 20
 
+# What a trace file says as `logprobs_mode` where it has none, with `top_k_returned` 0: its engine gives only text.
+NO_LOGPROBS = "none"
+
 # Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
 LOGPROBS = ("logprobs_mode", "top_k_returned")
 
@@ -45,7 +48,13 @@ GENERATIONS = Contract(
             "first 16 hex digits of the SHA-256 of the rendered prompt's token ids; of the message if it was refused",
         ),
         Column("prompt_tokens", pl.UInt32, "length of the rendered prompt; 0 where it was refused", "tokens"),
-        Column("n_tokens", pl.UInt32, "length T of the response, the end-of-turn token included", "tokens"),
+        Column(
+            "n_tokens",
+            pl.UInt32,
+            "length T of the response, the end-of-turn token included; without log-probabilities as a server counts "
+            "it, 0 where it does not",
+            "tokens",
+        ),
         Column(
             "finish_reason",
             pl.String,
@@ -62,12 +71,19 @@ GENERATIONS = Contract(
             added=True,
         ),
         Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null where a server gives none", nullable=True),
-        Column("token_logprobs", pl.List(pl.Float32), "(T,) log-probability of the sampled token", "nats"),
+        Column(
+            "token_logprobs",
+            pl.List(pl.Float32),
+            "(T,) log-probability of the sampled token; null where the engine gives none",
+            "nats",
+            nullable=True,
+        ),
         Column(
             "top_logprobs",
             pl.List(pl.Array(pl.Float32, TOP_K)),
-            "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not",
+            "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not; null likewise",
             "nats",
+            nullable=True,
             free_width=True,
         ),
         Column(
@@ -103,7 +119,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
     """
     traces, origin = GENERATIONS.scan(path), read_provenance(path)
     width, said = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
-    if width != said:
+    if said not in (width, 0):  # 0: they are null, as is said of them by NO_LOGPROBS
         raise ContractError(f"{path}: a step must have top_k_returned = {said} entries, has {width}")
     return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
 

@@ -62,7 +62,12 @@ class Token:
 
 
 def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
-    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more."""
+    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more.
+
+    None where the engine gave no log-probabilities.
+    """
+    if row["top_logprobs"] is None:
+        return
     n_tokens = row["n_tokens"]
     shown: Iterable[int] = range(n_tokens)
     if n_tokens > most:

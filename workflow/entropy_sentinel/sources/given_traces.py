@@ -11,7 +11,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
-from entropy_sentinel.frames.generation import GENERATIONS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, unusable, with_missing
 from entropy_sentinel.sources.settings import SourceSettings
@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 # Columns that a file of traces must have.
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
+# Those of them that files of text alone lack.
+_STEPS = ("token_logprobs", "top_logprobs")
 # Settings that the provenance has.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
 # Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
@@ -34,28 +36,38 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
     Raises InputError for what cannot be used.
     """
     source = settings["source"]
+    facts = source_provenance(source, settings)
+    bare = facts["logprobs_mode"] == NO_LOGPROBS
     if source.endswith(".parquet"):
-        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED))
+        required = {name: False for name in _REQUIRED if not bare or name not in _STEPS}
+        frame = complete_generations(read_columns(source, GENERATIONS, required))
         numbered = "sample" in pl.read_parquet_schema(source)
     else:
-        frame, numbered = _from_log(source), False
+        frame, numbered = _from_log(source, bare), False
     refuse_rows(frame, source, _checks(settings["samples"], numbered))
-    _refuse_steps(frame, source)
+    if bare:
+        must = f"must be null, as models.{settings['model']}.source_logprobs_mode says"
+        refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must) for name in _STEPS})
+    else:
+        _refuse_steps(frame, source)
     frame, unused = of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
         log.warning("%s: has no response to %d of %d items", source, missing, len(items))
     frame = items.select("item_id").join(frame.sort(SAMPLE), on="item_id", how="inner", maintain_order="left_right")
-    facts = source_provenance(source, settings) | {
-        "top_k_returned": top_k_of(frame.schema),
+    facts |= {
+        "top_k_returned": 0 if bare else top_k_of(frame.schema),
         "missing_items": missing,
         "unused_rows": unused,
     }
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
 
 
-def _from_log(source: str) -> pl.DataFrame:
-    """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used."""
+def _from_log(source: str, bare: bool) -> pl.DataFrame:
+    """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used.
+
+    Where it is `bare` they have no log-probabilities.
+    """
     from entropy_sentinel.sources.logs.reading import Logs
     from entropy_sentinel.sources.logs.settings import ReadOptions
     from entropy_sentinel.sources.logs.traces import combined
@@ -64,6 +76,9 @@ def _from_log(source: str) -> pl.DataFrame:
     if not frames:
         raise InputError(f"{source}: has no response")
     frame = combined(frames)
+    if bare:
+        without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
+        return frame.select(GENERATIONS.schema.names()).with_columns(**without)
     refused = pl.col("finish_reason").str.starts_with(REFUSED)
     refuse_rows(frame, source, {"text": (pl.col(UNUSABLE).is_not_null() & ~refused, "must have log-probabilities")})
     return frame.select(GENERATIONS.schema.names())
@@ -72,14 +87,15 @@ def _from_log(source: str) -> pl.DataFrame:
 def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
     """Fill in the columns of contract GENERATIONS that a file of traces lacks.
 
-    Seed -1, prompt hash "" and 0 prompt tokens say that they are not known.
+    Seed -1, prompt hash "", 0 prompt tokens, and 0 tokens of a response without log-probabilities say that they are not
+    known.
     """
     known = {
         "seed": -1,
         "run": 0,
         "prompt_hash": "",
         "prompt_tokens": 0,
-        "n_tokens": pl.col("token_logprobs").list.len(),
+        "n_tokens": pl.col("token_logprobs").list.len() if "token_logprobs" in frame.columns else 0,
         "trace_start": 0,
         "displaced_steps": 0,
     }
@@ -96,6 +112,11 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
     except ContractError:
         own = {}
     mode = own.get("logprobs_mode") or settings["logprobs_mode"]
+    if mode == NO_LOGPROBS and settings["logprobs_mode"] != NO_LOGPROBS:
+        # Said in the config, it is known before anything runs.
+        raise InputError(
+            f"{source}: has no log-probabilities; set models.{settings['model']}.source_logprobs_mode: none"
+        )
     if mode is None:
         raise InputError(
             f"{source}: does not say whether its log-probabilities are those before temperature; if they are, set "

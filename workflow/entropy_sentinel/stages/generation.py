@@ -25,7 +25,7 @@ from entropy_sentinel.engines.generation import AskedSettings, GenerationSetting
 from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.frames.generation import GENERATIONS, REFUSED, TOP_K
+from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K
 from entropy_sentinel.frames.lists import list_column
 from entropy_sentinel.sources.given_traces import import_generations
 from entropy_sentinel.stages.parts import Parts
@@ -152,7 +152,7 @@ def _batches(
     try:
         for answer in answers:
             batch.append(answer)
-            progress.add(len(answer[1].token_logprobs))
+            progress.add(answer[1].n_tokens)
             now = time.monotonic()
             if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
                 done, last = done + len(batch), now
@@ -199,7 +199,7 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
         "sample": [sample for _, sample in keys],
         "seed": list(seeds),
         "run": [run] * len(keys),
-        "n_tokens": [len(response.token_logprobs) for response in responses],
+        "n_tokens": [response.n_tokens for response in responses],
         "trace_start": [0] * len(keys),
     }
     for name, dtype in GENERATIONS.schema.items():
@@ -211,13 +211,14 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
 
 def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
     """What a trace file says about its origin."""
+    facts = parts.facts()
     return {
         **settings,
         # What the features are over is said by their files.
         "trace_after": None,
-        **parts.facts(),
+        **facts,
         "identity": parts.identity,
-        "top_k_returned": TOP_K,
+        "top_k_returned": 0 if facts.get("logprobs_mode") == NO_LOGPROBS else TOP_K,
         "prompts_hash": hashlib.sha256("".join(frame["prompt_hash"]).encode()).hexdigest()[:16],
         "resumed_responses": int((frame["run"] > 0).sum()),
         "refused_responses": int(frame["finish_reason"].str.starts_with(REFUSED).sum()),

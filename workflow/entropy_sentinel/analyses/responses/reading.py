@@ -40,8 +40,8 @@ class Response:
 
     @property
     def left_out(self) -> int:
-        """Tokens between the first and the last ones that are shown."""
-        return self.n_tokens - len(self.tokens)
+        """Tokens between the first and the last ones that are shown; none where there is only text."""
+        return self.n_tokens - len(self.tokens) if self.tokens else 0
 
     @property
     def verdict(self) -> str:

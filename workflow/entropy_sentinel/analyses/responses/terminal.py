@@ -111,7 +111,7 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
     length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
     parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
     parts += [f"Tokens are shown by their position: {missing}.", response.text] if missing else []
-    parts.append(coloured(response, by))
+    parts.append(coloured(response, by) if response.tokens else response.text)
     worst = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:listed]
     return [*parts, _tokens(worst)] if worst else parts
 

@@ -44,7 +44,8 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
         behind: ApiSettings = {
             **job,
             "engine": "api",
-            "api": {"model": settings.api.model},
+            # What is not set is no part of a job's settings.
+            "api": {"model": settings.api.model} | ({} if settings.api.logprobs else {"logprobs": False}),
             "revision": settings.revision,
             **_asking(config, model, settings),
         }

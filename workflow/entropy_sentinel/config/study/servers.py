@@ -14,7 +14,8 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     No result depends on them.
     """
     models = {
-        f"models.{name}.api": model.api.model_dump(exclude={"model"}) | {"ledger": ledger(config, f"models.{name}")}
+        f"models.{name}.api": model.api.model_dump(exclude={"model", "logprobs"})
+        | {"ledger": ledger(config, f"models.{name}")}
         for name, model in config.models.items()
         if isinstance(model, ApiModel)
     }
