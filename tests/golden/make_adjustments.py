@@ -66,6 +66,7 @@ def main() -> None:
                 one["conformal"] = mapie([Column(weights) for weights in stated], x[:n], true[:n], x[n:], level)
             if level * (n // 2 + 1) <= n // 2:
                 one["cqr"] = mapie(regressed(x[:n], true[:n], level), x[1:n:2], true[1:n:2], x[n:], level)
+            # crepes has a margin for each group that reaches the level, and no rule for those that do not.
             sizes = {name: int((group[:n] == name).sum()) for name in "abc"}
             if all(level * (size + 1) <= size - 0.001 for size in sizes.values()):
                 regressor = ConformalRegressor().fit(residuals=true[:n] - lower[:n], bins=group[:n])

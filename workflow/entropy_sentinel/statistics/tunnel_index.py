@@ -3,10 +3,11 @@
 Source: Epstein et al., FermiEval (2025), Appendix G. `direct`, (k,), is what the model says of k answers without a
 trace; `traces`, (m, k), what it says after each of m traces of its own. Each adds up to 1.
 
-The paper's equation 2 takes the mean of the entropies after each trace, its Theorem 2 and the proof the entropy of
-their mean, p_q. These are two quantities: the first is `tunnel_index`; what the theorem speaks of, for m traces, is
-`self_consistency_index`. With one trace both are the same. In expectation the second falls as m grows, to
-H(direct) - H(p_q), and it is never below; the first is the most that it can be, not its limit, as the paper has it.
+The paper's equation 2 takes the mean of the entropies after each trace, its Theorem 2 the entropy of the mean over m
+traces. The first is `tunnel_index`, the second `self_consistency_index`; with one trace they are the same. As m grows,
+the second falls in expectation to H(direct) - H(p_q), with p_q the mean over all traces, and is never below: this the
+theorem's proof shows. The theorem says it of equation 2, which is where the second begins and not where it ends. Either
+is sure to be at least 0 only where `direct` is p_q.
 """
 
 import numpy as np
