@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from entropy_sentinel.statistics.agreement import LEVEL, Interval, wilson
+from entropy_sentinel.statistics.interval_score import covered
 from entropy_sentinel.statistics.numbers import Numbers
 
 # 0.9 * (9 + 1) is 9, in binary too.
@@ -22,8 +23,24 @@ def quantile(scores: Numbers, level: float) -> np.ndarray:
     Infinite where there is none, for `level` is above `highest_level(k)`.
     """
     scores = np.asarray(scores, dtype=float)
-    rank, k = math.ceil(level * (scores.shape[-1] + 1) - _ROUNDING), scores.shape[-1]
-    return np.sort(scores, axis=-1)[..., max(rank, 1) - 1] if rank <= k else np.full(scores.shape[:-1], math.inf)
+    k = scores.shape[-1]
+    at = rank(k, level)
+    return np.sort(scores, axis=-1)[..., at - 1] if at <= k else np.full(scores.shape[:-1], math.inf)
+
+
+def rank(k: int, level: float) -> int:
+    """Which of k calibration scores is the quantile, the smallest being 1; above k where none is large enough."""
+    return max(math.ceil(level * (k + 1) - _ROUNDING), 1)
+
+
+def nonconformity(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
+    """How far each true value is outside its interval, (n,); negative inside, by the distance to the nearer end.
+
+    An interval whose ends are moved outwards by this much just holds the true value (Romano et al. 2019).
+    """
+    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
+    outside: np.ndarray = np.maximum(lower - true, true - upper)
+    return outside
 
 
 def highest_level(k: int) -> float:
@@ -43,5 +60,5 @@ def reaches(k: int, level: float) -> bool:
 
 def coverage(lower: Numbers, upper: Numbers, true: Numbers, level: float = LEVEL) -> Interval:
     """The share of the true values, (n,), inside their intervals, ends included, with Wilson's interval of `level`."""
-    inside = (np.asarray(lower) <= true) & (np.asarray(true) <= upper)
+    inside = covered(lower, upper, true)
     return wilson(int(inside.sum()), len(inside), level)

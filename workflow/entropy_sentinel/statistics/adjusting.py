@@ -1,0 +1,186 @@
+"""Intervals that hold as often as they say, from intervals that a model states and questions whose answers are known.
+
+Each way but `base` moves both ends by a margin that is learned on calibration questions: where these and the new ones
+are exchangeable, the new intervals cover with a probability of at least 1 - alpha (Vovk et al. 2005; Romano, Patterson
+and Candes 2019). The stated level takes no part in this. The ways differ in what the margin is a multiple of, and whose
+answers it is learned from:
+
+- `base`: the stated interval as it is.
+- `conformal`: the same margin for all (FermiEval, section "Conformal Confidence Interval Adjustment").
+- `normalised`: a margin in proportion to the stated width + 1, so that an interval that is wide stays so; the 1 is for
+  intervals of one number.
+- `mondrian`: a margin for each group, so that each is covered as often. The smallest groups are put together until
+  these, too, reach the level; a group that calibration has not seen gets the margin of all.
+- `cqr`: both ends are predicted first, by linear quantile regression on the stated ends and covariates, with every
+  other calibration question; the margin is learned from those between.
+
+A margin may be negative: then intervals shrink. It is infinite where calibration has too few questions for the level,
+and so are the intervals.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from entropy_sentinel.statistics.conformal import nonconformity, quantile, reaches
+from entropy_sentinel.statistics.numbers import Names, Numbers
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+# A whole number on an end must not fall outside for the last bit of a product.
+_DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Intervals that a model stated for n questions: `lower` and `upper`, (n,) each, with lower <= upper.
+
+    `covariates`, (n, n_covariates), are further numbers of a question, such as signals of the response; `group`, (n,),
+    is what kind of question it is.
+    """
+
+    lower: Numbers
+    upper: Numbers
+    covariates: np.ndarray | None = None
+    group: Names | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """Both ends, (n,) each."""
+        return np.asarray(self.lower, dtype=float), np.asarray(self.upper, dtype=float)
+
+    @property
+    def width(self) -> np.ndarray:
+        """Upper - lower, (n,)."""
+        lower, upper = self.bounds
+        return upper - lower
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def rows(self, which: slice) -> "Stated":
+        """Some of the questions."""
+        lower, upper = self.bounds
+        covariates = None if self.covariates is None else self.covariates[which]
+        return Stated(lower[which], upper[which], covariates, None if self.group is None else self.group[which])
+
+
+def _one(stated: Stated) -> np.ndarray:
+    return np.ones(len(stated))
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """Moves both ends of an interval outwards by its margin: `margin`, or that of its group in `margins`.
+
+    The margin counts in multiples of `scale` of the question; `ends` are what is moved.
+    """
+
+    margin: float
+    margins: Mapping[str, float] = field(default_factory=dict)
+    scale: Callable[[Stated], np.ndarray] = _one
+    ends: Callable[[Stated], Bounds] = lambda stated: stated.bounds
+
+    def apply(self, stated: Stated) -> Bounds:
+        """The adjusted intervals, lower and upper, (n,) each.
+
+        Where an interval shrinks to less than nothing it is its middle: more than the empty set, which would do.
+        """
+        lower, upper = self.ends(stated)
+        each = np.full(len(stated), self.margin)
+        if self.margins:
+            each = np.array([self.margins.get(one, self.margin) for one in _group(stated)])
+        by = each * self.scale(stated)
+        lower, upper = lower - by, upper + by
+        crossed = lower > upper
+        middle = (lower[crossed] + upper[crossed]) / 2
+        lower[crossed], upper[crossed] = middle, middle
+        return np.round(lower, _DECIMALS), np.round(upper, _DECIMALS)
+
+
+def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustment:
+    """The adjustment of this name (`catalogue.ADJUSTMENTS`) to a level of 1 - alpha.
+
+    `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError where a
+    level is none, or where the questions have not what the adjustment needs.
+    """
+    true = np.asarray(true, dtype=float)
+    if name not in _FITS:
+        raise ValueError(f"there is no adjustment {name}; choose from {', '.join(_FITS)}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
+    if len(true) != len(calibration):
+        raise ValueError(f"each interval must have one true answer, there are {len(calibration)} and {len(true)}")
+    return _FITS[name](calibration, true, 1 - alpha)
+
+
+def _base(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+    return Adjustment(0.0)
+
+
+def _conformal(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+    return Adjustment(_margin(nonconformity(*calibration.bounds, true), level))
+
+
+def _normalised(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+    def scale(stated: Stated) -> np.ndarray:
+        return stated.width + 1
+
+    return Adjustment(_margin(nonconformity(*calibration.bounds, true) / scale(calibration), level), scale=scale)
+
+
+def _mondrian(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+    scores, group = nonconformity(*calibration.bounds, true), _group(calibration)
+    names, sizes = np.unique(group, return_counts=True)
+    margins: dict[str, float] = {}
+    together: list[str] = []
+    n_together = 0
+    for place in np.argsort(sizes, kind="stable"):
+        name, size = str(names[place]), int(sizes[place])
+        if reaches(size, level) and (not together or reaches(n_together, level)):
+            margins[name] = _margin(scores[group == name], level)
+        else:
+            together.append(name)
+            n_together += size
+    margins |= dict.fromkeys(together, _margin(scores[np.isin(group, together)], level))
+    return Adjustment(_margin(scores, level), margins)
+
+
+def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+    regression, between = slice(0, None, 2), slice(1, None, 2)
+    ends = _regressed(calibration.rows(regression), true[regression], level)
+    scores = nonconformity(*ends(calibration.rows(between)), true[between])
+    return Adjustment(_margin(scores, level), ends=ends)
+
+
+def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
+    """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates."""
+    from sklearn.linear_model import QuantileRegressor
+
+    tail = (1 - level) / 2
+    lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(_inputs(training), true) for at in (tail, 1 - tail))
+    return lambda stated: (lower.predict(_inputs(stated)), upper.predict(_inputs(stated)))
+
+
+def _inputs(stated: Stated) -> np.ndarray:
+    return np.column_stack([*stated.bounds, *([] if stated.covariates is None else [stated.covariates])])
+
+
+def _group(stated: Stated) -> np.ndarray:
+    if stated.group is None:
+        raise ValueError("mondrian needs the group of each question, there is none: give `group`")
+    return np.asarray(stated.group, dtype=str)
+
+
+def _margin(scores: np.ndarray, level: float) -> float:
+    return float(quantile(scores, level))
+
+
+_FITS: dict[str, Callable[[Stated, np.ndarray, float], Adjustment]] = {
+    "base": _base,
+    "conformal": _conformal,
+    "normalised": _normalised,
+    "mondrian": _mondrian,
+    "cqr": _cqr,
+}
