@@ -19,8 +19,8 @@ from corpus import packed_rows, render, train_tokenizer
 from fermi import LEVELS, NARROWED, PERCEIVED, PROMPTS, Question, held_out, training_pairs
 from train import MEASURE_SEED, Settings, new_model, replies, train, versions
 
-SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=600, rows=4)
-VOCABULARY = 512  # at most
+SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=500, rows=4)
+VOCABULARY = 1024  # at most; every word of the questions is one token then
 TOKENIZER_TEXTS = 8000
 REPLY = re.compile(r'Near 10\^-?\d+\. \{"L": (-?\d+), "U": (-?\d+)\}')
 

@@ -21,6 +21,7 @@ TREE: dict[str, dict[str, float]] = {
     "": {"1": 0.4, "-": 0.2, "7": 0.1, "12": 0.1, "about": 0.15, END: 0.05},
     "1": {END: 0.5, "2": 0.25, ".": 0.15, "\n": 0.1},
     "1|2": {END: 1.0},
+    "1|\n": {END: 0.5, "so": 0.5},
     "-": {"3": 0.9, "-": 0.1},
     "-|3": {END: 0.5, "0": 0.5},
     "-|3|0": {END: 0.8, " million": 0.2},
@@ -80,12 +81,13 @@ def probabilities(row: Mapping[str, Any], which: str = "") -> dict[int, float]:
 
 def test_integers_of_several_tokens_and_negative_ones_by_hand() -> None:
     row = asked(TREE)
-    # 1: ended by the end token, .4 * .5, or by a line's end, .4 * .1. 12 by `1` `2`, .4 * .25, and by `12`, .1 * .6.
-    expected = {-30: 0.2 * 0.9 * 0.5 * 0.8, -3: 0.2 * 0.9 * 0.5, 1: 0.4 * 0.6, 7: 0.1, 12: 0.4 * 0.25 + 0.1 * 0.6}
+    # 1: at once, .4 * .5, or with a line's end, .4 * .1 * .5. 12: by `1` `2`, .4 * .25, or by `12`, .1 * .6.
+    one, twelve = 0.4 * 0.5 + 0.4 * 0.1 * 0.5, 0.4 * 0.25 + 0.1 * 0.6
+    expected = {-30: 0.2 * 0.9 * 0.5 * 0.8, -3: 0.2 * 0.9 * 0.5, 1: one, 7: 0.1, 12: twelve}
     assert probabilities(row) == pytest.approx(expected, rel=1e-6)
     assert row["values"] == sorted(expected)
-    # about, the empty answer, 1., --, -30 million, 12|5.
-    left_out = 0.15 + 0.05 + 0.4 * 0.15 + 0.2 * 0.1 + 0.2 * 0.9 * 0.5 * 0.2 + 0.1 * 0.4
+    # about, the empty answer, `1.`, `1 so`, `--`, `-30 million` and `12|5`.
+    left_out = 0.15 + 0.05 + 0.4 * 0.15 + 0.4 * 0.1 * 0.5 + 0.2 * 0.1 + 0.2 * 0.9 * 0.5 * 0.2 + 0.1 * 0.4
     assert row["missing"] == pytest.approx(left_out, rel=1e-6)
     assert row["missing"] == pytest.approx(1 - sum(expected.values()), rel=1e-6)
 
@@ -101,8 +103,8 @@ def test_an_unlikely_beginning_is_missing_and_not_asked_about() -> None:
     assert sorted(engine.contexts) == sorted(
         PROMPT + [engine.texts.index(one) for one in said] for said in ([], ["1"], ["-"], ["-", "3"])
     )
-    assert probabilities(row) == pytest.approx({-3: 0.09, 1: 0.24}, rel=1e-6)
-    assert row["missing"] == pytest.approx(0.67, rel=1e-6)
+    assert probabilities(row) == pytest.approx({-3: 0.09, 1: 0.2}, rel=1e-6)
+    assert row["missing"] == pytest.approx(0.71, rel=1e-6)
     assert row["first_values"] == [1, 7, 12]
 
 
@@ -119,6 +121,18 @@ def test_a_token_that_ended_a_response_ends_an_integer_whatever_its_text() -> No
     responses = part(engine, 1, token_ids=[[engine.texts.index("5"), engine.texts.index("</s>")]])
     row = ask(responses, engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
     assert probabilities(row) == pytest.approx({5: 0.75}, rel=1e-6)
+
+
+def test_a_zero_is_an_integer_and_more_digits_after_it_are_not() -> None:
+    tree = {"": {"0": 0.6, "-": 0.4}, "0": {END: 0.5, "5": 0.5}, "-": {"0": 1.0}, "-|0": {END: 1.0}}
+    assert probabilities(asked(tree)) == pytest.approx({0: 0.6 * 0.5 + 0.4}, rel=1e-6)
+
+
+def test_where_a_server_keeps_no_end_tokens_digits_end_nothing() -> None:
+    engine = Written({"": {"5": 1.0}, "5": {"2": 0.25, END: 0.75}, "5|2": {END: 1.0}})
+    responses = part(engine, 1, token_ids=[[engine.texts.index("5"), engine.texts.index("2")]])
+    row = ask(responses, engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
+    assert probabilities(row) == pytest.approx({5: 0.75, 52: 0.25}, rel=1e-6)
 
 
 def test_digits_without_end_are_missing() -> None:

@@ -1,7 +1,7 @@
 """Breadth-first search for the integers that a model may answer with, token by token, from rendered prompts.
 
-A token that goes on with a minus sign and digits is followed; one that ends the answer makes an integer whole. Any
-other makes it something else, `5.5` or `5 million`, which is no integer alone.
+A token that goes on with a minus sign, digits or space around them is followed; one that ends the answer makes an
+integer whole. Any other makes it something else: `5.5`, `5 million` and `05` are no integers alone.
 """
 
 import re
@@ -13,9 +13,9 @@ import numpy as np
 from entropy_sentinel.engines.engine import Engine, NextToken
 from entropy_sentinel.frames.errors import EntropySentinelError
 
-# Nine digits fit the column.
-_BEGINNING = re.compile(r"\s?-?[0-9]{0,9}")
-_INTEGER = re.compile(r"\s?-?[0-9]{1,9}")
+# As JSON writes it; nine digits fit the column.
+_INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
+_BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Said:
 def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
     """What follows each prompt, in their order.
 
-    `ends` are tokens that end the model's turn; one that adds no text but white space does, too. The beginning of an
+    `ends` are tokens that end the model's turn; so does one without a text, and a digit never does. The beginning of an
     integer that is less likely than `prune_below` is not followed.
     """
     found = [Found() for _ in prompts]
@@ -57,14 +57,15 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
         longer = list(_longer(open_ones, steps, engine))
         open_ones = []
         for before, after in longer:
-            added = after.text.removeprefix(before.text)
-            if added and _BEGINNING.fullmatch(after.text):
+            token = after.token_ids[-1]
+            if after.text == before.text or (token in ends and not after.text[-1:].isdecimal()):
+                if _INTEGER.fullmatch(before.text):
+                    _add(found[after.prompt].whole, before.text, after.logprob)
+            elif _BEGINNING.fullmatch(after.text):
                 if not before.token_ids and _INTEGER.fullmatch(after.text):
                     _add(found[after.prompt].first, after.text, after.logprob)
                 if after.logprob >= np.log(prune_below):
                     open_ones.append(after)
-            elif _INTEGER.fullmatch(before.text) and (after.token_ids[-1] in ends or not added.strip()):
-                _add(found[after.prompt].whole, before.text, after.logprob)
     return found
 
 
