@@ -1,4 +1,4 @@
-"""Studies of intervals: the paper's is planned on any machine; made-up answers run from end to end, without an engine."""
+"""Studies of intervals: the paper's is planned on any machine; made-up answers run without an engine."""
 
 from pathlib import Path
 

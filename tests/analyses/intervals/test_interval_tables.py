@@ -184,6 +184,13 @@ def test_the_papers_own_numbers_are_worked_out_anew(made: dict[str, Any]) -> Non
     assert shown.filter(Level="all")["Drop, %: text"].to_list() == [54.0]
 
 
+def test_perception_size_is_the_sum_of_coverages_over_that_of_levels(made: dict[str, Any]) -> None:
+    held = dict(table(made, "2_winkler").filter(Method=METHODS["base"].title).select("Level", "Coverage").iter_rows())
+    row = table(made, "perception").row(0, named=True)
+    assert (row["90 %"], row["99 %"]) == (held["90 %"], held["99 %"])
+    assert row["beta"] == pytest.approx((held["90 %"] + held["99 %"]) / 1.89)
+
+
 def test_with_one_answer_the_tunnel_index_is_the_whole_entropy(made: dict[str, Any]) -> None:
     shown = table(made, "tunnel_index").filter(Temperature=1.0).sort("Answers")
     assert shown["Answers"].to_list() == [1, 2, 5, 10]

@@ -91,6 +91,7 @@ TABLES: dict[str, str] = {
     "parsing": "What could be read",
     "differences": "What each method changes",
     "reductions": "How much conformal adjustment lowers the score",
+    "perception": "Perception size",
     "tunnel_index": "Tunnel index",
 }
 

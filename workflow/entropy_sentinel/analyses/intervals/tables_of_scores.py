@@ -22,6 +22,7 @@ from entropy_sentinel.analyses.intervals.headings import (
 )
 from entropy_sentinel.analyses.intervals.summary import lowest
 from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.statistics.tunnel import perception_size
 
 # What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
 _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
@@ -195,6 +196,24 @@ def _reduction(
         **{"Drop": base - conformal, "Drop, %": 100 * (1 - conformal / base) if base else None},
         **{"Drop: text": text[0], "Drop, %: text": text[1]},
     }
+
+
+def table_perception(scores: pl.DataFrame) -> Table:
+    """The perception size beta of each model, from the coverage of its stated intervals at all levels."""
+    rows = scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
+    levels = rows["level"].unique().sort().to_list()
+    found = []
+    for (model,), own in rows.group_by("model", maintain_order=True):
+        at = {level_title(level): held for level, held in own.select("level", "coverage").iter_rows()}
+        found.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
+    return Table(
+        "Coverage of the stated intervals by level, and the share of its own distribution that a model would then see.",
+        number_frame(found, ["Model"], [*map(level_title, levels), "beta"]),
+        (
+            "beta: the sum of the coverages over that of the levels, at most 1. If the theory of the tunnel held, "
+            "coverage would be beta times the level. A belief that is wrong counts as tunnel too.",
+        ),
+    )
 
 
 def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
