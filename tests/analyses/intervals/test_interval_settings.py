@@ -11,6 +11,7 @@ from entropy_sentinel.config import study
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.stages.generation import asked
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +38,16 @@ def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out(
     assert config.left_out == [
         "analyses.intervals.models.toy: left out, since not run: toy-90, toy-integer-t1",
     ]
+
+
+def test_no_label_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load(tmp_path, monkeypatch)
+    stages = study_files(config).stages
+    assert len(stages["generations"]) == 8
+    assert not stages["labels"]
+    assert not stages["observations"]
+    both = config.model_copy(update={"run": config.run.model_copy(update={"analyses": ["intervals", "responses"]})})
+    assert len(study_files(both).stages["labels"]) == 8
 
 
 def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
@@ -97,7 +108,7 @@ def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyP
             settings = study.generation_settings(config, variant, "fermi-test")
             system, user = asked(settings, "How many?")
             assert 'of the form {"L": <int>, "U": <int>} where L and U are INTEGERS' in system["content"]
-            assert system["content"].count(f"{level:g} percentage") == 1, name
+            assert f"representing a {level:g} percentage confidence interval" in system["content"], name
             assert f">={level:g} percentage of the mass is on exactly 10^x,\nuse L=U=x. \nDo not" in system["content"]
             assert user["content"] == (
                 f"Question: How many?\n\nGive a {level:.2f}% confidence interval in the form\n [10^L, 10^U] with "

@@ -4,7 +4,7 @@ Methods are fitted on the whole calibration half for the test half. For the cali
 times, each time without the fifth that they are then applied to: so methods can be compared without the test half.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,8 +12,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
-from entropy_sentinel.analyses.intervals.methods import Fitted
-from entropy_sentinel.analyses.intervals.questions import Questions, gather
+from entropy_sentinel.analyses.intervals.methods import Fitted, available
+from entropy_sentinel.analyses.intervals.questions import Questions, alike, gather
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 
@@ -66,17 +66,19 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
     """Rows of ADJUSTED of one model."""
-    yield from _applied(Fitted(known, undercoverage), new, TEST)
+    known, new = alike(known, new)
+    methods = {level: available(known, level) for level in known.stated}
+    yield from _applied(Fitted(known, undercoverage), methods, new, TEST)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     for fold in range(min(FOLDS, len(known))):
-        yield from _applied(Fitted(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION)
+        fitted = Fitted(known.take(folds != fold), undercoverage)
+        yield from _applied(fitted, methods, known.take(folds == fold), CALIBRATION)
 
 
-def _applied(fitted: Fitted, to: Questions, half: str) -> Rows:
+def _applied(fitted: Fitted, methods: Mapping[float, Sequence[str]], to: Questions, half: str) -> Rows:
     for level in to.stated:
-        for method in fitted.methods:
-            if (found := fitted.apply(method, level, to)) is None:
-                continue
+        for method in methods[level]:
+            found = fitted.apply(method, level, to)
             for item, true, lower, upper in zip(to.item_id, to.true, *found.ends, strict=True):
                 there = not np.isnan(lower)
                 yield {

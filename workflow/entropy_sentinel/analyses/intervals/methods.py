@@ -1,6 +1,5 @@
 """The methods of the catalogue: each fitted on some questions and applied to others."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,47 +24,42 @@ class Adjusted(NamedTuple):
     temperature: float | None = None
 
 
-class Fitted:
-    """Methods with what they learn from the questions `known`.
+def available(known: Questions, level: float) -> list[str]:
+    """The methods that have what they need, in the order of the catalogue."""
+    there = {
+        "stated": True,
+        "repeats": known.stated[level][0].shape[1] > 1,
+        "samples": bool(known.samples),
+        "distribution": bool(known.believed.any()),
+    }
+    lacking = {"mondrian": known.group is None, "temperature_search": len(known.samples) < 2}
+    return [name for name, method in METHODS.items() if there[method.source] and not lacking.get(name)]
 
-    `undercoverage` is lambda of the temperature search.
-    """
+
+class Fitted:
+    """Methods with what they learn from the questions `known`; `undercoverage` is lambda of the temperature search."""
 
     def __init__(self, known: Questions, undercoverage: float) -> None:
         self.known, self.undercoverage = known, undercoverage
 
-    def apply(self, method: str, level: float, to: Questions) -> Adjusted | None:
-        """The intervals of a method at a level, of those that are stated, for `to`; None where there are none."""
+    def apply(self, method: str, level: float, to: Questions) -> Adjusted:
+        """The intervals of an available method at a level, of those that are stated; NaN where nothing was learned."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
-        found: Adjusted | None = getattr(self, f"_{method}")(level, to)
+        found: Adjusted = getattr(self, f"_{method}")(level, to)
         return found
 
-    @property
-    def methods(self) -> Sequence[str]:
-        """The methods that have what they need."""
-        there = {
-            "stated": True,
-            "repeats": any(lower.shape[1] > 1 for lower, _ in self.known.stated.values()),
-            "samples": bool(self.known.samples),
-            "distribution": bool(self.known.believed.any()),
-        }
-        return [name for name, method in METHODS.items() if there[method.source]]
-
-    def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted | None:
+    def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted:
         known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
-        if not known.any() or (method == "mondrian" and self.known.group is None):
-            return None
-        adjustment = adjusting.fit(
-            method, _stated(self.known.take(known), level), self.known.true[known], alpha_of(level)
-        )
         ends = np.full((2, len(to)), np.nan)
-        ends[:, there] = adjustment.apply(_stated(to.take(there), level))
+        if there.any() and (known.any() or method == "base"):
+            calibration = _stated(self.known.take(known), level)
+            fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
+            ends[:, there] = fitted.apply(_stated(to.take(there), level))
         return Adjusted((ends[0], ends[1]))
 
-    def _tunnel(self, level: float, to: Questions) -> Adjusted | None:
-        lower, upper = to.stated[level]
-        return Adjusted(quantiles_of_quantiles(lower, upper, alpha_of(level))) if lower.shape[1] > 1 else None
+    def _tunnel(self, level: float, to: Questions) -> Adjusted:
+        return Adjusted(quantiles_of_quantiles(*to.stated[level], alpha_of(level)))
 
     def _sampling(self, level: float, to: Questions) -> Adjusted:
         return Adjusted(empirical_interval(to.samples[self._plain], alpha_of(level)))
@@ -78,10 +72,11 @@ class Fitted:
                 ends[:, place] = hull(smallest_set(values, counts / counts.sum(), 1 - alpha_of(level)))
         return Adjusted((ends[0], ends[1]))
 
-    def _temperature_search(self, level: float, to: Questions) -> Adjusted | None:
+    def _temperature_search(self, level: float, to: Questions) -> Adjusted:
         drawn = self.known.samples
-        if len(drawn) < 2 or not self._readable_at_all:
-            return None
+        readable = np.all([~np.isnan(one).all(axis=1) for one in drawn.values()], axis=0)
+        if not readable.any():
+            return Adjusted(_nothing(to))
         at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
         return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at)
 
@@ -89,6 +84,8 @@ class Fitted:
         return Adjusted(_smallest(to, level, 1.0))
 
     def _logprob_scaled(self, level: float, to: Questions) -> Adjusted:
+        if not self.known.believed.any():
+            return Adjusted(_nothing(to))
         return Adjusted(_smallest(to, level, self._best), self._best)
 
     @property
@@ -96,17 +93,16 @@ class Fitted:
         """The temperature of the sampling that is not searched: the one nearest to 1."""
         return min(self.known.samples, key=lambda at: abs(at - 1))
 
-    @property
-    def _readable_at_all(self) -> bool:
-        readable = [~np.isnan(drawn).all(axis=1) for drawn in self.known.samples.values()]
-        return bool(np.all(readable, axis=0).any())
-
     @cached_property
     def _best(self) -> float:
         """T*: one for all levels."""
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
         alphas = [alpha_of(level) for level in self.known.stated]
         return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
+
+
+def _nothing(to: Questions) -> Ends:
+    return np.full(len(to), np.nan), np.full(len(to), np.nan)
 
 
 def _stated(questions: Questions, level: float) -> adjusting.Stated:

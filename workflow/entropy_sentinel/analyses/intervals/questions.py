@@ -1,7 +1,7 @@
 """The questions of one half, with what one model says of them: what methods are fitted on, and applied to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -56,6 +56,21 @@ class Questions:
         return np.array([belief is not None for belief in self.beliefs], dtype=bool)
 
 
+def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
+    """Both without what one of them lacks: kinds, and the covariates of a level."""
+    both = [level for level, one in known.covariates.items() if one is not None and new.covariates[level] is not None]
+    grouped = known.group is not None and new.group is not None
+    first, second = (
+        replace(
+            one,
+            group=one.group if grouped else None,
+            covariates={level: found if level in both else None for level, found in one.covariates.items()},
+        )
+        for one in (known, new)
+    )
+    return first, second
+
+
 def gather(
     items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
 ) -> Questions:
@@ -87,7 +102,7 @@ def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarr
     """A row for each item, a column for each sample number."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
     row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
-    found = np.full((len(items), int(answers["sample"].max() or 0) + 1), np.nan)
+    found = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
     found[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
     return found
 

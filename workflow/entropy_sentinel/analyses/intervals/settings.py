@@ -62,6 +62,7 @@ class Intervals(Analysis):
 
     PAGE = "intervals/report.html"
     TELLS = "what intervals that a model states are worth"
+    READS_LABELS = False
 
     calibration: Name | None = Field(None, description="benchmark whose questions adjust the intervals")
     test: Name | None = Field(None, description="benchmark on which they are judged")
