@@ -48,10 +48,13 @@ class Summary:
         """Which method to use by the calibration half, and what it did on the test half."""
         if self.chosen is None:
             return "No method can be chosen: on no question do all have a finite interval."
+        scored = self.scores[self.chosen]
+        if scored["coverage"] is None:
+            said = "has the lowest score on the calibration half; on the test half it has no interval."
+            return f"{METHODS[self.chosen].title} {said}"
         if self.chosen == "base":
             said = "Use them as they are: no method has a lower score on the calibration half."
         else:
-            scored = self.scores[self.chosen]
             said = (
                 f"Use {METHODS[self.chosen].title}: it has the lowest score on the calibration half. On the test half "
                 f"{_share(scored)} of its intervals hold, and its score is {self._compared()}."
