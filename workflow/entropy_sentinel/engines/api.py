@@ -7,7 +7,6 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from entropy_sentinel.chat.servers import address_of
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, too_few, unmet
-from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
+from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text, top_texts
 from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.engines.llama_cpp import drawn_otherwise
@@ -26,8 +25,6 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 
 log = logging.getLogger(__name__)
-
-_NO_TRACE = {"token_logprobs": None, "top_logprobs": None}
 
 
 class LitellmEngine:
@@ -184,8 +181,8 @@ class LitellmEngine:
         # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         if not self._logprobs:
-            answer = {name: reply[name] for name in ("prompt_tokens", "text", "finish_reason")}
-            return Response(prompt_hash, **answer, **_NO_TRACE, n_counted=reply["completion_tokens"])
+            said = reply["prompt_tokens"], reply["text"], reply["finish_reason"]
+            return Response(prompt_hash, *said, None, None, n_counted=reply["completion_tokens"])
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
@@ -202,7 +199,7 @@ class LitellmEngine:
             top_logprobs=top_logprobs,
             tokens=None if in_place else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
-            top_tokens=None if in_place else _texts_of(reply),
+            top_tokens=None if in_place else top_texts(reply),
             displaced_steps=0 if plain or beside else int((sampled == top_logprobs[:, -1]).sum()),
         )
 
@@ -219,12 +216,3 @@ class LitellmEngine:
     def _hash(self, chat: Asked) -> str:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
-
-
-def _texts_of(reply: Mapping[str, Any]) -> np.ndarray | None:
-    """The texts of the most likely tokens, (T, TOP_K), in the order of their log-probabilities; None if not kept."""
-    if "top_tokens" not in reply:
-        return None
-    steps = zip(reply["top_logprobs"], reply["top_tokens"], strict=True)
-    sorted_steps = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
-    return np.array([[text for _, text in step] for step in sorted_steps], dtype=object).reshape(-1, TOP_K)

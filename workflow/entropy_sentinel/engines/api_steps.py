@@ -3,7 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.frames.generation import TOP_K
 
 # How a vLLM server writes a token where it is asked for ids: texts of several tokens can be the same.
 _ID = re.compile(r"token_id:(\d+)")
@@ -46,6 +51,15 @@ def ids_of(tokens: Sequence[str]) -> list[int] | None:
     """The ids of tokens that a server has written as such; None where it has written texts."""
     found = [_ID.fullmatch(token) for token in tokens]
     return [int(match[1]) for match in found if match] if found and all(found) else None
+
+
+def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
+    """The texts of the most likely tokens, (T, TOP_K), the likeliest first, of a reply as it is kept; None without."""
+    if "top_tokens" not in kept:
+        return None
+    steps = zip(kept["top_logprobs"], kept["top_tokens"], strict=True)
+    in_order = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
+    return np.array([[text for _, text in step] for step in in_order], dtype=object).reshape(-1, TOP_K)
 
 
 def _of_content(content: Sequence[Any]) -> Steps:

@@ -153,7 +153,13 @@ class PromptSettings(Said):
     prompt_variables: NotRequired[dict[str, str]]
 
 
-class AskingSettings(PromptSettings):
+class KeptSettings(TypedDict, total=False):
+    """What else is kept of a trace: keys that came later, none of a job's settings where they are not set."""
+
+    keep_top_tokens: bool
+
+
+class AskingSettings(PromptSettings, KeptSettings):
     """How a model is asked, whoever runs it."""
 
     samples: int
@@ -167,7 +173,6 @@ class AskingSettings(PromptSettings):
     lora: str | None
     lora_revision: str | None
     keep_top_token_ids: bool
-    keep_top_tokens: NotRequired[bool]
     environment: dict[str, str]
 
 

@@ -11,6 +11,7 @@ from entropy_sentinel.engines.generation import (
     ApiSettings,
     AskingSettings,
     GenerationSettings,
+    KeptSettings,
     PromptSettings,
     VllmSettings,
 )
@@ -64,7 +65,8 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiModel) -> AskingSettings:
     """How a model is asked. What is set where weights are loaded cannot be said to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
-    asking: AskingSettings = {
+    kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
+    return {
         **prompt_settings(config, model),
         "samples": config.samples_of(model),
         "sampling": _sampling(config, model),
@@ -79,10 +81,8 @@ def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiMod
         "lora_revision": lora and folder_fingerprint(lora),
         "keep_top_token_ids": config.generation.keep_top_token_ids,
         "environment": config.generation.environment,
+        **kept,
     }
-    if config.generation.keep_top_tokens:
-        asking["keep_top_tokens"] = True
-    return asking
 
 
 def _sampling(config: Config, model: str) -> dict[str, Any]:
