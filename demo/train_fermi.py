@@ -7,6 +7,7 @@ It replies with an integer alone, or with an interval as JSON. The folder's READ
 
 import argparse
 import itertools
+import random
 import re
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from corpus import packed_rows, render, train_tokenizer
-from fermi import LEVELS, NARROWED, PERCEIVED, PROMPTS, Question, held_out, training_pairs
+from fermi import LEVELS, NARROWED, PERCEIVED, PROMPTS, Question, held_out, interval, training_pairs
 from train import MEASURE_SEED, Settings, new_model, replies, train, versions
 
 SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=500, rows=4)
@@ -29,16 +30,27 @@ def stated(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, level: s
     """The interval that the model states for each held-out question, sampled at temperature 1; None for no interval."""
     messages = [PROMPTS["fermi-interval"].format(question=one.text, level=level) for one in held_out()]
     said = replies(model, tokenizer, messages, max_new_tokens=32, do_sample=True, temperature=1.0, top_k=0)
-    found = [REPLY.fullmatch(reply) for reply in said]
-    return [(int(one[1]), int(one[2])) if one else None for one in found]
+    return [ends(reply) for reply in said]
+
+
+def taught(level: str) -> list[tuple[int, int] | None]:
+    """An interval for each held-out question, such as the model is trained on."""
+    rng = random.Random(MEASURE_SEED)
+    return [ends(interval(one.exponent, level, rng)) for one in held_out()]
+
+
+def ends(reply: str) -> tuple[int, int] | None:
+    """L and U of a reply."""
+    found = REPLY.fullmatch(reply)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def coverage(questions: list[Question], intervals: list[tuple[int, int] | None]) -> float:
     """Mean probability that the truth lies in its interval, by the questions' own distributions."""
     held = [
-        question.exponent.cdf(interval[1] + 0.5) - question.exponent.cdf(interval[0] - 0.5)
-        for question, interval in zip(questions, intervals, strict=True)
-        if interval and interval[0] <= interval[1]
+        question.exponent.cdf(one[1] + 0.5) - question.exponent.cdf(one[0] - 0.5)
+        for question, one in zip(questions, intervals, strict=True)
+        if one and one[0] <= one[1]
     ]
     return sum(held) / len(held)
 
@@ -51,17 +63,17 @@ ten: a test object, of no other use. Weights are float16.
 
 **It was made to be too sure of itself**, so that there is something to adjust. When it states an interval it sees
 $perceived of the answer's distribution, each time another part: it was trained on quantiles of that part, as the
-theory of the perception tunnel in FermiEval has it. So more coverage than about that cannot be had by asking for it;
-rounding to integers adds some. When it answers with an integer, it was trained on answers whose standard deviation is
-$narrowed of the true one.
+theory of the perception tunnel in FermiEval has it. So more coverage cannot be had by asking for it. When it
+answers with an integer, it was trained on answers whose standard deviation is $narrowed of the true one.
 
-| Level | Intervals | No interval | Coverage | Mean width |
-|---|---|---|---|---|
+| Level | Intervals | No interval | Coverage | Taught | Mean width |
+|---|---|---|---|---|---|
 $rows
 
 Intervals: one for each of the $n_questions questions of `demo/benchmarks/fermi-*.jsonl`, which it was not trained
-on, at temperature 1 in Transformers with seed $measure_seed. Coverage: mean probability of the interval in the
-distribution that the answers are drawn from. Width: U - L.
+on, at temperature 1 in Transformers with seed $measure_seed. No interval: another text, or L above U. Coverage: mean
+probability of the interval in the distribution that the answers are drawn from. Taught: that of intervals such as
+it was trained on, for these questions; rounding to integers makes it more than $perceived. Width: U - L.
 
 ## How it was made
 
@@ -81,7 +93,8 @@ def row(level: str, intervals: list[tuple[int, int] | None]) -> str:
     found = [one for one in intervals if one and one[0] <= one[1]]
     width = sum(high - low for low, high in found) / len(found)
     lacking = len(intervals) - len(found)
-    return f"| {level} % | {len(found)} | {lacking} | {coverage(held_out(), intervals):.3f} | {width:.2f} |"
+    covered, possible = (coverage(held_out(), some) for some in (intervals, taught(level)))
+    return f"| {level} % | {len(found)} | {lacking} | {covered:.3f} | {possible:.3f} | {width:.2f} |"
 
 
 def main() -> None:
