@@ -143,7 +143,7 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
                 write_features(made[-1], study.feature_settings(config, model), features[-1])
         output = str(results / f"{model}.parquet")
         if model in levels:
-            write_stated(made, levels[model], output)
+            write_stated(made, levels[model], shown.farthest, output)
             stated.append(output)
         else:
             write_integers(made, temperatures[model], output)

@@ -96,6 +96,7 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
         assert row["Questions"] == 107
         assert row["Infinite"] == 0
         assert row["Score"] == pytest.approx(np.mean([winkler(*one, alpha) for one in moved]))
+        assert row["Median score"] == pytest.approx(np.median([winkler(*one, alpha) for one in moved]))
         assert row["Coverage"] == pytest.approx(hits / 107)
         assert (row["from"], row["to"]) == pytest.approx(wilson(hits, 107))
         assert row["Width"] == pytest.approx(np.mean([high - low for low, high, _ in moved]))

@@ -85,6 +85,15 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
     assert found.ends[0].tolist() == [0, 1, 2, 3]
 
 
+def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> None:
+    """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
+    frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
+    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
+    said = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
+    assert said.chosen == "base"
+    assert said.advice.startswith("Nothing else has finite ends at this level")
+
+
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
 def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
     rows = [{"model": "m"} | row for row in of_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]

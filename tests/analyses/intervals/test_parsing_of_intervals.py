@@ -114,6 +114,19 @@ def test_there_are_at_least_sixty_cases_each_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"L": -100, "U": 100}', None),
+        ('{"L": 3, "U": 101}', "too_far"),
+        ('{"L": -101, "U": -3}', "too_far"),
+        ('{"L": 101, "U": 3}', "reversed"),
+    ],
+)
+def test_an_end_that_is_too_far_from_zero_is_no_power_of_ten(text: str, reason: str | None) -> None:
+    assert stated_interval(text, "stop", farthest=100).reason == reason
+
+
+@pytest.mark.parametrize(
     ("finish", "reason"),
     [("length", "cut_off"), ("content_filter", "cut_off"), ("refused: the prompt is too long", "refused")],
 )

@@ -71,6 +71,7 @@ REASONS: dict[str, str] = {
     "keys": "other keys",
     "no_integers": "not integers",
     "reversed": "reversed",
+    "too_far": "too far from 0",
     "no_integer": "not an integer alone",
 }
 

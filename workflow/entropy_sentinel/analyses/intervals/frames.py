@@ -94,6 +94,7 @@ SCORES = Contract(
         Column(
             "score", pl.Float64, "mean Winkler score; inf with an infinite interval", "powers of ten", nullable=True
         ),
+        Column("median_score", pl.Float64, "median score", "powers of ten", nullable=True),
         Column("coverage", pl.Float64, "share of the intervals that hold", "1", nullable=True),
         Column("coverage_lower", pl.Float64, "lower limit of its 95 % interval, Wilson's", "1", nullable=True),
         Column("coverage_upper", pl.Float64, "upper limit", "1", nullable=True),

@@ -36,8 +36,8 @@ class Integer(NamedTuple):
     reason: str | None
 
 
-def stated_interval(text: str, finish_reason: str) -> Stated:
-    """The interval that a response states."""
+def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> Stated:
+    """The interval that a response states; with `farthest` none of whose ends is farther from 0."""
     if reason := _not_whole(finish_reason):
         return Stated(None, None, reason)
     pairs = _last_object(text)
@@ -50,7 +50,11 @@ def stated_interval(text: str, finish_reason: str) -> Stated:
     # A switch is an int for Python.
     if type(lower) is not int or type(upper) is not int:
         return Stated(None, None, "no_integers")
-    return Stated(lower, upper, None) if lower <= upper else Stated(None, None, "reversed")
+    if lower > upper:
+        return Stated(None, None, "reversed")
+    if farthest is not None and max(-lower, upper) > farthest:
+        return Stated(None, None, "too_far")
+    return Stated(lower, upper, None)
 
 
 def integer_alone(text: str, finish_reason: str) -> Integer:

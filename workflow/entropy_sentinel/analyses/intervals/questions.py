@@ -125,7 +125,7 @@ def first_basis(beliefs: pl.DataFrame) -> str | None:
 
 def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
     """Item, normalised distribution and missing mass, of the rows of this basis with an integer at all."""
-    rows = beliefs.filter(pl.col("values").list.len() > 0, basis=basis)
+    rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
     return [
         (item, Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares)), missing)
         for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows()

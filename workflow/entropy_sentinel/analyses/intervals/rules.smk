@@ -21,6 +21,7 @@ rule intervals_stated:
     params:
         *analysis_code("intervals/stated"),
         level=lambda wildcards: INTERVALS_LEVELS[wildcards.model],
+        farthest=INTERVALS.farthest,
     script:
         "scripts/stated.py"
 

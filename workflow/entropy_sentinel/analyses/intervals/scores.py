@@ -36,10 +36,11 @@ def scores(adjusted: pl.DataFrame) -> Rows:
         read = own.drop_nulls("lower")
         lower, upper, true = (read[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
         held = coverage(lower, upper, true)
-        found: dict[str, float | None] = {"score": None, "width": None}
+        found: dict[str, float | None] = {"score": None, "median_score": None, "width": None}
         if len(read):
             score = winkler(lower, upper, true, alpha_of(about["level"]))
-            found = {"score": float(score.mean()), "width": float((upper - lower).mean())}
+            found = {"score": float(score.mean()), "median_score": float(np.median(score))}
+            found["width"] = float((upper - lower).mean())
         yield about | {
             **{"n_questions": len(own), "n": len(read), "n_infinite": int((~np.isfinite(upper - lower)).sum())},
             **{"coverage": held.estimate, "coverage_lower": held.lower, "coverage_upper": held.upper},

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.analyses.intervals.catalogue import FIGURES, TABLES
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Whole, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 
 # Percent; keys of YAML must be text: "99.8".
 _Level = Annotated[float, Field(gt=0, lt=100)]
@@ -70,6 +70,11 @@ class Intervals(Analysis):
     covariates: Annotated[list[str], DISTINCT] = Field(
         ["mean", "max", "nll_avg", "n_tokens"],
         description="features of the stating response, beside both ends, that the quantile regression reads",
+    )
+    farthest: Positive | None = Field(
+        None,
+        description="an end that is farther from 0 is no power of ten: the model has stated the number itself, and the "
+        "interval counts as one that cannot be read; null for any",
     )
     undercoverage: Number = Field(
         100,

@@ -1,6 +1,7 @@
 """Stages `stated` and `integers`: what the responses of one variant say, as numbers."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -11,9 +12,9 @@ from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.response import RESPONSE
 
 
-def write_stated(generations: Sequence[str], level: float, output: str) -> None:
+def write_stated(generations: Sequence[str], level: float, farthest: int | None, output: str) -> None:
     """Write the intervals that a variant states at this level, of its traces on both benchmarks."""
-    _write(generations, {"level": level}, stated_interval, STATED, output)
+    _write(generations, {"level": level}, partial(stated_interval, farthest=farthest), STATED, output)
 
 
 def write_integers(generations: Sequence[str], temperature: float, output: str) -> None:

@@ -1,5 +1,6 @@
 """What the page and the terminal say of each model and level, from frames SCORES and DIFFERENCES."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,9 @@ class Summary:
         if scored["coverage"] is None:
             said = "has the lowest score on the calibration half; on the test half it has no interval."
             return f"{METHODS[self.chosen].title} {said}"
+        others = (row for name, row in self.differences.items() if name != "base")
+        if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
+            return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
         if self.chosen == "base":
             said = "Use them as they are: no method has a lower score on the calibration half."
         else:

@@ -31,17 +31,28 @@ _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 def table_2_winkler(scores: pl.DataFrame) -> Table:
     """The mean Winkler score on the test half, by model, level and method, with coverage and width."""
     keys = ["Model", "Level", "Method"]
-    numbers = ["Score", "Coverage", "from", "to", "Width", "T*", "Questions", "Infinite"]
-    columns = ("score", "coverage", "coverage_lower", "coverage_upper", "width", "temperature", "n", "n_infinite")
+    numbers = {
+        "score": "Score",
+        "median_score": "Median score",
+        "coverage": "Coverage",
+        "coverage_lower": "from",
+        "coverage_upper": "to",
+        "width": "Width",
+        "temperature": "T*",
+        "n": "Questions",
+        "n_infinite": "Infinite",
+    }
     rows = [
-        _keys(row) | {title: row[name] for title, name in zip(numbers, columns, strict=True)}
+        _keys(row) | {title: row[name] for name, title in numbers.items()}
         for row in scores.filter(half=TEST).iter_rows(named=True)
     ]
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        number_frame(rows, keys, numbers),
+        number_frame(rows, keys, numbers.values()),
         (
             SCORE_NOTE,
+            "A few intervals that state a number in place of its power of ten can make up the mean; the median does "
+            "not see them.",
             READ_NOTE,
             WILSON_NOTE,
             "Infinite: intervals without ends, where the calibration half has too few questions for the level.",
