@@ -115,6 +115,16 @@ def test_an_integer_may_be_written_with_a_space_before_it() -> None:
     assert probabilities(row, "first_") == pytest.approx({5: 0.7}, rel=1e-6)
 
 
+def test_a_token_without_text_ends_an_integer_only_where_it_ends_answers() -> None:
+    # As a special token of another meaning, or the first byte of a character.
+    tree = {"": {"5": 1.0}, "5": {"": 0.25, END: 0.75}}
+    assert probabilities(asked(tree)) == pytest.approx({5: 0.75}, rel=1e-6)
+    engine = Written(tree)
+    row = ask(part(engine, finish_reason=["length"]), engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
+    assert row["reason"] == "no response asked about beside it has come to its end, which would say by what token"
+    assert not engine.contexts
+
+
 def test_a_token_that_ended_a_response_ends_an_integer_whatever_its_text() -> None:
     tree = {"": {"5": 1.0}, "5": {"</s>": 0.75, ".": 0.25}, "|": {END: 1.0}}
     engine = Written(tree)
@@ -128,11 +138,11 @@ def test_a_zero_is_an_integer_and_more_digits_after_it_are_not() -> None:
     assert probabilities(asked(tree)) == pytest.approx({0: 0.6 * 0.5 + 0.4}, rel=1e-6)
 
 
-def test_where_a_server_keeps_no_end_tokens_digits_end_nothing() -> None:
+def test_a_digit_ends_nothing_where_a_server_keeps_no_end_tokens() -> None:
     engine = Written({"": {"5": 1.0}, "5": {"2": 0.25, END: 0.75}, "5|2": {END: 1.0}})
     responses = part(engine, 1, token_ids=[[engine.texts.index("5"), engine.texts.index("2")]])
     row = ask(responses, engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
-    assert probabilities(row) == pytest.approx({5: 0.75, 52: 0.25}, rel=1e-6)
+    assert row["reason"] == "none of the model's likely answers is an integer alone"
 
 
 def test_digits_without_end_are_missing() -> None:

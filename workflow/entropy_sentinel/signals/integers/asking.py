@@ -11,20 +11,22 @@ from entropy_sentinel.signals.integers.frame import INTEGERS
 from entropy_sentinel.signals.integers.search import Found, search
 
 _LATER = "not the first response to its item, which alone is asked about: the prompt is the same"
+_NO_END = "no response asked about beside it has come to its end, which would say by what token"
 _NONE = "none of the model's likely answers is an integer alone"
 
 
 def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], name: str) -> pl.DataFrame:
     """Rows of INTEGERS for responses with `prompt_ids` beside the columns of a trace.
 
-    `settings` is the config's section.
+    What ends an answer is what has ended the model's own. `settings` is the config's section.
     """
     first = part.filter(sample=0)
     ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
+    later = _without(part.filter(pl.col("sample") > 0), _LATER)
+    if not ends:
+        return pl.concat([_without(first, _NO_END), later])
     found = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
-    asked = _frame(first, [_row(one) for one in found])
-    later = part.filter(pl.col("sample") > 0)
-    return pl.concat([asked, _frame(later, [{"reason": _LATER}] * len(later))])
+    return pl.concat([_frame(first, [_row(one) for one in found]), later])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -44,6 +46,11 @@ def _row(found: Found) -> dict[str, Any]:
         "first_values": [value for value, _ in first],
         "first_logprobs": [logprob for _, logprob in first],
     }
+
+
+def _without(part: pl.DataFrame, reason: str) -> pl.DataFrame:
+    """Rows without a distribution, all for one reason."""
+    return _frame(part, [{"reason": reason}] * len(part))
 
 
 def _frame(part: pl.DataFrame, rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -45,8 +45,8 @@ class Said:
 def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
     """What follows each prompt, in their order.
 
-    `ends` are tokens that end the model's turn; so does one without a text, and a digit never does. The beginning of an
-    integer that is less likely than `prune_below` is not followed.
+    `ends` are the tokens that end the model's turn; a digit never does. The beginning of an integer that is less likely
+    than `prune_below` is not followed.
     """
     found = [Found() for _ in prompts]
     open_ones = [Said(number) for number in range(len(prompts))]
@@ -57,11 +57,12 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
         longer = list(_longer(open_ones, steps, engine))
         open_ones = []
         for before, after in longer:
-            token = after.token_ids[-1]
-            if after.text == before.text or (token in ends and not after.text[-1:].isdecimal()):
+            added = after.text.removeprefix(before.text)
+            if after.token_ids[-1] in ends and not added.isdecimal():
                 if _INTEGER.fullmatch(before.text):
                     _add(found[after.prompt].whole, before.text, after.logprob)
-            elif _BEGINNING.fullmatch(after.text):
+            # A token without a text is another special one, or a part of a character.
+            elif added and _BEGINNING.fullmatch(after.text):
                 if not before.token_ids and _INTEGER.fullmatch(after.text):
                     _add(found[after.prompt].first, after.text, after.logprob)
                 if after.logprob >= np.log(prune_below):
