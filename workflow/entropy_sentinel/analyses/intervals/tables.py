@@ -7,7 +7,7 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.inputs import call
-from entropy_sentinel.analyses.intervals import tables_of_answers, tables_of_scores
+from entropy_sentinel.analyses.intervals import tables_of_answers, tables_of_beliefs, tables_of_scores
 from entropy_sentinel.analyses.intervals.frames import (
     ADJUSTED,
     DIFFERENCES,
@@ -49,6 +49,6 @@ def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[st
         "tunnel_index": TUNNEL_INDEX.read(files["tunnel_index"]),
     }
     for name, title in titles.items():
-        table = call(f"table_{name}", [tables_of_answers, tables_of_scores], inputs)
+        table = call(f"table_{name}", [tables_of_answers, tables_of_scores, tables_of_beliefs], inputs)
         table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
         write_table(Exhibit("table", name, title), table, folder)
