@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real study-entropy-area study-selection gallery how-well selection-page example \
-    walk-through docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-real study-entropy-area study-selection study-fermi gallery how-well selection-page \
+    example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -56,6 +56,13 @@ study-selection: $(INSTALLED)
 	@cat $(SELECTED)/summary.txt
 	$(BIN)/python demo/finetune.py $(SELECTED)/tiny-1m --model demo/models/tiny-1m --out $(SELECTED)/trained
 	@echo 'The whole report: $(SELECTED)/report.html; after training: $(SELECTED)/trained'
+
+# Intervals that a real model states, from its answers in examples/fermi: how many hold, and what makes them hold. No
+# engine, no network. The paper's models are in studies/fermi.yaml.
+study-fermi: $(INSTALLED)
+	$(call run-demo,--configfile examples/fermi/study.yaml)
+	@cat results/fermi-example/intervals/summary.txt
+	@echo 'The whole report: results/fermi-example/intervals/report.html'
 
 # docs/selection.md, from the results of `make study-selection`.
 selection-page: $(INSTALLED)
@@ -140,5 +147,6 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(foreach study,demo demo-full demo-entropy-area demo-selection real real-temperature,\
+	rm -rf $(foreach study,demo demo-full demo-entropy-area demo-selection real real-temperature fermi-example \
+	    demo-fermi,\
 	    results/$(study) logs/$(study))

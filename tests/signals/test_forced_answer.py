@@ -44,7 +44,7 @@ pytestmark = pytest.mark.long(minutes=1)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
     folder = tmp_path_factory.mktemp("pass")
-    command = [sys.executable, str(ROOT / "tests" / "shared" / "pass_probe.py"), str(folder), str(N)]
+    command = [sys.executable, str(ROOT / "tests" / "shared" / "pass_probe.py"), str(folder), str(N), "forced_answer"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

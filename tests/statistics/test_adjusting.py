@@ -211,3 +211,16 @@ def test_each_group_is_covered_by_mondrian_alone() -> None:
 def test_coverage_of_quantile_regression_is_nominal() -> None:
     """100 questions calibrate, so 91 of 101 in expectation; a redraw's share varies by 0.042, the mean by 0.003."""
     assert coverages("cqr", 200, [0.9], redraws=200) == pytest.approx(91 / 101, abs=0.012)
+
+
+def test_an_end_that_is_far_beyond_all_answers_does_not_spoil_the_regression() -> None:
+    """Of two hundred questions one is stated to reach 10^18; the others are as without it."""
+    random = np.random.default_rng(3)
+    true = random.integers(-5, 40, 200).astype(float)
+    guess = true + random.normal(0, 2, 200).round()
+    upper = guess + 1
+    upper[4] = 1e18
+    fitted = fit("cqr", Stated(guess - 1, upper), true, 0.1)
+    low, high = fitted.apply(Stated(guess[5:] - 1, upper[5:]))
+    assert np.mean((low <= true[5:]) & (true[5:] <= high)) > 0.85
+    assert np.mean(high - low) < 15

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from fermi_answers import write_study
 from workflow_runs import Project
 
 # Pydantic reads no `typing.TypedDict` before Python 3.12. Lists and paths of inputs are Snakemake's own kinds.
@@ -58,6 +60,14 @@ WRITERS = {
     "entropy_area_tables": "entropy_area.tables:write_tables",
     "entropy_area_figures": "entropy_area.figures:write_figures",
     "entropy_area_report": "entropy_area.report:write_report",
+    "intervals_beliefs": "intervals.beliefs:write_beliefs",
+    "intervals_adjusted": "intervals.adjusted:write_adjusted",
+    "intervals_scores": "intervals.scores:write_scores",
+    "intervals_sets": "intervals.sets:write_sets",
+    "intervals_tunnel_index": "intervals.tunnel_index:write_tunnel_index",
+    "intervals_tables": "intervals.tables:write_tables",
+    "intervals_figures": "intervals.figures:write_figures",
+    "intervals_report": "intervals.report:write_report",
 }
 
 
@@ -94,4 +104,11 @@ def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
         "entropy_area_tables settings files",
         "entropy_area_figures settings exhibits files",
         "entropy_area_report settings files",
+    }
+    (project.folder / "toy.yaml").write_text(yaml.safe_dump(write_study(project.folder, 6)))
+    both = ("adjusted", "tunnel_index", "tables", "figures", "report")
+    assert checked(project.folder, "toy.yaml") == {f"intervals_{rule} settings files" for rule in both} | {
+        "intervals_beliefs files",
+        "intervals_scores settings",
+        "intervals_sets files",
     }

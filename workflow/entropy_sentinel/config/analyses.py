@@ -80,6 +80,8 @@ class Analysis(Settings):
     TELLS: ClassVar[str] = ""
     # The estimates that it reads; without any, a study of it needs no training group.
     READS: ClassVar[Reads | None] = None
+    # Whether it needs labels; a study in which nothing does asks no judge.
+    READS_LABELS: ClassVar[bool] = True
     # Stages of its own that `entropy-sentinel progress` shows, by name, with files as in PAGE: made from stages of the
     # pipeline, and of its own that come before.
     STAGES: ClassVar[Mapping[str, Made]] = {}

@@ -157,14 +157,21 @@ def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
 
 
 def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
-    """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates."""
+    """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates.
+
+    A stated end that is ten times as far out as all true answers reach counts as just so far: a model that states 10^18
+    where -5 to 40 are true would else leave no line to be found.
+    """
+    reach = 10 * np.ptp(true)
+    limits = true.min() - reach, true.max() + reach
+
+    def inputs(stated: Stated) -> np.ndarray:
+        ends = [np.clip(end, *limits) for end in stated.bounds]
+        return np.column_stack([*ends, *([] if stated.covariates is None else [stated.covariates])])
+
     tail = (1 - level) / 2
-    lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(_inputs(training), true) for at in (tail, 1 - tail))
-    return lambda stated: (lower.predict(_inputs(stated)), upper.predict(_inputs(stated)))
-
-
-def _inputs(stated: Stated) -> np.ndarray:
-    return np.column_stack([*stated.bounds, *([] if stated.covariates is None else [stated.covariates])])
+    lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(inputs(training), true) for at in (tail, 1 - tail))
+    return lambda stated: (lower.predict(inputs(stated)), upper.predict(inputs(stated)))
 
 
 def _group(stated: Stated) -> np.ndarray:

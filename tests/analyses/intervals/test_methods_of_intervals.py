@@ -1,0 +1,155 @@
+"""Methods on a few questions, worked out by hand; what they do where they have nothing to learn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from entropy_sentinel.analyses.intervals.adjusted import of_model
+from entropy_sentinel.analyses.intervals.beliefs import of_pass, of_samples, of_tokens
+from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
+from entropy_sentinel.analyses.intervals.methods import Fitted, available
+from entropy_sentinel.analyses.intervals.questions import Questions
+from entropy_sentinel.analyses.intervals.scores import differences, scores
+from entropy_sentinel.analyses.intervals.summary import summaries
+from entropy_sentinel.signals.integers.frame import INTEGERS
+from entropy_sentinel.statistics.smallest_mass import Distribution
+
+LEVEL = 90.0
+
+
+def questions(number: int, repeats: int = 1, readable: bool = True) -> Questions:
+    """Questions 0, 1, ... with their number as the answer, and [number - 1, number + 1] as stated by every query."""
+    true = np.arange(number)
+    middle = np.repeat(true[:, None], repeats, axis=1) + (0.0 if readable else np.nan)
+    return Questions(
+        np.array([f"q-{one}" for one in true]),
+        true,
+        None,
+        {LEVEL: (middle - 1, middle + 1)},
+        {},
+        {LEVEL: None},
+        [None] * number,
+    )
+
+
+def test_methods_need_what_they_are_made_of() -> None:
+    plain = ["base", "conformal", "normalised", "cqr"]
+    assert available(questions(3), LEVEL) == plain
+    assert available(questions(3, repeats=2), LEVEL) == [*plain, "tunnel"]
+    grouped = replace(questions(3), group=np.array(["a", "b", "a"]))
+    assert available(grouped, LEVEL) == ["base", "conformal", "normalised", "mondrian", "cqr"]
+    once = replace(questions(3), samples={1.0: np.zeros((3, 2))})
+    assert available(once, LEVEL) == [*plain, "sampling", "self_consistency"]
+    twice = replace(once, samples={1.0: np.zeros((3, 2)), 0.5: np.zeros((3, 2))})
+    assert "temperature_search" in available(twice, LEVEL)
+    believed = replace(questions(1), beliefs=[Distribution(np.array([1.0]), np.array([1.0]))])
+    assert available(believed, LEVEL) == [*plain, "logprob", "logprob_scaled"]
+
+
+def test_conformal_shrinks_intervals_that_are_too_wide() -> None:
+    """Of ten questions whose answers are in the middle of [y - 1, y + 1] every score is -1, and so is the quantile."""
+    lower, upper = Fitted(questions(10), 0).apply("conformal", LEVEL, questions(2)).ends
+    assert (lower.tolist(), upper.tolist()) == ([0, 1], [0, 1])
+
+
+def test_the_first_query_is_what_is_stated_even_where_it_cannot_be_read() -> None:
+    asked = questions(2, repeats=3)
+    asked.stated[LEVEL][0][0, 0] = asked.stated[LEVEL][1][0, 0] = np.nan
+    lower, _ = Fitted(asked, 0).apply("base", LEVEL, asked).ends
+    assert np.isnan(lower[0])
+    assert lower[1] == 0
+    # The other two queries are the tunnel's.
+    assert Fitted(asked, 0).apply("tunnel", LEVEL, asked).ends[0].tolist() == [-1, 0]
+
+
+def test_self_consistency_is_the_hull_of_what_was_said_often() -> None:
+    """Of ten answers 3 is nine tenths, which does not exceed 90 %; so the next likely one is taken too."""
+    drawn = np.array([[3.0] * 9 + [5.0], [3.0] * 10, [np.nan] * 10])
+    asked = replace(questions(3), samples={1.0: drawn})
+    lower, upper = Fitted(asked, 0).apply("self_consistency", LEVEL, asked).ends
+    assert lower[:2].tolist() == [3, 3]
+    assert upper[:2].tolist() == [5, 3]
+    assert np.isnan(lower[2])
+
+
+def test_a_temperature_is_chosen_on_the_known_questions() -> None:
+    """At 0.5 all answers are right, at 1 all are off by 4."""
+    known = replace(
+        questions(4),
+        samples={1.0: np.full((4, 2), 4.0) + np.arange(4)[:, None], 0.5: np.tile(np.arange(4.0)[:, None], 2)},
+    )
+    found = Fitted(known, 100).apply("temperature_search", LEVEL, known)
+    assert found.temperature == 0.5
+    assert found.ends[0].tolist() == [0, 1, 2, 3]
+
+
+def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> None:
+    """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
+    frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
+    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
+    said = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
+    assert said.chosen == "base"
+    assert said.advice.startswith("Nothing else has finite ends at this level")
+
+
+@pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
+def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
+    rows = [{"model": "m"} | row for row in of_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]
+    frame = ADJUSTED.frame(rows)
+    test = frame.filter(half="test")
+    assert test.filter(method="base")["lower"].null_count() == (0 if new else 5)
+    assert test.filter(method="conformal")["lower"].null_count() == (0 if known and new else 5)
+    found = list(scores(frame))
+    assert {row["n"] for row in found if row["half"] == "calibration"} == {7 if known else 0}
+    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
+    assert compared.filter(half="test")["reason"].null_count() == 0
+    said = summaries(pl.DataFrame(found), compared)[0]
+    nothing = "No method can be chosen: on no question do all have a finite interval."
+    chosen = "As stated has the lowest score on the calibration half; on the test half it has no interval."
+    assert said.advice == (chosen if known else nothing)
+    assert ("could be read" in said.holds) != new
+
+
+def test_kinds_that_one_half_lacks_are_left_out() -> None:
+    grouped = replace(questions(6), group=np.array(["a", "b"] * 3))
+    methods = {row["method"] for row in of_model(grouped, questions(2), 0, 1)}
+    assert "mondrian" not in methods
+    methods = {row["method"] for row in of_model(grouped, replace(questions(2), group=np.array(["a", "c"])), 0, 1)}
+    assert "mondrian" in methods
+
+
+def test_distributions_of_a_pass_are_of_whole_integers_and_of_first_tokens() -> None:
+    about = {"model": "m", "benchmark": "b", "item_id": "b-0", "sample": 0}
+    row = about | {"values": [-1, 12], "logprobs": list(np.log([0.25, 0.5])), "missing": 0.25}
+    row |= {"first_values": [1], "first_logprobs": [np.log(0.625)], "reason": None}
+    none = about | {"item_id": "b-1", "reason": "no integer"}
+    whole, first = of_pass(INTEGERS.frame([dict.fromkeys(INTEGERS.schema) | one for one in (row, none)]))
+    assert (whole["basis"], whole["values"], whole["probabilities"]) == ("whole", [-1, 12], pytest.approx([0.25, 0.5]))
+    assert whole["missing"] == pytest.approx(0.25)
+    assert (first["basis"], first["values"], first["probabilities"]) == ("first_token", [1], pytest.approx([0.625]))
+
+
+def test_first_tokens_that_are_integers_are_added_up_by_their_value() -> None:
+    tokens = ["3", " 3", "-", "7", "three", "07", "-2"]
+    shares = [0.3, 0.1, 0.2, 0.05, 0.05, 0.02, 0.08]
+    row = {"model": "m", "benchmark": "b", "item_id": "b-0", "tokens": tokens, "logprobs": list(np.log(shares))}
+    (found,) = of_tokens(pl.DataFrame([row]))
+    assert found["values"] == [-2, 3, 7]
+    assert found["probabilities"] == pytest.approx([0.08, 0.4, 0.05])
+    assert found["missing"] == pytest.approx(0.47)
+
+
+def test_a_sampled_integer_counts_once_with_the_probability_of_its_likeliest_text() -> None:
+    rows = [(3, 0.2), (3, 0.2), (3, 0.01), (-4, 0.1), (None, 0.5)]
+    frame = INTEGER_ANSWERS.frame(
+        [
+            ("m", "b", "b-0", n, 1.0, value, share, None if value else "no_integer")
+            for n, (value, share) in enumerate(rows)
+        ]
+    )
+    (found,) = of_samples(frame)
+    assert found["values"] == [-4, 3]
+    assert found["probabilities"] == pytest.approx([0.1, 0.2])
+    assert found["missing"] == pytest.approx(0.7)

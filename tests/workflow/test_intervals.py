@@ -1,0 +1,57 @@
+"""Studies of intervals: the paper's is planned on any machine; made-up answers run without an engine."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from fermi_answers import LEVELS, write_study
+from workflow_runs import Project
+
+from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES
+
+pytestmark = pytest.mark.slow
+
+# 24 variants state intervals, 4 answer with integers; two benchmarks each.
+JOBS = {
+    **{"benchmark": 2, "generation": 56, "feature": 48},
+    **{"intervals_stated": 24, "intervals_integers": 4},
+    **{
+        f"intervals_{rule}": 1
+        for rule in ("beliefs", "adjusted", "scores", "sets", "tunnel_index", "tables", "figures", "report")
+    },
+}
+
+
+@pytest.mark.parametrize("profile", ["profiles/default", "profiles/slurm"])
+def test_the_papers_study_is_planned_on_any_machine(tmp_path: Path, profile: str) -> None:
+    assert Project(tmp_path, ["studies/fermi.yaml"], profile).planned() == JOBS
+
+
+def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path: Path) -> None:
+    project = Project(tmp_path, ["toy.yaml"])
+    raw = write_study(tmp_path, 40)
+    # No judge reads an answer, and none is needed; a family that asks again is not run.
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(raw))
+    project.run()
+    assert project.planned() == {}
+    folder = tmp_path / "results" / "toy" / "intervals"
+    assert not (tmp_path / "results" / "toy" / "labels").exists()
+    adjusted, scores = ADJUSTED.read(folder / "adjusted.parquet"), SCORES.read(folder / "scores.parquet")
+    assert set(adjusted["level"]) == set(LEVELS)
+    # Each method has every question of both halves once.
+    counts = adjusted.group_by("method", "level", "half").len()
+    assert set(counts["len"]) == {40}
+    assert scores.filter(method="base", half="test")["n"].to_list() == [37, 37]
+    assert set(DIFFERENCES.read(folder / "differences.parquet")["n"]) == {37}
+    # 37 questions are too few for 99 %: the adjusted intervals are infinite, and said to be.
+    infinite = scores.filter(pl.col("n_infinite") > 0, half="test")
+    assert set(infinite["level"]) == {99.0}
+    assert infinite["score"].is_infinite().all()
+    assert "Of 37 intervals of 99 % that toy states" in (folder / "summary.txt").read_text()
+    assert len(list((folder / "figures").glob("*.png"))) == 6
+    # Another number of bootstrap samples makes no interval again.
+    raw["analyses"]["intervals"]["resamples"] = 50
+    (tmp_path / "toy.yaml").write_text(yaml.safe_dump(raw))
+    again = ("scores", "tunnel_index", "tables", "figures", "report")
+    assert project.planned() == {f"intervals_{rule}": 1 for rule in again}

@@ -1,0 +1,88 @@
+"""Stage `adjusted`: the intervals of every method, on both halves.
+
+Methods are fitted on the whole calibration half for the test half. For the calibration half itself they are fitted five
+times, each time without the fifth that they are then applied to: so methods can be compared without the test half.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
+from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
+from entropy_sentinel.analyses.intervals.methods import Fitted, available
+from entropy_sentinel.analyses.intervals.questions import Questions, alike, gather
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+
+FOLDS = 5
+Rows = Iterator[dict[str, Any]]
+
+
+class AdjustedFiles(TypedDict):
+    """Files of all models: what variants say and how sure, distributions; items of both halves."""
+
+    stated: Sequence[str]
+    integers: Sequence[str]
+    features: Sequence[str]
+    beliefs: str
+    calibration: str
+    test: str
+
+
+class AdjustedSettings(TypedDict):
+    """What is fitted: by variant the model that is shown, and its level; covariates; lambda; the seed of the folds."""
+
+    models: dict[str, str]
+    levels: dict[str, float]
+    covariates: list[str]
+    undercoverage: float
+    seed: int
+
+
+def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str) -> None:
+    """Write the intervals of all methods, models and levels."""
+    shown, levels = settings["models"], settings["levels"]
+    columns = ["model", "item_id", "sample", *settings["covariates"]]
+    features = pl.concat(FEATURE_FRAME.read(path, columns) for path in files["features"]).filter(sample=0)
+    features = features.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
+    frames = [
+        pl.concat(map(STATED.read, files["stated"])),
+        pl.concat([INTEGER_ANSWERS.frame([]), *map(INTEGER_ANSWERS.read, files["integers"])]),
+        features.drop("sample"),
+    ]
+    said = [one.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for one in frames]
+    beliefs, halves = BELIEFS.read(files["beliefs"]), [BENCHMARKS.read(files[half]) for half in ("calibration", "test")]
+    rows = []
+    for model in dict.fromkeys(shown[variant] for variant in levels):
+        stated, integers, signals = (one.filter(model=model).drop("model") for one in said)
+        known, new = (gather(items, stated, integers, beliefs.filter(model=model), signals) for items in halves)
+        own = of_model(known, new, settings["undercoverage"], settings["seed"])
+        rows += [{"model": model} | row for row in own]
+    ADJUSTED.write(ADJUSTED.frame(rows), output, {"settings": dict(settings)})
+
+
+def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
+    """Rows of ADJUSTED of one model."""
+    known, new = alike(known, new)
+    methods = {level: available(known, level) for level in known.stated}
+    yield from _applied(Fitted(known, undercoverage), methods, new, TEST)
+    folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
+    for fold in range(min(FOLDS, len(known))):
+        fitted = Fitted(known.take(folds != fold), undercoverage)
+        yield from _applied(fitted, methods, known.take(folds == fold), CALIBRATION)
+
+
+def _applied(fitted: Fitted, methods: Mapping[float, Sequence[str]], to: Questions, half: str) -> Rows:
+    for level in to.stated:
+        for method in methods[level]:
+            found = fitted.apply(method, level, to)
+            for item, true, lower, upper in zip(to.item_id, to.true, *found.ends, strict=True):
+                there = not np.isnan(lower)
+                yield {
+                    **{"method": method, "level": level, "half": half, "item_id": item, "true": true},
+                    **{"lower": lower if there else None, "upper": upper if there else None},
+                    "temperature": found.temperature,
+                }

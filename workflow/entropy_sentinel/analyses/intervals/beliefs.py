@@ -1,0 +1,89 @@
+"""Stage `beliefs`: how likely a model takes each integer to be, for every question.
+
+Three ways, as far as there is what they need: `whole` integers from the pass of the family `integers`; `first_token`,
+as the paper does, from the same pass or from the texts of the likely tokens in traces; and the integers that were
+`sampled`, each with the probability of the response that says it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.intervals.frames import BELIEFS, INTEGER_ANSWERS
+from entropy_sentinel.frames.generation import scan_traces
+from entropy_sentinel.signals.integers.frame import INTEGERS
+
+_WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")
+_ITEM = ("benchmark", "item_id")
+Rows = Iterator[dict[str, Any]]
+
+
+class BeliefFiles(TypedDict):
+    """Files of the variants whose distributions are read: integers; traces and passes on each benchmark."""
+
+    integers: Sequence[str]
+    generations: Sequence[str]
+    passes: Sequence[str]
+
+
+def write_beliefs(files: BeliefFiles, models: Mapping[str, str], output: str) -> None:
+    """Write the distributions; `models` are the names that are shown, by variant."""
+    rows = [
+        *_named((row for path in files["passes"] for row in of_pass(INTEGERS.read(path))), models),
+        *_named((row for path in files["integers"] for row in of_samples(INTEGER_ANSWERS.read(path))), models),
+    ]
+    if not files["passes"]:
+        rows += _named((row for path in files["generations"] for row in of_tokens(_first_steps(path))), models)
+    BELIEFS.write(BELIEFS.frame(rows), output, {"models": dict(models)})
+
+
+def _named(rows: Iterable[dict[str, Any]], models: Mapping[str, str]) -> Rows:
+    return (row | {"model": models[row["model"]]} for row in rows)
+
+
+def of_pass(asked: pl.DataFrame) -> Rows:
+    """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
+    for row in asked.drop_nulls("values").iter_rows(named=True):
+        yield _row(row, "whole", row["values"], row["logprobs"])
+        yield _row(row, "first_token", row["first_values"], row["first_logprobs"])
+
+
+def of_samples(answers: pl.DataFrame) -> Rows:
+    """Rows of BELIEFS from a frame INTEGER_ANSWERS: an integer is as likely as the likeliest text that says it."""
+    seen = answers.drop_nulls(["value", "probability"])
+    likely = seen.group_by("model", *_ITEM, "value", maintain_order=True).agg(pl.col("probability").max())
+    for _, own in likely.group_by("model", *_ITEM, maintain_order=True):
+        row = own.row(0, named=True)
+        yield _row(row, "sampled", own["value"].to_list(), own["probability"].log().to_list())
+
+
+def of_tokens(first: pl.DataFrame) -> Rows:
+    """Rows of BELIEFS from first steps: `tokens`, the texts of the likely ones, and their `logprobs`."""
+    for row in first.iter_rows(named=True):
+        whole = [(_WHOLE.fullmatch(token), one) for token, one in zip(row["tokens"], row["logprobs"], strict=True)]
+        kept = [(int(found[1]), one) for found, one in whole if found]
+        yield _row(row, "first_token", *zip(*kept, strict=True)) if kept else _row(row, "first_token", (), ())
+
+
+def _first_steps(path: str) -> pl.DataFrame:
+    """Of the first sample of each item, the first step, where the texts of its tokens are known."""
+    first = (pl.col(name).list.first().arr.to_list() for name in ("top_tokens", "top_logprobs"))
+    lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
+    tokens, logprobs = first
+    return lazy.select("model", *_ITEM, tokens=tokens, logprobs=logprobs).collect()
+
+
+def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]) -> dict[str, Any]:
+    """Equal values, as of `3` and ` 3`, are added up."""
+    distinct, place = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
+    probabilities = np.bincount(place, np.exp(logprobs), len(distinct))
+    return {
+        **{name: about[name] for name in ("model", *_ITEM)},
+        "basis": basis,
+        "values": distinct.tolist(),
+        "probabilities": probabilities.tolist(),
+        "missing": max(0.0, 1.0 - float(probabilities.sum())),
+    }

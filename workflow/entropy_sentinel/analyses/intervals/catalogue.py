@@ -1,0 +1,116 @@
+"""The tables and figures of this analysis, its methods, and why an answer cannot be read.
+
+The function of a table is called `table_<name>` and stands in `tables_of_*.py`; that of a figure is called
+`figure_<name>` and stands in `figures_of_*.py`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from entropy_sentinel.statistics.catalogue import ADJUSTMENTS
+
+# The paper's tables, as printed.
+PUBLISHED = Path(__file__).with_name("published")
+
+# What an interval is made of, and what a study needs for it.
+Source = Literal["stated", "repeats", "samples", "distribution"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to an interval: its title, what it is made of, whether the paper has it, and what it does."""
+
+    title: str
+    source: Source
+    of_paper: bool
+    meaning: str
+
+
+_MEANINGS: dict[str, str] = {
+    "base": "the interval that the model states",
+    "conformal": "both ends moved by one number, the conformal quantile of the calibration half",
+    "normalised": "conformal, the number in widths of the model's own interval, plus one",
+    "mondrian": "conformal, a number of its own for each kind of question",
+    "cqr": "quantile regression of the answer on both ends and signals of the response, then conformal",
+}
+_OF_PAPER = ("base", "conformal")
+
+METHODS: dict[str, Method] = {
+    **{name: Method(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()},
+    "tunnel": Method("Tunnel, repeated queries", "repeats", True, "quantiles of the ends that repeated queries state"),
+    "sampling": Method("Sampling", "samples", True, "quantiles of sampled answers"),
+    "temperature_search": Method(
+        "Sampling, T*",
+        "samples",
+        True,
+        "quantiles of sampled answers at the temperature that the calibration half chooses",
+    ),
+    "self_consistency": Method(
+        "Self-consistency", "samples", True, "the smallest set of sampled answers that has the level, as an interval"
+    ),
+    "logprob": Method(
+        "Log-probabilities",
+        "distribution",
+        True,
+        "the smallest set of likely answers that has the level, as an interval",
+    ),
+    "logprob_scaled": Method(
+        "Log-probabilities, T*",
+        "distribution",
+        True,
+        "the same after one temperature that the calibration half chooses",
+    ),
+}
+
+# Why an answer cannot be read, the first that holds.
+REASONS: dict[str, str] = {
+    "refused": "refused",
+    "cut_off": "cut off",
+    "no_json": "no JSON",
+    "keys": "other keys",
+    "no_integers": "not integers",
+    "reversed": "reversed",
+    "too_far": "too far from 0",
+    "no_integer": "not an integer alone",
+}
+
+# Halves of the questions: methods are fitted, and compared by cross-fitting, on the first, and judged on the second.
+CALIBRATION, TEST = "calibration", "test"
+
+# Where a distribution over integers is from.
+BASES: dict[str, str] = {
+    "whole": "whole integers, which the model was asked about token by token",
+    "first_token": "first tokens that are integers, as in the paper",
+    "sampled": "the integers that were sampled, each with the probability that the model gives it",
+}
+
+TABLES: dict[str, str] = {
+    "1_examples": "Questions, answers and stated intervals",
+    "2_winkler": "Winkler score by model, level and method",
+    "3_coverage": "Coverage by log-probabilities",
+    "parsing": "What could be read",
+    "differences": "What each method changes",
+    "reductions": "How much conformal adjustment lowers the score",
+    "perception": "Perception size",
+    "tunnel_index": "Tunnel index",
+}
+
+FIGURES: dict[str, str] = {
+    "1_calibration": "Nominal and observed coverage of stated intervals",
+    "2_conformal": "Coverage before and after conformal adjustment",
+    "3_tunnel": "What a query sees through the tunnel",
+    "4_bounds": "How the stated bounds are spread, and how fast their quantiles converge",
+    "5_open_models": "Nominal and observed coverage of open models",
+    "6_answers": "True answers",
+}
+
+
+def alpha_of(level: float) -> float:
+    """The probability outside an interval of `level` percent: 0.002 of 99.8, without the error of a subtraction."""
+    return round(1 - level / 100, 12)
+
+
+def level_title(level: float) -> str:
+    """`99.8 %`."""
+    return f"{level:g} %"

@@ -1,0 +1,27 @@
+"""Notes that stand below several exhibits of this analysis, and what all of them are told."""
+
+from collections.abc import Iterable
+from typing import TypedDict
+
+from entropy_sentinel.analyses.intervals.catalogue import METHODS
+
+
+class IntervalsShown(TypedDict):
+    """What all exhibits and the page are told: the study's label, and the models whose weights are open."""
+
+    label: str
+    open_models: list[str]
+
+
+SCORE_NOTE = (
+    "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "
+    "ten, alpha = 1 - level; lower is better. An infinite interval has an infinite score."
+)
+READ_NOTE = "Scores and coverage are over the questions with an interval that can be read; the others count in no way."
+COMMON_NOTE = "Methods are compared on the same questions: those for which all of them have an interval."
+WILSON_NOTE = "from, to: Wilson's 95 % interval."
+
+
+def method_note(methods: Iterable[str]) -> str:
+    """What the methods are."""
+    return "; ".join(f"{METHODS[name].title}: {METHODS[name].meaning}" for name in methods) + "."

@@ -1,0 +1,147 @@
+"""The questions of one half, with what one model says of them: what methods are fitted on, and applied to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.intervals.catalogue import BASES
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.statistics.smallest_mass import Distribution
+
+Ends = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """n questions: right answers, (n,); what kind each is, (n,), where that is known; and what one model says.
+
+    `stated` are by level lower and upper ends, (n, m) each, of m queries, NaN where one cannot be read; `samples` are
+    by temperature integers, (n, m), likewise. `covariates` are by level (n, p) signals of the first of the queries, or
+    null where not every readable one has them. `beliefs` are None where there is no distribution.
+    """
+
+    item_id: np.ndarray
+    true: np.ndarray
+    group: np.ndarray | None
+    stated: Mapping[float, Ends]
+    samples: Mapping[float, np.ndarray]
+    covariates: Mapping[float, np.ndarray | None]
+    beliefs: Sequence[Distribution | None]
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    def take(self, which: np.ndarray) -> "Questions":
+        """Some of them; `which` is (n,) of bool."""
+        return Questions(
+            self.item_id[which],
+            self.true[which],
+            None if self.group is None else self.group[which],
+            {level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
+            {at: drawn[which] for at, drawn in self.samples.items()},
+            {level: None if one is None else one[which] for level, one in self.covariates.items()},
+            [belief for belief, taken in zip(self.beliefs, which, strict=True) if taken],
+        )
+
+    def first(self, level: float) -> Ends:
+        """The interval of the first query, (n,) each: what the model is taken to state."""
+        lower, upper = self.stated[level]
+        return lower[:, 0], upper[:, 0]
+
+    @property
+    def believed(self) -> np.ndarray:
+        """Whether there is a distribution, (n,) of bool."""
+        return np.array([belief is not None for belief in self.beliefs], dtype=bool)
+
+
+def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
+    """Both without what one of them lacks: kinds, and the covariates of a level."""
+    both = [level for level, one in known.covariates.items() if one is not None and new.covariates[level] is not None]
+    grouped = known.group is not None and new.group is not None
+    first, second = (
+        replace(
+            one,
+            group=one.group if grouped else None,
+            covariates={level: found if level in both else None for level, found in one.covariates.items()},
+        )
+        for one in (known, new)
+    )
+    return first, second
+
+
+def gather(
+    items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
+) -> Questions:
+    """The questions of `items` (contract BENCHMARKS) with what one model says, from frames of its contracts.
+
+    `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
+    that is no integer.
+    """
+    ends = {
+        level: (_matrix(items, own, "lower"), _matrix(items, own, "upper"))
+        for (level,), own in stated.sort("level").group_by("level", maintain_order=True)
+    }
+    drawn = {at: _matrix(items, own, "value") for (at,), own in integers.group_by("temperature", maintain_order=True)}
+    covariates = {
+        level: _covariates(items, features.filter(level=level), lower[:, 0]) for level, (lower, _) in ends.items()
+    }
+    return Questions(
+        items["item_id"].to_numpy(),
+        np.array(list(exponents(items).values())),
+        None if items["group"].null_count() else items["group"].to_numpy(),
+        ends,
+        drawn,
+        covariates,
+        _beliefs(items, beliefs),
+    )
+
+
+def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
+    """A row for each item, a column for each sample number."""
+    rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
+    row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
+    found = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
+    found[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return found
+
+
+def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
+    rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
+    found = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return found if found.shape[1] and np.isfinite(found[~np.isnan(lower)]).all() else None
+
+
+def _beliefs(items: pl.DataFrame, beliefs: pl.DataFrame) -> list[Distribution | None]:
+    found = {item: one for item, one, _ in distributions(beliefs, first_basis(beliefs))}
+    return [found.get(item) for item in items["item_id"]]
+
+
+def first_basis(beliefs: pl.DataFrame) -> str | None:
+    """The first basis of the catalogue that a frame BELIEFS has."""
+    return next((one for one in BASES if one in beliefs["basis"]), None)
+
+
+def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
+    """Item, normalised distribution and missing mass, of the rows of this basis with an integer at all."""
+    rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
+    return [
+        (item, Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares)), missing)
+        for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows()
+    ]
+
+
+def exponents(items: pl.DataFrame) -> dict[str, int]:
+    """The right answers by item, of a frame BENCHMARKS; InputError for a reference that is no integer."""
+    return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
+
+
+def _exponent(item: str, reference: str | None) -> int:
+    try:
+        return int(reference or "")
+    except ValueError:
+        raise InputError(
+            f"item '{item}': its reference must be an integer, the power of ten of the answer, was {reference!r}; see "
+            "benchmarks.<name>.reference"
+        ) from None

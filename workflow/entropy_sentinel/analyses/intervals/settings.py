@@ -1,0 +1,133 @@
+"""What the analysis shows: the config's section `analyses.intervals`."""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.intervals.catalogue import FIGURES, TABLES
+from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
+
+# Percent; keys of YAML must be text: "99.8".
+_Level = Annotated[float, Field(gt=0, lt=100)]
+_Temperature = Annotated[float, Field(ge=0, le=10)]
+
+# The family of signals that has a distribution over integers.
+FAMILY = "integers"
+
+
+class Asked(Settings):
+    """The variants of one model: models of the config that ask the same weights in different ways."""
+
+    stated: dict[_Level, Name] = Field(
+        min_length=1,
+        description='by level in percent, the variant that states an interval of it: {"90": mine-90, "99": mine-99}. '
+        "With several samples, the first is the stated interval, and all are the repeated queries of the tunnel",
+    )
+    integers: dict[_Temperature, Name] = Field(
+        {}, description='by sampling temperature, the variant that answers with an integer alone: {"1.0": mine-integer}'
+    )
+    distribution: Name | None = Field(
+        None, description="the variant among them whose log-probabilities are read; null for none"
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "Asked":
+        names = self.variants
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"'{twice[0]}' is there twice: a variant is asked at one level, or one temperature")
+        if self.distribution is not None:
+            check_names("variant in distribution:", [self.distribution], self.integers.values())
+        return self
+
+    @property
+    def variants(self) -> list[str]:
+        """All variants."""
+        return [*self.stated.values(), *self.integers.values()]
+
+    def only(self, run: list[str]) -> "Asked | None":
+        """What is left with the variants that are `run`; None where none of them states an interval."""
+        stated, integers = ({key: one for key, one in of.items() if one in run} for of in (self.stated, self.integers))
+        distribution = self.distribution if self.distribution in run else None
+        return Asked(stated=stated, integers=integers, distribution=distribution) if stated else None
+
+
+class Intervals(Analysis):
+    """What intervals that a model states are worth, and what makes them hold (Epstein et al., FermiEval, 2025).
+
+    Answers are powers of ten, as integers: the reference of both benchmarks. No judge and no training group is needed.
+    """
+
+    PAGE = "intervals/report.html"
+    TELLS = "what intervals that a model states are worth"
+    READS_LABELS = False
+
+    calibration: Name | None = Field(None, description="benchmark whose questions adjust the intervals")
+    test: Name | None = Field(None, description="benchmark on which they are judged")
+    models: dict[Name, Asked] = Field({}, description="models by the name that is shown, and their variants")
+    covariates: Annotated[list[str], DISTINCT] = Field(
+        ["mean", "max", "nll_avg", "n_tokens"],
+        description="features of the stating response, beside both ends, that the quantile regression reads",
+    )
+    farthest: Positive | None = Field(
+        None,
+        description="an end that is farther from 0 is no power of ten: the model has stated the number itself, and the "
+        "interval counts as one that cannot be read; null for any",
+    )
+    undercoverage: Number = Field(
+        100,
+        ge=0,
+        le=1e9,
+        description="lambda of the temperature search: what the square of the coverage that is missing costs",
+    )
+    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples of the questions")
+
+    @model_validator(mode="after")
+    def _known(self) -> "Intervals":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        check_names("feature in covariates:", self.covariates, [*FEATURES, *EXTRAS, "n_tokens"])
+        if self.calibration is not None and self.calibration == self.test:
+            raise ValueError(f"calibration and test must be two benchmarks, both were '{self.test}'")
+        seen: dict[str, str] = {}
+        for name, asked in self.models.items():
+            for variant in asked.variants:
+                if seen.setdefault(variant, name) != name:
+                    raise ValueError(f"models: '{variant}' is of {seen[variant]} and of {name}; one of them")
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        for key, benchmark in {"calibration": self.calibration, "test": self.test}.items():
+            if benchmark not in studied.labelled:
+                was = "is not set" if benchmark is None else f"names '{benchmark}', not run or without references"
+                return f"analyses.intervals.{key} {was}"
+        if not any(asked.only(studied.models) for asked in self.models.values()):
+            return "analyses.intervals.models names no variant that is run and states an interval"
+        return None
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        left, lines = {}, []
+        for name, asked in self.models.items():
+            run, left_out = studied.run("models", f"analyses.intervals.models.{name}", asked.variants)
+            lines += left_out
+            if rest := asked.only(run):
+                left[name] = rest
+        chosen = {
+            "models": left,
+            "tables": list(TABLES) if self.tables is None else self.tables,
+            "figures": list(FIGURES) if self.figures is None else self.figures,
+        }
+        return self.model_copy(update=chosen), lines
+
+    @property
+    def halves(self) -> list[str]:
+        """Both benchmarks, the one for calibration first."""
+        return [name for name in (self.calibration, self.test) if name is not None]
+
+    def of_variants(self, kind: str) -> Mapping[str, float]:
+        """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
+        return {variant: float(key) for asked in self.models.values() for key, variant in getattr(asked, kind).items()}

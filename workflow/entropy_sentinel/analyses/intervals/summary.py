@@ -1,0 +1,128 @@
+"""What the page and the terminal say of each model and level, from frames SCORES and DIFFERENCES."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from tabulate import tabulate
+
+from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, METHODS, TEST, level_title
+from entropy_sentinel.report.numbers import number
+
+# The level that the page begins with, or the nearest that is asked for.
+HEADLINE = 99.0
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a model at a level, on the test half: rows of SCORES by method, and of DIFFERENCES by method.
+
+    `chosen` is the method of the lowest score on the calibration half, `best` that of the test half; None where no
+    question has an interval of every method, or no score is finite.
+    """
+
+    model: str
+    level: float
+    scores: Mapping[str, Row]
+    differences: Mapping[str, Row]
+    chosen: str | None
+    best: str | None
+
+    @property
+    def holds(self) -> str:
+        """One sentence: what share of the stated intervals hold."""
+        base = self.scores["base"]
+        if base["coverage"] is None:
+            return f"No {level_title(self.level)} interval of {self.model} could be read."
+        unread = base["n_questions"] - base["n"]
+        return (
+            f"Of {base['n']} intervals of {level_title(self.level)} that {self.model} states, {_share(base)} hold"
+            + (f"; {unread} more answers could not be read." if unread else ".")
+        )
+
+    @property
+    def advice(self) -> str:
+        """Which method to use by the calibration half, and what it did on the test half."""
+        if self.chosen is None:
+            return "No method can be chosen: on no question do all have a finite interval."
+        scored = self.scores[self.chosen]
+        if scored["coverage"] is None:
+            said = "has the lowest score on the calibration half; on the test half it has no interval."
+            return f"{METHODS[self.chosen].title} {said}"
+        others = (row for name, row in self.differences.items() if name != "base")
+        if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
+            return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
+        if self.chosen == "base":
+            said = "Use them as they are: no method has a lower score on the calibration half."
+        else:
+            said = (
+                f"Use {METHODS[self.chosen].title}: it has the lowest score on the calibration half. On the test half "
+                f"{_share(scored)} of its intervals hold, and its score is {self._compared()}."
+            )
+        if self.best in (None, self.chosen):
+            return said
+        return f"{said} Looking back, {METHODS[str(self.best)].title} has the lowest score on the test half."
+
+    def _compared(self) -> str:
+        row = self.differences[str(self.chosen)]
+        if row["difference"] is None:
+            return f"not compared, since {row['reason']}"
+        span = f"{number(row['lower'], '+.1f')} to {number(row['upper'], '+.1f')}"
+        found = f"by {number(abs(row['difference']), '.1f')} ({span})"
+        if row["lower"] <= 0 <= row["upper"]:
+            return f"not clearly another than that of the stated ones: {number(row['difference'], '+.1f')} ({span})"
+        return f"{'lower' if row['upper'] < 0 else 'higher'} than that of the stated ones {found}"
+
+
+def _share(row: Row) -> str:
+    return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
+
+
+def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
+    """One per model and level, in their order."""
+    found = []
+    for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
+        compared = differences.filter(model=model, level=level)
+        found.append(
+            Summary(
+                *(str(model), float(str(level)), _by_method(own), _by_method(compared.filter(half=TEST))),
+                *(lowest(compared.filter(half=half)) for half in (CALIBRATION, TEST)),
+            )
+        )
+    return found
+
+
+def lowest(differences: pl.DataFrame) -> str | None:
+    """The method with the lowest finite score of rows of DIFFERENCES; the first of the catalogue of several."""
+    finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
+    return finite["method"][0] if len(finite) else None
+
+
+def headline(found: Sequence[Summary]) -> list[Summary]:
+    """Of each model the summary that the page begins with."""
+    nearest: dict[str, Summary] = {}
+    for one in sorted(found, key=lambda one: abs(one.level - HEADLINE)):
+        nearest.setdefault(one.model, one)
+    return [nearest[model] for model in dict.fromkeys(one.model for one in found)]
+
+
+def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
+    return {row["method"]: row for row in rows.iter_rows(named=True)}
+
+
+def summarise(found: Sequence[Summary]) -> str:
+    """Plain text: what holds and what to use, by model, and scores of every method at the level of the headline."""
+    parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
+    for one in headline(found):
+        rows = [
+            [METHODS[name].title, number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
+            for name, row in one.scores.items()
+        ]
+        table = tabulate(rows, ["method", "score", "coverage", "questions"], tablefmt="simple", disable_numparse=True)
+        lines = [*table.splitlines(), one.holds, one.advice]
+        parts.append("\n".join([f"{one.model}, {level_title(one.level)}", *(f"  {line}".rstrip() for line in lines)]))
+    return "\n\n".join(parts) + "\n"

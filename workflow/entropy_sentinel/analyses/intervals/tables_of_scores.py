@@ -1,0 +1,170 @@
+"""How good the intervals of each method are: from frames SCORES and DIFFERENCES."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.intervals.catalogue import (
+    CALIBRATION,
+    METHODS,
+    PUBLISHED,
+    TEST,
+    level_title,
+)
+from entropy_sentinel.analyses.intervals.headings import (
+    COMMON_NOTE,
+    READ_NOTE,
+    SCORE_NOTE,
+    WILSON_NOTE,
+    method_note,
+)
+from entropy_sentinel.analyses.intervals.summary import lowest
+from entropy_sentinel.report.tables import Table, number_frame
+
+# What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
+_TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
+
+
+def table_2_winkler(scores: pl.DataFrame) -> Table:
+    """The mean Winkler score on the test half, by model, level and method, with coverage and width."""
+    keys = ["Model", "Level", "Method"]
+    numbers = {
+        "score": "Score",
+        "median_score": "Median score",
+        "coverage": "Coverage",
+        "coverage_lower": "from",
+        "coverage_upper": "to",
+        "width": "Width",
+        "temperature": "T*",
+        "n": "Questions",
+        "n_infinite": "Infinite",
+    }
+    rows = [
+        _keys(row) | {title: row[name] for name, title in numbers.items()}
+        for row in scores.filter(half=TEST).iter_rows(named=True)
+    ]
+    return Table(
+        "Mean Winkler score, coverage and mean width on the test half.",
+        number_frame(rows, keys, numbers.values()),
+        (
+            SCORE_NOTE,
+            "A few intervals that state a number in place of its power of ten can make up the mean; the median does "
+            "not see them.",
+            READ_NOTE,
+            WILSON_NOTE,
+            "Infinite: intervals without ends, where the calibration half has too few questions for the level.",
+            method_note(scores["method"].unique(maintain_order=True)),
+        ),
+        published=_published_scores(scores.filter(half=TEST)),
+    )
+
+
+def _published_scores(scores: pl.DataFrame) -> Table:
+    """The paper's Table 2 beside ours, of the models that the study has under the paper's names."""
+    theirs = _paper()
+    joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
+    shown = joined.select(
+        Model="model",
+        Level=pl.col("level").map_elements(level_title, pl.String),
+        Method=pl.col("method").map_elements(lambda name: METHODS[name].title, pl.String),
+        Score="score",
+        paper="published",
+        difference=pl.col("score") - pl.col("published"),
+    ).rename({"paper": "Score: paper", "difference": "Score: difference"})
+    note = "The paper's 500 + 500 questions are not published, and others are asked here."
+    return Table("Mean Winkler score here and as the paper printed it.", shown, (note,))
+
+
+def _paper() -> pl.DataFrame:
+    """The paper's Table 2: level, alpha, method, model, published."""
+    printed = pl.read_csv(PUBLISHED / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
+    return printed.unpivot(
+        index=["level", "alpha", "method"], variable_name="model", value_name="published"
+    ).drop_nulls("published")
+
+
+def table_differences(differences: pl.DataFrame) -> Table:
+    """By how much each method's score is from that of the stated intervals; which one the calibration half chooses."""
+    keys = ["Model", "Level", "Method", "Chosen"]
+    numbers = ["Calibration score", "Score", "Difference", "from", "to", "Questions"]
+    rows = [*_compared(differences)]
+    reasons = dict.fromkeys(
+        f"{', '.join(_keys(row).values())}: no difference, since {row['reason']}."
+        for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True)
+    )
+    return Table(
+        "Mean Winkler score of each method on the test half, and its difference from that of the stated intervals.",
+        number_frame(rows, keys, numbers),
+        (
+            COMMON_NOTE,
+            "Calibration score: on the calibration half, each fifth of which is adjusted by the four others. The "
+            "lowest is chosen; so the test half has no part in the choice.",
+            "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
+            *reasons,
+        ),
+    )
+
+
+def _compared(differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for _, own in differences.group_by("model", "level", maintain_order=True):
+        folds = own.filter(half=CALIBRATION)
+        chosen, before = lowest(folds), dict(folds.select("method", "score").iter_rows())
+        for row in own.filter(half=TEST).iter_rows(named=True):
+            yield _keys(row) | {
+                **{
+                    "Chosen": "chosen" if row["method"] == chosen else "",
+                    "Calibration score": before.get(row["method"]),
+                },
+                **{"Score": row["score"], "Difference": row["difference"], "from": row["lower"], "to": row["upper"]},
+                "Questions": row["n"],
+            }
+
+
+def table_reductions(differences: pl.DataFrame) -> Table:
+    """By how much conformal adjustment lowers the mean over models, here and in the paper, which its text says too."""
+    here = differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
+    rows = [*_reductions(here, "here"), *_reductions(_paper(), "the paper's Table 2")]
+    numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]
+    return Table(
+        "The mean Winkler score over models before and after conformal adjustment.",
+        number_frame(rows, ["Whose", "Level"], numbers),
+        (
+            "Drop, %: of the mean over models. Text: what the paper's text says of its Table 2.",
+            "all: the sum over the paper's levels. Its abstract says that the score decreases by 54 %, not of what.",
+        ),
+    )
+
+
+def _reductions(scores: pl.DataFrame, whose: str) -> Iterator[dict[str, Any]]:
+    """Of rows with model, level, method and `published`, the scores."""
+    both = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
+        on="method", index=["model", "level"], values="published", maintain_order=True
+    )
+    if not {"base", "conformal"} <= set(both.columns):
+        return
+    finite = both.filter(pl.col("base").is_finite(), pl.col("conformal").is_finite())
+    means = finite.group_by("level").agg(pl.len(), pl.col("base").mean(), pl.col("conformal").mean()).sort("level")
+    of_paper = means.filter(pl.col("level").is_in(list(_TEXT)))
+    for level, n, base, conformal in means.iter_rows():
+        text = _TEXT.get(level) if whose != "here" else None
+        yield _reduction(whose, level_title(level), n, base, conformal, text or (None, None))
+    if len(of_paper) == len(_TEXT):
+        base, conformal = (float(of_paper[name].sum()) for name in ("base", "conformal"))
+        yield _reduction(
+            whose, "all", of_paper["len"].min(), base, conformal, (None, None if whose == "here" else 54.0)
+        )
+
+
+def _reduction(
+    whose: str, level: str, n: Any, base: float, conformal: float, text: tuple[float | None, float | None]
+) -> dict[str, Any]:
+    return {
+        **{"Whose": whose, "Level": level, "Models": n, "Base": base, "Conformal": conformal},
+        **{"Drop": base - conformal, "Drop, %": 100 * (1 - conformal / base) if base else None},
+        **{"Drop: text": text[0], "Drop, %: text": text[1]},
+    }
+
+
+def _keys(row: dict[str, Any]) -> dict[str, Any]:
+    return {"Model": row["model"], "Level": level_title(row["level"]), "Method": METHODS[row["method"]].title}

@@ -1,0 +1,41 @@
+"""Family `integers`: the model's distribution over the integers that it may answer a question with.
+
+Epstein et al., FermiEval (2025), read it off the most likely first tokens. Here the integers of several tokens, and the
+negative ones, are followed to their end, and what is not followed is said (search.py); the paper's way stands beside.
+It is for models whose prompt asks for an integer alone.
+"""
+
+import polars as pl
+
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from entropy_sentinel.signals.integers.frame import INTEGERS, INTEGERS_VERSION
+from entropy_sentinel.signals.integers.settings import Integers
+
+_ENTROPY = "entropy of the distribution over the integers that the model may answer with, these alone"
+_MAX = "probability of the likeliest of these integers"
+
+FAMILY = Family(
+    "how sure the model is of an answer that is an integer alone: it is asked for every likely one, on a GPU",
+    (
+        Signal("integer_entropy", "Integer entropy", _ENTROPY, "nats"),
+        Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
+    ),
+    asks=EnginePass(INTEGERS, INTEGERS_VERSION),
+    settings=Integers,
+)
+
+
+def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
+    """A row per response, in their order: the signals, and `integers_reason` where there are none.
+
+    `asked` is the file of the pass. The probabilities are divided by their sum.
+    """
+    rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
+    found = traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    p = pl.element().exp() / pl.element().exp().sum()
+    return found.select(
+        integer_entropy=pl.col("logprobs").list.eval(-(p * p.log())).list.sum(),
+        integer_max=pl.col("logprobs").list.eval(p).list.max(),
+        integers_reason="reason",
+    )

@@ -1,0 +1,102 @@
+"""Breadth-first search for the integers that a model may answer with, token by token, from rendered prompts.
+
+A token that goes on with a minus sign, digits or space around them is followed; one that ends the answer makes an
+integer whole. Any other makes it something else: `5.5`, `5 million` and `05` are no integers alone.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import Engine, NextToken
+from entropy_sentinel.frames.errors import EntropySentinelError
+
+# As JSON writes it; nine digits fit the column.
+_INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
+_BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
+
+
+@dataclass
+class Found:
+    """Log-probabilities, nats, of the `whole` integers that follow a prompt, and of those among the `first` tokens."""
+
+    whole: dict[int, float] = field(default_factory=dict)
+    first: dict[int, float] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def missing(self) -> float:
+        """Probability of all that is none of the whole integers."""
+        return max(0.0, 1 - float(np.exp(list(self.whole.values())).sum()))
+
+
+@dataclass(frozen=True)
+class Said:
+    """Tokens after the prompt with the number `prompt`, their text, and the log-probability of them all, nats."""
+
+    prompt: int
+    token_ids: tuple[int, ...] = ()
+    text: str = ""
+    logprob: float = 0.0
+
+
+def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
+    """What follows each prompt, in their order.
+
+    `ends` are the tokens that end the model's turn; a digit never does. The beginning of an integer that is less likely
+    than `prune_below` is not followed.
+    """
+    found = [Found() for _ in prompts]
+    open_ones = [Said(number) for number in range(len(prompts))]
+    while open_ones:
+        steps = _steps(open_ones, prompts, engine)
+        for before, step in zip(open_ones, steps, strict=True):
+            found[before.prompt].refused = found[before.prompt].refused or step.refused
+        longer = list(_longer(open_ones, steps, engine))
+        open_ones = []
+        for before, after in longer:
+            added = after.text.removeprefix(before.text)
+            if after.token_ids[-1] in ends and not added.isdecimal():
+                if _INTEGER.fullmatch(before.text):
+                    _add(found[after.prompt].whole, before.text, after.logprob)
+            # A token without a text is another special one, or a part of a character.
+            elif added and _BEGINNING.fullmatch(after.text):
+                if not before.token_ids and _INTEGER.fullmatch(after.text):
+                    _add(found[after.prompt].first, after.text, after.logprob)
+                if after.logprob >= np.log(prune_below):
+                    open_ones.append(after)
+    return found
+
+
+def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
+    """What follows each of the open ones."""
+    steps = dict(engine.next_tokens([*prompts[one.prompt], *one.token_ids] for one in open_ones))
+    if len(steps) < len(open_ones):
+        raise EntropySentinelError(f"the engine answered {len(steps)} of {len(open_ones)} contexts")
+    return [steps[number] for number in range(len(open_ones))]
+
+
+def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engine) -> Iterator[tuple[Said, Said]]:
+    """Each of the open ones with each of its likely next tokens: before and after it."""
+    tokens = [
+        (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
+        for before, step in zip(open_ones, steps, strict=True)
+        for token, logprob in zip(step.token_ids, step.logprobs, strict=True)
+        if logprob > -np.inf
+    ]
+    texts = _texts((ids for _, ids, _ in tokens), engine)
+    for before, ids, logprob in tokens:
+        yield before, Said(before.prompt, ids, texts[ids], logprob)
+
+
+def _texts(sequences: Iterable[tuple[int, ...]], engine: Engine) -> dict[tuple[int, ...], str]:
+    """The text of each sequence of tokens as a whole: a tokenizer may write a token in another way at the beginning."""
+    different = list(dict.fromkeys(sequences))
+    return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
+
+
+def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
+    """Add a probability to that of an integer, which may be written in several ways: ` 5` and `5`."""
+    logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
