@@ -1,7 +1,7 @@
 """The pass `integers` by vLLM against a slow path of its own: Transformers, float32, the whole vocabulary.
 
 tiny-fermi writes an integer with a token for each digit and one for the minus sign: so the probability of a spelling is
-the product of those of its tokens and of the end token. An integer may have a space before or after it.
+the product of those of its tokens and of the end token. An integer may have a space before or after it, and 0 a sign.
 """
 
 import json
@@ -24,8 +24,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 folder, prompts, values = json.load(open(sys.argv[1]))
 model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
 tokenizer = AutoTokenizer.from_pretrained(folder)
-spellings = [spelling for value in values for spelling in (f"{value}", f" {value}", f"{value} ", f" {value} ")]
-answers = tokenizer([spelling + tokenizer.eos_token for spelling in spellings])["input_ids"]
+spaced = [spelling for value in values for spelling in (f"{value}", f" {value}", f"{value} ", f" {value} ")]
+answers = tokenizer([spelling + tokenizer.eos_token for spelling in [*spaced, "-0"]])["input_ids"]
 longest = max(map(len, answers))
 padded = torch.tensor([one + [0] * (longest - len(one)) for one in answers])
 asked = torch.tensor([[place < len(one) for place in range(longest)] for one in answers])
@@ -37,7 +37,10 @@ for prompt in prompts:
     with torch.no_grad():
         logits = model(tokens).logits[:, len(ids) - 1 : -1].double()
     log_p = torch.log_softmax(logits, -1).gather(2, padded[:, :, None])[:, :, 0]
-    found.append((log_p * asked).sum(1).exp().reshape(len(values), -1).sum(1).tolist())
+    p = (log_p * asked).sum(1).exp()
+    by_value = p[:-1].reshape(len(values), -1).sum(1)
+    by_value[values.index(0)] += p[-1]
+    found.append(by_value.tolist())
 json.dump(found, open(sys.argv[2], "w"))
 """
 pytestmark = pytest.mark.slow
