@@ -34,8 +34,8 @@ class Asked(Settings):
     )
     distribution_source: Text | None = Field(
         None,
-        description="folder with what the pass `integers` has said of that variant, {benchmark}.parquet: for traces made "
-        "elsewhere, which have no engine to ask again; null for the study's own pass, where run.features has it",
+        description="folder with what the pass `integers` has said of that variant, {benchmark}.parquet: for traces "
+        "made elsewhere, which have no engine to ask again; null for the study's own pass, where run.features has it",
     )
 
     @model_validator(mode="after")
