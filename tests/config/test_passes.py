@@ -54,7 +54,11 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
             {},
             "a server gives no token ids of a chat's prompt; run it by 'id' or 'path', ask it with a",
         ),
-        ({"far": API | {"prompt": "bare"}}, PLAIN, "models.far.vocabulary is not known, which a server does not tell; set it"),
+        (
+            {"far": API | {"prompt": "bare"}},
+            PLAIN,
+            "models.far.vocabulary is not known, which a server does not tell; set it",
+        ),
         (
             {"log": {"source": "x"}},
             {},

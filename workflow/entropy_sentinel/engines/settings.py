@@ -73,7 +73,7 @@ class Model(Settings):
     same_as: Name | None = Field(
         None,
         description="a model of this config with the same weights, which is asked in its place where a family of "
-        "run.features asks the model again (forced_answer): for traces made elsewhere, which have no engine. Its "
+        "run.features asks the model again: for traces made elsewhere, which have no engine. Its "
         "prompt must be theirs",
     )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
