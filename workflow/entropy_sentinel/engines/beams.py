@@ -1,16 +1,16 @@
 """Beam search over what an engine says of next tokens: the same for vLLM in this process and for a server.
 
 At each step the `width` likeliest unfinished sequences are gone on with, by the log-probabilities of the model: before
-temperature, top-p and penalties, and without a penalty for length. A sequence that ends is kept if it is among the
-`width` likeliest finished ones. A longer sequence is never likelier, so that one which is no likelier than all of these
-is dropped, and the search ends where none is left.
+temperature, top-p and penalties, and without a penalty for length. Every sequence that ends with one of the TOP_K
+tokens after these is finished, and the `width` likeliest of all finished ones are kept. A longer one is never likelier,
+so that one which is no likelier than all of these is dropped, and the search ends where none is left.
 
 vLLM's own search (`LLM.beam_search`) is not used: it knows one end token and no texts that end a response, which base
 models need, and goes on to `max_tokens` however early the likeliest responses have ended.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -24,10 +24,11 @@ _SIDE_BY_SIDE = 64
 
 @dataclass(frozen=True)
 class _Sequence:
-    """Tokens after a context, and their log-probability together, nats."""
+    """Tokens after a context, their log-probability together in nats, and their text where texts can end a response."""
 
     token_ids: tuple[int, ...] = ()
     logprob: float = 0.0
+    text: str = ""
     finish_reason: str = ""
 
 
@@ -37,16 +38,18 @@ class _Hypotheses:
 
     number: int
     context: Sequence[int]
+    width: int
     running: list[_Sequence] = field(default_factory=lambda: [_Sequence()])
     finished: list[_Sequence] = field(default_factory=list)
     refused: str = ""
 
-    def finish(self, more: Iterable[_Sequence], width: int) -> None:
-        """Take in finished sequences, and drop those that can no longer be among the `width` likeliest."""
-        self.finished = _likeliest([*self.finished, *more])[:width]
-        if len(self.finished) == width:
-            least = self.finished[-1].logprob
-            self.running = [one for one in self.running if one.logprob > least]
+    def take(self, sequences: Iterable[_Sequence]) -> None:
+        """Go on from these sequences, as far as they can still be among the likeliest."""
+        likeliest = sorted(sequences, key=_order)
+        self.finished = sorted([*self.finished, *(one for one in likeliest if one.finish_reason)], key=_order)
+        self.finished = self.finished[: self.width]
+        least = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
+        self.running = [one for one in likeliest if not one.finish_reason and one.logprob > least][: self.width]
 
 
 @dataclass(frozen=True)
@@ -59,55 +62,58 @@ class BeamSearch:
     width: int
     max_tokens: int
     stop: tuple[str, ...] = ()
+    # The text of each token so far: a server is asked for it.
+    _known: dict[int, str] = field(default_factory=dict)
 
     def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`. Raises ValueError for a width that the known next tokens do not suffice for."""
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
         waiting = enumerate(contexts)
-        while some := [_Hypotheses(number, context) for number, context in islice(waiting, _SIDE_BY_SIDE)]:
+        while some := [_Hypotheses(*one, self.width) for one in islice(waiting, _SIDE_BY_SIDE)]:
             for _ in range(self.max_tokens):
                 if not any(one.running for one in some):
                     break
                 self._step(some)
             for one in some:
-                cut = [_Sequence(left.token_ids, left.logprob, "length") for left in one.running]
-                one.finish(cut, self.width)
+                one.take([replace(left, finish_reason="length") for left in one.running])
                 yield one.number, Beams(self._beams(one.finished), one.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
         """Go on with every running sequence by one token."""
         running = [(one, sequence) for one in hypotheses for sequence in one.running]
-        found = dict(self.ask([*one.context, *sequence.token_ids] for one, sequence in running))
+        said = dict(self.ask([*one.context, *sequence.token_ids] for one, sequence in running))
+        if self.stop:
+            self._learn(said.values(), hypotheses[0].context[-1])
         longer: dict[int, list[_Sequence]] = {one.number: [] for one in hypotheses}
-        cut: dict[int, list[_Sequence]] = {one.number: [] for one in hypotheses}
         for number, (one, sequence) in enumerate(running):
-            said = found[number]
-            if not said.refused:
-                longer[one.number] += _continued(sequence, said)
-            elif sequence.token_ids:  # no room for more
-                cut[one.number].append(_Sequence(sequence.token_ids, sequence.logprob, "length"))
+            if not said[number].refused:
+                longer[one.number] += self._continued(sequence, said[number])
+            elif sequence.token_ids:  # there is no room for more
+                longer[one.number].append(replace(sequence, finish_reason="length"))
             else:
-                one.refused = said.refused
-        # Twice the width suffices, as in Transformers: where more than half of these end, no other is likelier than the
-        # `width` likeliest of them.
-        candidates = {number: _likeliest(all_)[: 2 * self.width] for number, all_ in longer.items()}
-        ended = self._ended([one.token_ids for own in candidates.values() for one in own])
+                one.refused = said[number].refused
         for one in hypotheses:
-            own = candidates[one.number]
-            one.running = [each for each in own if each.token_ids not in ended][: self.width]
-            stopped = [_Sequence(each.token_ids, each.logprob, "stop") for each in own if each.token_ids in ended]
-            one.finish([*stopped, *cut[one.number]], self.width)
+            one.take(longer[one.number])
 
-    def _ended(self, sequences: Sequence[tuple[int, ...]]) -> set[tuple[int, ...]]:
-        """Those that are at their end: by their last token, or by a text that is in theirs."""
-        ended = {one for one in sequences if one[-1] in self.ends}
-        if self.stop and sequences:
-            texts = ["".join(texts) for texts in self.texts(sequences)]
-            ended |= {one for one, text in zip(sequences, texts, strict=True) if any(end in text for end in self.stop)}
-        return ended
+    def _continued(self, sequence: _Sequence, said: NextToken) -> list[_Sequence]:
+        """A sequence with each of the tokens that may follow it."""
+        found = []
+        for token, logprob in zip(said.token_ids.tolist(), said.logprobs.tolist(), strict=True):
+            text = sequence.text + self._known.get(token, "")
+            ended = token in self.ends or any(end in text for end in self.stop)
+            together = sequence.logprob + logprob
+            found.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
+        return [one for one in found if one.logprob > -np.inf]
+
+    def _learn(self, said: Iterable[NextToken], before: int) -> None:
+        """Ask for the texts of tokens that are not known yet, each after another: a first one may lack its space."""
+        new = list({token: None for one in said for token in one.token_ids.tolist() if token not in self._known})
+        texts = self.texts([[before, token] for token in new]) if new else []
+        self._known.update((token, text[-1] if text else "") for token, text in zip(new, texts, strict=True))
 
     def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
+        """Sequences with their whole text, up to where one of `stop` begins."""
         bare = [one.token_ids[: -1 if one.token_ids[-1] in self.ends else None] for one in sequences]
         texts = ["".join(texts) for texts in self.texts(bare)] if bare else []
         cuts = [min((text.find(end) for end in self.stop if end in text), default=None) for text in texts]
@@ -117,16 +123,6 @@ class BeamSearch:
         )
 
 
-def _continued(sequence: _Sequence, said: NextToken) -> list[_Sequence]:
-    """A sequence with each of the tokens that may follow it."""
-    possible = np.isfinite(said.logprobs)
-    tokens, logprobs = said.token_ids[possible].tolist(), said.logprobs[possible].tolist()
-    return [
-        _Sequence((*sequence.token_ids, token), sequence.logprob + logprob)
-        for token, logprob in zip(tokens, logprobs, strict=True)
-    ]
-
-
-def _likeliest(sequences: Iterable[_Sequence]) -> list[_Sequence]:
-    """Sequences by falling log-probability, equal ones by their tokens."""
-    return sorted(sequences, key=lambda one: (-one.logprob, one.token_ids))
+def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
+    """By falling log-probability, equal ones by their tokens."""
+    return -sequence.logprob, sequence.token_ids

@@ -6,11 +6,12 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.engines.engine import Beams, Engine
+from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.beam_search.frame import BEAMS
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: Mapping[str, Any]) -> pl.DataFrame:
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
     """Rows of BEAMS for responses with `prompt_ids` beside the columns of a trace, by one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
@@ -55,7 +56,7 @@ class Row:
     reason: str | None = None
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: Mapping[str, Any]) -> pl.DataFrame:
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
     """Rows of FORCED_ANSWERS for responses with `prompt_ids`, `question` and `reference` beside the columns of a trace.
 
     `settings` is the config's section; `asked_with` names the model, which errors begin with.

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.engines.engine import Continuation, Engine
+from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.iterative_prompting.frame import ITERATIVE_PROMPTS
@@ -30,7 +31,7 @@ class _Item:
                 yield prompt, answer["token_ids"]
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: Mapping[str, Any]) -> pl.DataFrame:
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
     """Rows of ITERATIVE_PROMPTS for responses with `prompt_ids` and `question` beside the columns of a trace."""
     rows, items = list[Row](), list[_Item]()
     for _, own in part.group_by("item_id", maintain_order=True):
