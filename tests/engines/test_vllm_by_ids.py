@@ -96,9 +96,7 @@ def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], fo
     assert nothing == []
 
 
-def test_beams_of_two_tokens_are_the_likeliest_of_all_sequences(
-    expected: dict[str, Any], found: dict[str, Any]
-) -> None:
+def test_beams_of_two_tokens_are_the_likeliest_of_all(expected: dict[str, Any], found: dict[str, Any]) -> None:
     for one, everything in zip(found["searches"][0], expected["everything"], strict=True):
         best = [(beam["token_ids"], beam["logprob"]) for beam in one["found"][:5]]
         assert [ids for ids, _ in best] == [ids for ids, _ in everything[:5]]
