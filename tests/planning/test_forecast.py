@@ -136,7 +136,7 @@ def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_
 @pytest.mark.parametrize(
     ("family", "section", "contexts"),
     [
-        # A search of three beams for each item, of which a response has as many contexts as tokens; not for each response.
+        # Three beams for each item, of as many contexts each as a response has tokens; not for each response.
         ("beam_search", {"width": 3}, 1619 * 500 * 3),
         # Both responses, each after the prompt alone and after both of them.
         ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3),
