@@ -208,7 +208,7 @@ def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch:
         monkeypatch.setenv(name, value)
     with chdir(ROOT):
         config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
-        settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640}
+        settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640, "end_tokens": [1]}
         announce_servers(config)
     engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
     weights = str(ROOT / "demo" / "models" / MODEL)
@@ -226,3 +226,16 @@ def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch:
             expected = torch.log_softmax(model(torch.tensor([context])).logits[0, -1].float(), -1).topk(20)
         np.testing.assert_allclose(found[number].logprobs, expected.values.numpy(), atol=1e-4, rtol=1e-4)
         assert found[number].token_ids[0] == expected.indices[0]
+    with torch.no_grad():
+        expected = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
+    forced = expected[torch.arange(3, len(ids) - 1), torch.tensor(ids[4:])].numpy()
+    ((_, continuation),) = engine.continuations([(ids[:4], ids[4:])])
+    np.testing.assert_allclose(continuation.logprobs, forced, atol=1e-4, rtol=1e-4)
+    ((_, beams),) = engine.beams([ids[:3]], width=2, max_tokens=30, stop=["."])
+    for beam in beams.found:
+        with torch.no_grad():
+            whole = torch.log_softmax(model(torch.tensor([[*ids[:3], *beam.token_ids]])).logits[0].double(), -1)
+        steps = whole[torch.arange(2, 2 + len(beam.token_ids)), torch.tensor(beam.token_ids)]
+        assert beam.logprob == pytest.approx(float(steps.sum()), abs=1e-3)
+        assert "." not in beam.text
+        assert beam.finish_reason == "stop"

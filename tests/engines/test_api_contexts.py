@@ -23,10 +23,11 @@ def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
-def engine(api: FakeApi, vocabulary: int | None = 512) -> LitellmEngine:
+def engine(api: FakeApi, vocabulary: int | None = 512, **told: Any) -> LitellmEngine:
     server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 2}
     settings = {"model": "tiny", "revision": None, "environment": {}, "sampling": {}, "chat_template_kwargs": {}}
-    return LitellmEngine(settings | {"api": {"model": "hosted_vllm/tiny"} | server, "vocabulary": vocabulary})
+    settings |= {"api": {"model": "hosted_vllm/tiny"} | server, "vocabulary": vocabulary}
+    return LitellmEngine(settings | told)
 
 
 def reply(tokens: list[str], top: dict[str, float] | None = None, prompt_tokens: int = 3) -> dict[str, Any]:
@@ -91,6 +92,61 @@ def test_a_server_that_does_not_know_token_ids_is_refused_with_the_reason(body: 
     with fake_api(lambda *_: ok(body)) as api, pytest.raises(ConfigError, match="models.tiny.api") as error:
         list(engine(api).next_tokens([[1, 2, 3]]))
     assert said in str(error.value)
+
+
+def test_continuations_are_what_the_server_says_of_an_echoed_prompt() -> None:
+    def answer(body: dict, number: int) -> tuple:
+        sent = body["prompt"]
+        assert (body["echo"], body["max_tokens"], body["return_tokens_as_token_ids"]) == (True, 1, True)
+        if sent[0] == 7:
+            return refusal("This model's maximum context length is 1 tokens", code="context_length_exceeded")
+        found = reply(ids(*sent, 99), prompt_tokens=len(sent))
+        found["choices"][0]["logprobs"]["token_logprobs"] = [None, *(-one / 10 for one in sent[1:]), -5.0]
+        return ok(found)
+
+    with fake_api(answer) as api:
+        found = dict(engine(api).continuations([([1, 2], [3, 4, 5]), ([7], [8]), ([1, 2, 3], [])]))
+    np.testing.assert_allclose(found[0].logprobs, [-0.3, -0.4, -0.5], rtol=1e-6)
+    assert "maximum context length" in found[1].refused
+    assert [len(found[number].logprobs) for number in (1, 2)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (ids(1, 5, 9), "models.tiny.api: the server does not give a prompt of 2 token ids back as it was sent (echo)"),
+        (["a", "b", "c"], "models.tiny.api: the server writes tokens as text, not as ids"),
+    ],
+)
+def test_a_prompt_that_comes_back_otherwise_is_an_error(tokens: list[str], said: str) -> None:
+    with fake_api(lambda *_: ok(reply(tokens))) as api, pytest.raises(ConfigError) as error:
+        list(engine(api).continuations([([1], [2])]))
+    assert said in str(error.value)
+
+
+def test_beams_of_a_server_end_with_the_tokens_and_texts_that_are_told() -> None:
+    """After 1 comes 100, 101 or so; 105 ends a response, and so does the text of 101."""
+    top = {f"token_id:{100 + rank}": -1.0 - rank for rank in range(20)}
+
+    def answer(body: dict, number: int) -> tuple:
+        if body.get("echo"):  # texts of tokens
+            return ok(reply([*("\n" if one == 101 else "w" for one in body["prompt"]), "!"]))
+        return ok(reply(ids(1), top, len(body["prompt"])))
+
+    with fake_api(answer) as api:
+        asked = engine(api, end_tokens=[105])
+        ((_, found),) = asked.beams([[1]], width=3, max_tokens=2, stop=["\n"])
+    assert [(one.token_ids, one.logprob, one.text, one.finish_reason) for one in found.found] == [
+        ((100, 100), -2.0, "ww", "length"),
+        ((101,), -2.0, "", "stop"),
+        ((100, 101), -3.0, "w", "stop"),
+    ]
+
+
+def test_beams_of_a_server_need_its_end_tokens() -> None:
+    with fake_api(lambda *_: ok(reply(ids(1), TOP))) as api, pytest.raises(ConfigError) as error:
+        list(engine(api).beams([[1]], width=1, max_tokens=1))
+    assert "models.tiny.end_tokens: must be set to search beams" in str(error.value)
 
 
 def test_texts_are_taken_apart_by_the_server() -> None:

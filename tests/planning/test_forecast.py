@@ -102,14 +102,14 @@ def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
     assert "Responses: 9,714, of which 600 are done and 9,114 left." in text(config)
 
 
-def with_passes(**section: Any) -> Config:
+def with_passes(family: str = "forced_answer", **section: Any) -> Config:
     """A study whose first model is asked again about its responses."""
     run = {"models": ["one"], "benchmarks": ["gsm8k", "svamp"], "groups": ["pair"], "judges": ["math-verify"]}
-    run |= {"features": ["tokens", "forced_answer"], "sizes": [{"size": 1, "configurations": "all"}]}
+    run |= {"features": ["tokens", family], "sizes": [{"size": 1, "configurations": "all"}]}
     raw = deepcopy(PAPER) | {"groups": {"pair": {"benchmarks": ["gsm8k"]}}, "analyses": {}}
     raw["models"], raw["run"] = {"one": {"id": "a/one"}}, run | {"analyses": ["accuracy"]}
     raw["generation"] |= {"samples": 2}
-    return load_config(raw | {"rates": RATES | {"contexts_per_s": 100}, "signals": {"forced_answer": section}})
+    return load_config(raw | {"rates": RATES | {"contexts_per_s": 100}, "signals": {family: section}})
 
 
 def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
@@ -131,6 +131,21 @@ def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
     assert "asks again about 1,619 responses" in " ".join(text(config).split())
     assert "asks again about 3,238 responses" in " ".join(text(with_passes(samples=9)).split())
+
+
+@pytest.mark.parametrize(
+    ("family", "section", "contexts"),
+    [
+        # Three beams for each item, of as many contexts each as a response has tokens; not for each response.
+        ("beam_search", {"width": 3}, 1619 * 500 * 3),
+        # Both responses, each after the prompt alone and after both of them.
+        ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3),
+    ],
+)
+def test_passes_about_items_are_reckoned_by_hand(family: str, section: dict[str, Any], contexts: int) -> None:
+    seconds = contexts / 100 + 2 * RATES["engine_start_s"]
+    config = with_passes(family, **section)
+    assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
 
 
 def test_parts_of_a_pass_under_way_are_done() -> None:

@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.engine import NextToken, Prompt, refused_context
+from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.engine import (
+    Beams,
+    Continuation,
+    NextToken,
+    Prompt,
+    refused_context,
+    refused_continuation,
+)
 from entropy_sentinel.frames.generation import TOP_K
 
 VOCABULARY = 500
@@ -15,7 +23,8 @@ VOCABULARY = 500
 class FakeEngine:
     """Tokens are characters by their code, below 500; `merges` are texts that are one token, by its id.
 
-    Characters of `unknown` have no token. Stops with KeyboardInterrupt after so many contexts as `stop_after` says.
+    Characters of `unknown` have no token. Stops with KeyboardInterrupt after so many contexts as `stop_after` says. A
+    prompt is the first `prompt` characters of what is said last. Token 0 ends a response.
     """
 
     provenance = {"engine": "fake", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
@@ -27,9 +36,10 @@ class FakeEngine:
         unknown: str = "",
         stop_after: int | None = None,
         longest: int = 10**6,
+        prompt: int | None = 5,
     ) -> None:
         self.merges, self.unknown = merges or {}, unknown
-        self.stop_after, self.longest = stop_after, longest
+        self.stop_after, self.longest, self.prompt = stop_after, longest, prompt
         self.contexts: list[list[int]] = []
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Iterator[tuple[int, NextToken]]:
@@ -40,11 +50,28 @@ class FakeEngine:
             too_long = len(context) > self.longest
             yield number, refused_context("too long") if too_long else distribution(context)
 
+    def continuations(self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Iterator[tuple[int, Continuation]]:
+        for number, (context, tokens) in enumerate(asked):
+            self.contexts.append([*context, *tokens])
+            if len(context) + len(tokens) > self.longest:
+                yield number, refused_continuation("too long")
+                continue
+            befores = [[*context, *tokens[:place]] for place in range(len(tokens))]
+            found = [every(before)[token] for before, token in zip(befores, tokens, strict=True)]
+            yield number, Continuation(np.array(found, dtype=np.float32))
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Iterator[tuple[int, Beams]]:
+        search = BeamSearch(self.next_tokens, self.token_texts, frozenset({0}), width, max_tokens, tuple(stop))
+        return search.search(contexts)
+
     def under_way(self) -> list[int]:
         return []
 
     def prompts(self, chats: Sequence[Any]) -> list[Prompt]:
-        return [Prompt(ids := [ord(one) for one in chat[0]["content"]][:5], prompt_hash(ids)) for chat in chats]
+        said = [chat if isinstance(chat, str) else chat[-1]["content"] for chat in chats]
+        return [Prompt(ids := [ord(one) for one in text[: self.prompt]], prompt_hash(ids)) for text in said]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         return [None if set(text) & set(self.unknown) or not text else self._ids(text) for text in texts]
@@ -62,11 +89,17 @@ class FakeEngine:
         return found
 
 
-def distribution(context: Sequence[int]) -> NextToken:
-    """What follows a context, drawn by a generator that the context seeds."""
+def every(context: Sequence[int]) -> np.ndarray:
+    """The log-probabilities of all tokens after a context, (VOCABULARY,), drawn by a generator that it seeds."""
     seed = int.from_bytes(hashlib.sha256(str(list(context)).encode()).digest()[:8])
     logits = np.random.default_rng(seed).normal(size=VOCABULARY) * 3
-    logprobs = logits - np.log(np.exp(logits).sum())
+    found: np.ndarray = logits - np.log(np.exp(logits).sum())
+    return found
+
+
+def distribution(context: Sequence[int]) -> NextToken:
+    """What follows a context."""
+    logprobs = every(context)
     top = np.argsort(-logprobs)[:TOP_K]
     return NextToken(top.astype(np.uint32), logprobs[top].astype(np.float32), context=len(context), cached=0)
 

@@ -1,8 +1,9 @@
-"""Run by tests of passes in a process of its own: responses of a demo model, the pass over them, and a killed one.
+"""Run by tests of passes in processes of their own: responses of a demo model, the pass over them, and a killed one.
 
-    python pass_probe.py FOLDER ITEMS FAMILY
+    python pass_probe.py FOLDER FAMILY ITEMS          # writes traces and `whole.parquet` below FOLDER
+    python pass_probe.py FOLDER FAMILY resume [PARTS] # `resumed.parquet`; kills itself after so many parts of this run
 
-Writes traces, `whole.parquet` and `resumed.parquet`, which was interrupted twice, below FOLDER, with one loaded engine.
+Each process has one engine of its own.
 """
 
 import json
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from killed_pass import kill_after
 
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings, pass_settings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.stages import engine_pass, generation
-from entropy_sentinel.stages.parts import Parts
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,6 +48,53 @@ PROBES = {
 }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """One probe below a folder."""
+
+    folder: Path
+    family: str
+
+    @property
+    def probe(self) -> Probe:
+        return PROBES[self.family]
+
+    @property
+    def config(self) -> Config:
+        return load_config(read_config(["config.yaml", *self.probe.configs]))
+
+    @property
+    def settings(self) -> Any:
+        """What the pass is made with."""
+        found = pass_settings(self.config, self.family, self.probe.model, self.probe.benchmarks[0])
+        found["settings"] |= self.probe.settings
+        return found
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """Items and traces."""
+        return self.folder / "items.parquet", self.folder / "study" / "generations" / self.probe.model / "a.parquet"
+
+    def ask(self, name: str) -> None:
+        """The pass over the traces, in small parts."""
+        engine_pass.PART_TOKENS = self.probe.part_tokens
+        output = self.folder / "study" / "passes" / self.family / self.probe.model / f"{name}.parquet"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        engine_pass.write_engine_pass(*map(str, self.files), self.settings, 1, str(output))
+
+    def answer(self, n: int) -> None:
+        """The responses to `n` items and the whole pass over them, by one engine."""
+        items, traces = self.files
+        write_items(items, self.probe.benchmarks, n)
+        engine = engine_pass._engine(self.settings["asked_with"], 1)
+        generation.make_engine = engine_pass.make_engine = lambda *_: engine
+        traces.parent.mkdir(parents=True)
+        asked = generation_settings(self.config, self.probe.model, self.probe.benchmarks[0])
+        generation.write_generations(str(items), asked, 1, str(traces))
+        self.ask("whole")
+        (self.folder / "told.json").write_text(json.dumps({"vocabulary": engine.vocabulary}))
+
+
 def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:
     """`n` items of several benchmarks."""
     each = -(-n // len(benchmarks))
@@ -58,47 +107,12 @@ def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:
     BENCHMARKS.write(BENCHMARKS.frame({**columns, "duplicate_of": ids}), path, {})
 
 
-def interrupted_after(n_parts: int) -> Any:
-    """`Parts.append` that ends the job once it has written `n_parts` parts."""
-    written, append = [], Parts.append
-
-    def stopping(self: Parts, *arguments: Any) -> None:
-        append(self, *arguments)
-        written.append(1)
-        if len(written) == n_parts:
-            raise KeyboardInterrupt
-
-    return stopping
-
-
-def main(folder: Path, n: int, family: str) -> None:
-    os.chdir(ROOT)
-    probe = PROBES[family]
-    config = load_config(read_config(["config.yaml", *probe.configs]))
-    items, traces = folder / "items.parquet", folder / "study" / "generations" / probe.model / "a.parquet"
-    write_items(items, probe.benchmarks, n)
-    settings = pass_settings(config, family, probe.model, probe.benchmarks[0])
-    settings["settings"] |= probe.settings
-    engine = engine_pass._engine(settings["asked_with"], 1)
-    generation.make_engine = engine_pass.make_engine = lambda *_: engine
-    traces.parent.mkdir(parents=True)
-    asked = generation_settings(config, probe.model, probe.benchmarks[0])
-    generation.write_generations(str(items), asked, 1, str(traces))
-    engine_pass.PART_TOKENS = probe.part_tokens
-    for name, stops in {"whole": [], "resumed": [1, 2]}.items():
-        output = folder / "study" / "passes" / family / probe.model / f"{name}.parquet"
-        output.parent.mkdir(parents=True, exist_ok=True)
-        append = Parts.append
-        for n_parts in [*stops, None]:
-            Parts.append = interrupted_after(n_parts) if n_parts else append
-            try:
-                engine_pass.write_engine_pass(str(items), str(traces), settings, 1, str(output))
-            except KeyboardInterrupt:
-                Parts.append = append
-                assert not output.exists()
-        print(name, output)
-    (folder / "told.json").write_text(json.dumps({"vocabulary": engine.vocabulary}))
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    os.chdir(ROOT)
+    one = Asked(Path(sys.argv[1]), sys.argv[2])
+    if sys.argv[3] == "resume":
+        for parts in sys.argv[4:]:
+            kill_after(int(parts))
+        one.ask("resumed")
+    else:
+        one.answer(int(sys.argv[3]))

@@ -72,7 +72,7 @@ def part(engine: Written, n: int = 1, **columns: list[Any]) -> pl.DataFrame:
 def asked(tree: Mapping[str, Mapping[str, float]], least: float = 1e-3, **engine: Any) -> dict[str, Any]:
     """The row of one response."""
     written = Written(tree, **engine)
-    return INTEGERS.check(ask(part(written), written, {"prune_below": least}, "models.m")).row(0, named=True)
+    return INTEGERS.check(ask(part(written), written, {"prune_below": least}, {"model": "m"})).row(0, named=True)
 
 
 def probabilities(row: Mapping[str, Any], which: str = "") -> dict[int, float]:
@@ -98,7 +98,7 @@ def test_the_first_tokens_as_the_paper_takes_them() -> None:
 
 def test_an_unlikely_beginning_is_missing_and_not_asked_about() -> None:
     engine = Written(TREE)
-    row = ask(part(engine), engine, {"prune_below": 0.15}, "models.m").row(0, named=True)
+    row = ask(part(engine), engine, {"prune_below": 0.15}, {"model": "m"}).row(0, named=True)
     # Left are `1`, `-` and `-3`, of .4, .2 and .18: `12`, `7`, `1` `2` and `-30` are .1 or less.
     assert sorted(engine.contexts) == sorted(
         PROMPT + [engine.texts.index(one) for one in said] for said in ([], ["1"], ["-"], ["-", "3"])
@@ -120,7 +120,7 @@ def test_a_token_without_text_ends_an_integer_only_where_it_ends_answers() -> No
     tree = {"": {"5": 1.0}, "5": {"": 0.25, END: 0.75}}
     assert probabilities(asked(tree)) == pytest.approx({5: 0.75}, rel=1e-6)
     engine = Written(tree)
-    row = ask(part(engine, finish_reason=["length"]), engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
+    row = ask(part(engine, finish_reason=["length"]), engine, {"prune_below": 0.1}, {"model": "m"}).row(0, named=True)
     assert row["reason"] == "no response asked about beside it has come to its end, which would say by what token"
     assert not engine.contexts
 
@@ -129,7 +129,7 @@ def test_a_token_that_ended_a_response_ends_an_integer_whatever_its_text() -> No
     tree = {"": {"5": 1.0}, "5": {"</s>": 0.75, ".": 0.25}, "|": {END: 1.0}}
     engine = Written(tree)
     responses = part(engine, 1, token_ids=[[engine.texts.index("5"), engine.texts.index("</s>")]])
-    row = ask(responses, engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
+    row = ask(responses, engine, {"prune_below": 0.1}, {"model": "m"}).row(0, named=True)
     assert probabilities(row) == pytest.approx({5: 0.75}, rel=1e-6)
 
 
@@ -141,7 +141,7 @@ def test_a_zero_is_an_integer_and_more_digits_after_it_are_not() -> None:
 def test_a_digit_ends_nothing_where_a_server_keeps_no_end_tokens() -> None:
     engine = Written({"": {"5": 1.0}, "5": {"2": 0.25, END: 0.75}, "5|2": {END: 1.0}})
     responses = part(engine, 1, token_ids=[[engine.texts.index("5"), engine.texts.index("2")]])
-    row = ask(responses, engine, {"prune_below": 0.1}, "models.m").row(0, named=True)
+    row = ask(responses, engine, {"prune_below": 0.1}, {"model": "m"}).row(0, named=True)
     assert row["reason"] == "none of the model's likely answers is an integer alone"
 
 
@@ -158,7 +158,7 @@ def test_responses_without_a_distribution_say_why() -> None:
     assert asked(TREE, longest=1)["reason"] == "refused: too long"
     engine = Written(TREE)
     responses = part(engine, 3, item_id=["b-0", "b-0", "b-1"], sample=[0, 1, 0])
-    rows = ask(responses, engine, {"prune_below": 0.5}, "models.m").sort("item_id", "sample")
+    rows = ask(responses, engine, {"prune_below": 0.5}, {"model": "m"}).sort("item_id", "sample")
     # Of these nothing is likely enough.
     none = "none of the model's likely answers is an integer alone"
     later = "not the first response to its item, which alone is asked about: the prompt is the same"
@@ -177,7 +177,7 @@ def test_signals_are_of_the_integers_alone(tmp_path: Path) -> None:
     path = tmp_path / "pass.parquet"
     engine = Written({"": {"1": 0.3, "2": 0.1, "no": 0.6}, "1": {END: 1.0}, "2": {END: 1.0}})
     responses = part(engine, 2, item_id=["b-0", "b-0"], sample=[0, 1])
-    INTEGERS.write(ask(responses, engine, {"prune_below": 0.01}, "models.m"), path, {})
+    INTEGERS.write(ask(responses, engine, {"prune_below": 0.01}, {"model": "m"}), path, {})
     found = compute(responses.lazy(), str(path))
     # 3/4 and 1/4.
     assert found["integer_entropy"][0] == pytest.approx(-0.75 * log(0.75) - 0.25 * log(0.25), rel=1e-6)

@@ -241,7 +241,7 @@ def test_fewer_positions_estimate_the_whole_area(tmp_path: Path, engines: list) 
         assert row["mean_eas"] == pytest.approx(row["eas"] / 41)
 
 
-def test_killed_twice_the_file_is_the_same_to_the_byte(
+def test_interrupted_twice_the_file_is_the_same_to_the_byte(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_pass, "PART_TOKENS", 50)

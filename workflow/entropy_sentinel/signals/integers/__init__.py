@@ -21,7 +21,8 @@ FAMILY = Family(
         Signal("integer_entropy", "Integer entropy", _ENTROPY, "nats"),
         Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
     ),
-    asks=EnginePass(INTEGERS, INTEGERS_VERSION),
+    # Of each item the first response alone: the prompt is the same.
+    asks=EnginePass(INTEGERS, INTEGERS_VERSION, first_responses=lambda settings: 1),
     settings=Integers,
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.integers.frame import INTEGERS
 from entropy_sentinel.signals.integers.search import Found, search
@@ -15,7 +16,7 @@ _NO_END = "no response asked about beside it has come to its end, which would sa
 _NONE = "none of the model's likely answers is an integer alone"
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], name: str) -> pl.DataFrame:
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
     """Rows of INTEGERS for responses with `prompt_ids` beside the columns of a trace.
 
     What ends an answer is what has ended the model's own. `settings` is the config's section.

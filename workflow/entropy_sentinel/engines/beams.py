@@ -1,0 +1,128 @@
+"""Beam search over what an engine says of next tokens: the same for vLLM in this process and for a server.
+
+At each step the `width` likeliest unfinished sequences are gone on with, by the log-probabilities of the model: before
+temperature, top-p and penalties, and without a penalty for length. Every sequence that ends with one of the TOP_K
+tokens after these is finished, and the `width` likeliest of all finished ones are kept. A longer one is never likelier,
+so that one which is no likelier than all of these is dropped, and the search ends where none is left.
+
+vLLM's own search (`LLM.beam_search`) is not used: it knows one end token and no texts that end a response, which base
+models need, and goes on to `max_tokens` however early the likeliest responses have ended.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import Beam, Beams, NextToken
+from entropy_sentinel.frames.generation import TOP_K
+
+# Contexts that are searched side by side: few enough that the engine's cache holds their beams.
+_SIDE_BY_SIDE = 64
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """Tokens after a context, their log-probability together in nats, and their text where texts can end a response."""
+
+    token_ids: tuple[int, ...] = ()
+    logprob: float = 0.0
+    text: str = ""
+    finish_reason: str = ""
+
+
+@dataclass
+class _Hypotheses:
+    """The sequences after one context: those to go on with, and the finished ones, each the likeliest first."""
+
+    number: int
+    context: Sequence[int]
+    width: int
+    running: list[_Sequence] = field(default_factory=lambda: [_Sequence()])
+    finished: list[_Sequence] = field(default_factory=list)
+    refused: str = ""
+
+    def take(self, sequences: Iterable[_Sequence]) -> None:
+        """Go on from these sequences, as far as they can still be among the likeliest."""
+        likeliest = sorted(sequences, key=_order)
+        self.finished = sorted([*self.finished, *(one for one in likeliest if one.finish_reason)], key=_order)
+        self.finished = self.finished[: self.width]
+        least = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
+        self.running = [one for one in likeliest if not one.finish_reason and one.logprob > least][: self.width]
+
+
+@dataclass(frozen=True)
+class BeamSearch:
+    """A search of one engine: `ask` is its `next_tokens`, `texts` its `token_texts`, `ends` its end tokens."""
+
+    ask: Callable[[Iterable[Sequence[int]]], Iterable[tuple[int, NextToken]]]
+    texts: Callable[[Sequence[Sequence[int]]], list[list[str]]]
+    ends: frozenset[int]
+    width: int
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    # The text of each token so far: a server is asked for it.
+    _known: dict[int, str] = field(default_factory=dict)
+
+    def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`. Raises ValueError for a width that the known next tokens do not suffice for."""
+        if not 1 <= self.width <= TOP_K // 2:
+            raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
+        waiting = enumerate(contexts)
+        while some := [_Hypotheses(*one, self.width) for one in islice(waiting, _SIDE_BY_SIDE)]:
+            for _ in range(self.max_tokens):
+                if not any(one.running for one in some):
+                    break
+                self._step(some)
+            for one in some:
+                one.take([replace(left, finish_reason="length") for left in one.running])
+                yield one.number, Beams(self._beams(one.finished), one.refused)
+
+    def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
+        """Go on with every running sequence by one token."""
+        running = [(one, sequence) for one in hypotheses for sequence in one.running]
+        said = dict(self.ask([*one.context, *sequence.token_ids] for one, sequence in running))
+        if self.stop:
+            self._learn(said.values(), hypotheses[0].context[-1])
+        longer: dict[int, list[_Sequence]] = {one.number: [] for one in hypotheses}
+        for number, (one, sequence) in enumerate(running):
+            if not said[number].refused:
+                longer[one.number] += self._continued(sequence, said[number])
+            elif sequence.token_ids:  # there is no room for more
+                longer[one.number].append(replace(sequence, finish_reason="length"))
+            else:
+                one.refused = said[number].refused
+        for one in hypotheses:
+            one.take(longer[one.number])
+
+    def _continued(self, sequence: _Sequence, said: NextToken) -> list[_Sequence]:
+        """A sequence with each of the tokens that may follow it."""
+        found = []
+        for token, logprob in zip(said.token_ids.tolist(), said.logprobs.tolist(), strict=True):
+            text = sequence.text + self._known.get(token, "")
+            ended = token in self.ends or any(end in text for end in self.stop)
+            together = sequence.logprob + logprob
+            found.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
+        return [one for one in found if one.logprob > -np.inf]
+
+    def _learn(self, said: Iterable[NextToken], before: int) -> None:
+        """Ask for the texts of tokens that are not known yet, each after another: a first one may lack its space."""
+        new = list({token: None for one in said for token in one.token_ids.tolist() if token not in self._known})
+        texts = self.texts([[before, token] for token in new]) if new else []
+        self._known.update((token, text[-1] if text else "") for token, text in zip(new, texts, strict=True))
+
+    def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
+        """Sequences with their whole text, up to where one of `stop` begins."""
+        bare = [one.token_ids[: -1 if one.token_ids[-1] in self.ends else None] for one in sequences]
+        texts = ["".join(texts) for texts in self.texts(bare)] if bare else []
+        cuts = [min((text.find(end) for end in self.stop if end in text), default=None) for text in texts]
+        return tuple(
+            Beam(one.token_ids, text[:cut], one.logprob, one.finish_reason)
+            for one, text, cut in zip(sequences, texts, cuts, strict=True)
+        )
+
+
+def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
+    """By falling log-probability, equal ones by their tokens."""
+    return -sequence.logprob, sequence.token_ids
