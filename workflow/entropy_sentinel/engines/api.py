@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,10 @@ class LitellmEngine:
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
         self._is_checked = False
+        # Replies that were kept without these texts are no answer to a job that wants them.
+        kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
         self._client = ChatClient(
-            f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"]}
+            f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"], **kept}
         )
 
     @property
@@ -152,6 +155,7 @@ class LitellmEngine:
             "token_ids": steps.ids,
             "token_logprobs": steps.sampled,
             "top_logprobs": steps.top,
+            **({"top_tokens": steps.top_tokens} if self._settings.get("keep_top_tokens") else {}),
         }
 
     def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
@@ -189,6 +193,7 @@ class LitellmEngine:
             top_logprobs=top_logprobs,
             tokens=None if in_place else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
+            top_tokens=None if in_place else _texts_of(reply),
             displaced_steps=0 if plain or beside else int((sampled == top_logprobs[:, -1]).sum()),
         )
 
@@ -205,3 +210,12 @@ class LitellmEngine:
     def _hash(self, chat: Asked) -> str:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def _texts_of(reply: Mapping[str, Any]) -> np.ndarray | None:
+    """The texts of the most likely tokens, (T, TOP_K), in the order of their log-probabilities; None if not kept."""
+    if "top_tokens" not in reply:
+        return None
+    steps = zip(reply["top_logprobs"], reply["top_tokens"], strict=True)
+    sorted_steps = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
+    return np.array([[text for _, text in step] for step in sorted_steps], dtype=object).reshape(-1, TOP_K)

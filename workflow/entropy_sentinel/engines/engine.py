@@ -34,6 +34,7 @@ class Response:
     tokens: np.ndarray | None = None  # (T,) str
     token_ids: np.ndarray | None = None  # (T,) uint32
     top_token_ids: np.ndarray | None = None  # (T, TOP_K) uint32
+    top_tokens: np.ndarray | None = None  # (T, TOP_K) str
     displaced_steps: int = 0
 
 

@@ -205,6 +205,7 @@ class VllmEngine:
         logprobs = np.asarray(flat.logprobs if flat else [], dtype=np.float32).reshape(shape)
         keep = self._settings["keep_top_token_ids"]
         ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:] if keep else None
+        texts = np.array(flat.decoded_tokens if flat else [], dtype=object).reshape(shape)
         prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
         return Response(
             prompt_hash=_hash(prompt),
@@ -213,9 +214,10 @@ class VllmEngine:
             finish_reason=completion.finish_reason,
             token_logprobs=logprobs[:, 0],
             top_logprobs=logprobs[:, 1:],
-            tokens=np.array(flat.decoded_tokens[:: 1 + TOP_K] if flat else [], dtype=object),
+            tokens=texts[:, 0],
             token_ids=token_ids,
             top_token_ids=ids,
+            top_tokens=texts[:, 1:] if self._settings.get("keep_top_tokens") else None,
         )
 
 

@@ -78,7 +78,8 @@ def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, 
 def _responses(benchmark: str, generations: str) -> pl.DataFrame:
     """The traces with question and reference; `unusable` says why one cannot be asked about."""
     items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
-    traces = scan_traces(generations).drop("top_logprobs", "top_token_ids", "token_logprobs", "tokens").collect()
+    large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
+    traces = scan_traces(generations).drop(large).collect()
     why = (
         pl.when(pl.col("finish_reason").str.starts_with(REFUSED))
         .then("finish_reason")
