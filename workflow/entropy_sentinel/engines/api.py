@@ -19,7 +19,8 @@ from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
 from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
-from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
+from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
@@ -86,6 +87,25 @@ class LitellmEngine:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
         return api_contexts.next_tokens(self._client, contexts, self._account)
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`. ConfigError where the server does not give a prompt back by token ids."""
+        return api_contexts.continuations(self._client, asked, self._account)
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`. ConfigError as for `next_tokens`, and where the config does not say the end tokens."""
+        ends: Any = self._settings.get("end_tokens")  # of a pass's settings alone
+        if ends is None:
+            raise ConfigError(
+                f"models.{self._settings['model']}.end_tokens: must be set to search beams, the ids of the tokens "
+                "that end a response of this model: no server tells"
+            )
+        ask = self.next_tokens
+        yield from BeamSearch(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
