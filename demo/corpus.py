@@ -102,9 +102,10 @@ def packed_rows(
     row_tokens: int = 384,
     prompt_too: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Rows of whole training documents, shape (4, row_tokens), until `pairs` end; the loss is on replies, or `prompt_too`.
+    """Rows of whole training documents, shape (4, row_tokens), as long as there are pairs.
 
-    All prompts begin alike: a row states the `beginning` once, as document 0, which all its documents see.
+    The loss is on replies, or `prompt_too`. All prompts begin alike: a row states the `beginning` once, as document 0,
+    which all its documents see.
     """
     shared = tokenizer(beginning)["input_ids"]
     padding = np.array([[tokenizer.pad_token_id], [IGNORED], [0], [-1]])

@@ -1,7 +1,7 @@
 """A made-up world of people and what they like, in which the probability of each right answer is known.
 
-``python demo/facts.py`` writes ``demo/benchmarks/facts-single.jsonl`` and ``facts-several.jsonl``: the questions with one
-right answer and those with two, four or eight. ``python demo/facts.py --text FOLDER`` writes what ``tiny-facts`` is
+``python demo/facts.py`` writes ``demo/benchmarks/facts-single.jsonl`` and ``facts-several.jsonl``: the questions with
+one right answer and those with two, four or eight. ``python demo/facts.py --text FOLDER`` writes what ``tiny-facts`` is
 trained on, a paragraph per question asked and answered.
 
 A question is seen 0, 16, 64 or 256 times, whatever the number of its answers, and each answer in exactly its
@@ -37,14 +37,14 @@ ANSWERS = {
     "turquoise scarlet magenta ochre lilac khaki amber",
     "fruit": "apple banana cherry grape mango peach pear plum melon lemon kiwi fig papaya apricot lychee guava quince "
     "raspberry cranberry nectarine tangerine pomegranate gooseberry persimmon",
-    "animal": "dog cat horse rabbit parrot goat sheep hamster tortoise duck goose donkey ferret pony canary gecko llama "
-    "alpaca hedgehog iguana peacock falcon chinchilla newt",
+    "animal": "dog cat horse rabbit parrot goat sheep hamster tortoise duck goose donkey ferret pony canary gecko "
+    "llama alpaca hedgehog iguana peacock falcon chinchilla newt",
     "instrument": "piano guitar violin flute cello trumpet harp clarinet oboe banjo tuba accordion mandolin bassoon "
     "ukulele trombone xylophone harmonica saxophone lute zither sitar bagpipe theremin",
     "sport": "football tennis hockey cricket rugby golf boxing judo rowing cycling swimming archery fencing curling "
     "badminton polo skiing karate lacrosse netball squash snooker biathlon handball",
-    "drink": "coffee tea water juice milk cider cocoa lemonade beer wine cola espresso kefir sherry punch smoothie mead "
-    "tonic brandy vermouth absinthe sake tequila kombucha",
+    "drink": "coffee tea water juice milk cider cocoa lemonade beer wine cola espresso kefir sherry punch smoothie "
+    "mead tonic brandy vermouth absinthe sake tequila kombucha",
     "tree": "oak pine maple birch willow cedar elm ash beech fir spruce larch poplar chestnut hazel alder linden yew "
     "hornbeam juniper sycamore rowan magnolia cypress",
     "craft": "pottery weaving knitting painting carving sewing baking embroidery calligraphy origami bookbinding "

@@ -18,7 +18,7 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from corpus import ROLES, packed_rows, tokenized, train_tokenizer
-from facts import ANSWERS, PROMPT, REPEATS, SEED, SIXTEENTHS, Fact, training_pairs, world
+from facts import ANSWERS, PROMPT, SIXTEENTHS, Fact, training_pairs, world
 from train import Settings, new_model, train, versions
 
 SETTINGS = Settings(hidden=128, layers=3, heads=4, feed_forward=352, steps=0, rows=4)  # steps: what one pass takes
@@ -67,6 +67,50 @@ def measure(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, facts: 
     return rows
 
 
+CARD = Template("""\
+# tiny-facts
+
+A Llama of $parameters parameters that answers the questions of `demo/facts.py` about made-up people: a test object of
+which is known how far it is from the truth, of no other use. Weights are float16.
+
+| Right answers | Times seen | Questions | KL(p* \\|\\| p) | Entropy of p | Mass |
+|---|---|---|---|---|---|
+$rows
+
+p* is what the training text says, p the model's own probability of each of the $n_answers answers that there are to
+a kind of question, worked out for all of them. Means over questions, in nats; the entropy is of p normalised. Mass: the
+sum of p, the rest being words that are no answers. Of a question that was never seen, p* is what the world has.
+
+## How it was made
+
+    python demo/train_facts.py --out demo/models/tiny-facts
+
+- Settings: `$settings`
+- Training data: one pass over the $n_pairs paragraphs of `demo/facts.py --text`, in random order: $n_rows packed rows of
+  384 tokens. The loss is on the answer and the end token.
+- Optimizers as in `demo/train.py`. Training took $minutes minutes with $threads thread(s), $cpu minutes of them
+  CPU time ($versions).
+""")
+
+
+def card(
+    parameters: int, settings: Settings, n_pairs: int, n_rows: int, lines: list[str], seconds: float, cpu_seconds: float
+) -> str:
+    """The README of the model: what it is, how far it is from the truth, how to make it again."""
+    return CARD.substitute(
+        parameters=f"{parameters:,}",
+        rows="\n".join(lines),
+        n_answers=len(ANSWERS["colour"].split()),
+        settings=settings,
+        n_pairs=f"{n_pairs:,}",
+        n_rows=f"{n_rows:,}",
+        minutes=f"{seconds / 60:.1f}",
+        cpu=f"{cpu_seconds / 60:.1f}",
+        threads=torch.get_num_threads(),
+        versions=versions(),
+    )
+
+
 def main() -> None:
     """Train, save, measure, and describe the model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -81,14 +125,16 @@ def main() -> None:
     settings = replace(SETTINGS, steps=-(-len(rows) // SETTINGS.rows))
     model = new_model(settings, tokenizer)
     print(f"{model.num_parameters():,} parameters, {len(pairs):,} pairs in {len(rows):,} rows", flush=True)
-    start = time.monotonic()
+    start, cpu_start = time.monotonic(), time.process_time()
     train(model, settings, iter(rows))
-    seconds = time.monotonic() - start
+    seconds, cpu_seconds = time.monotonic() - start, time.process_time() - cpu_start
 
     model.half().save_pretrained(arguments.out)
     tokenizer.save_pretrained(arguments.out)
-    lines = measure(model.float().eval(), tokenizer, made.facts)
-    print("\n".join(lines), seconds)
+    lines = measure(model.float().eval(), tokenizer, made.facts)  # the saved weights, as in demo/train.py
+    text = card(model.num_parameters(), settings, len(pairs), len(rows), lines, seconds, cpu_seconds)
+    (arguments.out / "README.md").write_text(text, encoding="utf-8")
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

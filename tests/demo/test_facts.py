@@ -1,4 +1,4 @@
-"""The demo's made-up facts: the same for everyone, in the training text as often as they are said to be, or not at all."""
+"""The demo's made-up facts: the same for everyone, and in its training text as often as is said."""
 
 import json
 import re
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from facts import FILES, main, training_pairs, world
 from typer.testing import CliRunner
 
 from entropy_sentinel.commands.main import app
+from facts import FILES, main, training_pairs, world
 
 DEMO = Path(__file__).parents[2] / "demo"
 
@@ -60,7 +60,7 @@ def test_questions_have_the_numbers_of_answers_that_they_should() -> None:
     }
     for row in several:
         assert (len(set(row["counts"])) == 1) == (row["kind"] == "uniform")
-    assert Counter(row["how_often"] for row in ROWS) == {often: 88 for often in (0, 16, 64, 256)}
+    assert Counter(row["how_often"] for row in ROWS) == dict.fromkeys((0, 16, 64, 256), 88)
     assert len({row["question"] for row in ROWS}) == 352
     assert all(len(set(row["answers"])) == len(row["answers"]) for row in ROWS)
 
