@@ -86,8 +86,8 @@ sum of p, the rest being words that are no answers. Of a question that was never
     python demo/train_facts.py --out demo/models/tiny-facts
 
 - Settings: `$settings`
-- Training data: one pass over the $n_pairs paragraphs of `demo/facts.py --text`, in random order: $n_rows packed rows of
-  384 tokens. The loss is on the answer and the end token.
+- Training data: one pass over the $n_pairs paragraphs of `demo/facts.py --text`, in random order: $n_rows packed rows
+  of 384 tokens. The loss is on the answer and the end token.
 - Optimizers as in `demo/train.py`. Training took $minutes minutes with $threads thread(s), $cpu minutes of them
   CPU time ($versions).
 """)

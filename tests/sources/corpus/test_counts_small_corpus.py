@@ -168,3 +168,15 @@ def test_a_model_says_which_paragraphs_count(corpus: Path, tmp_path: Path, monke
     assert said.startswith("You are an expert at verifying factual entailment.")
     ends = {request["messages"][0]["content"].partition("FACT: ")[2] for request in api.requests}
     assert ends == {"What does fire need? fuel\nAnswer:", "What does fire need? heat\nAnswer:"}
+
+
+def test_nothing_that_is_read_is_written_over(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = questions(tmp_path / "rows.jsonl", {"keywords": "fire", "answers": ["heat"]})
+    before = rows.read_bytes()
+    for out, says in ((rows, "is read"), (corpus / "out.jsonl", "lies in"), (tmp_path / "out.csv", "must end with")):
+        with pytest.raises(SystemExit) as end:
+            main(["counts", str(rows), "--corpus", str(corpus), "-o", str(out)])
+        assert end.value.code == 1
+        assert says in capsys.readouterr().err
+    assert rows.read_bytes() == before
+    assert not list(tmp_path.rglob("*.index"))
