@@ -18,7 +18,7 @@ def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     punctuation, articles and space.
     """
     keys = ("benchmark", "source", "item_id")
-    distinct = answers.unique(subset=[*keys, "class"], keep="first", maintain_order=True).sort(*keys, "class")
+    distinct = answers.unique(subset=[*keys, "class"], keep="first", maintain_order=True)
     found = dict(distinct.group_by(keys, maintain_order=True))
     for (benchmark, name, item), own in found.items():
         shares = own["p_star"].to_numpy()

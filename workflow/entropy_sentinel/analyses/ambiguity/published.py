@@ -14,17 +14,21 @@ _MODEL = "gemma-3-12b"
 
 def printed(table: str) -> pl.DataFrame:
     """A row for each value of a table: its keys, with model and benchmark, `name` of the column, and `paper`."""
-    wide = pl.read_csv(PUBLISHED / f"table_{table}.csv")
+    # Its Tables 2 and 6 have one model in common.
+    wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
     keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
-    parts = pl.col("variable").str.split_exact("_", 1).struct.rename_fields(["benchmark", "rest"])
-    # A benchmark has no `_` in its name here, but a statistic may.
-    rest = pl.col("variable").str.replace(r"^[a-z]+_", "")
-    found = wide.unpivot(index=keys, value_name="paper").with_columns(
-        benchmark=parts.struct.field("benchmark"), name=rest
-    )
+    long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
     if "model" not in keys:
-        found = found.with_columns(model=pl.lit(_MODEL))
-    return found.drop("variable").drop_nulls("paper").with_columns(answers=pl.col("benchmark").replace_strict(_ANSWERS))
+        long = long.with_columns(model=pl.lit(_MODEL))
+    # A benchmark has no `_` in its name here, but a statistic may.
+    benchmark = pl.col("variable").str.extract(r"^([a-z]+)_")
+    return long.select(
+        *("model", *[key for key in keys if key != "model"]),
+        benchmark=benchmark,
+        answers=benchmark.replace_strict(_ANSWERS),
+        name=pl.col("variable").str.replace(r"^[a-z]+_", ""),
+        paper="paper",
+    )
 
 
 def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
