@@ -9,7 +9,7 @@ from sklearn.metrics import roc_curve
 
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS
 from entropy_sentinel.analyses.ambiguity.measures import KINDS, common
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 from entropy_sentinel.statistics.concordance import separation
 from entropy_sentinel.statistics.entropy_bounds import least_uncertainty, most_uncertainty
 
@@ -92,7 +92,8 @@ def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
         axes.set_xticks(places, own["model"].to_list(), rotation=30, ha="right", fontsize=8)
         axes.set_title(str(benchmark), fontsize=9)
     panels[0].set_ylabel("mean over items, nats", fontsize=9)
-    panels[-1].legend(fontsize=7, frameon=False)
+    handles = legend_of(panels[:1])
+    figure.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, ncols=3, loc="outside lower center")
     return Drawing(
         figure,
         "Mean semantic entropy and epistemic uncertainty of each model's items; the line is the mean entropy of p*. A "

@@ -44,7 +44,7 @@ def figure_1_bounds(label: str) -> Drawing:
         "from all of them (Theorem 1), and beyond the green one near one of them, which is the right one for a model "
         "that is seldom confidently wrong (Theorem 2). With several, p* can be anywhere, and the entropy of p "
         "says nothing of how far it is (Proposition 1). Right: the least epistemic uncertainty of Theorem 1 by the "
-        "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right.",
+        "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right; for two classes they are the same.",
     )
 
 
@@ -58,6 +58,7 @@ def _simplex(axes: Axes) -> None:
     axes.contour(x, y, entropy, levels=[_LOW, _HIGH], colors=[GREEN, ORANGE], linewidths=1.4)
     axes.plot(*np.vstack([_CORNERS, _CORNERS[:1]]).T, color="0.3", linewidth=1)
     axes.set_aspect("equal")
+    axes.set_xlim(-0.08, 1.08)
     axes.set_ylim(-0.08, 1.12)
     axes.axis("off")
 

@@ -76,7 +76,7 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
         counts = own["counts"].drop_nulls().explode().to_numpy()
         rows.append(
             {
-                **{"benchmark": benchmark, "source": source, "n": float(len(own))},
+                **{"benchmark": benchmark, "source": source, "n": len(own)},
                 "n_answers": own["n_answers"].mean(),
                 "count_mean": float(np.mean(counts)) if len(counts) else None,
                 "count_sd": float(np.std(counts, ddof=1)) if len(counts) > 1 else None,
@@ -85,7 +85,7 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
                 "divergence": own["divergence"].mean(),
             }
         )
-    names = ("n", "n_answers", "count_mean", "count_sd", "entropy_mean", "entropy_sd", "divergence")
+    names = ("n_answers", "count_mean", "count_sd", "entropy_mean", "entropy_sd", "divergence")
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(names, pl.Float64))
 
 
