@@ -41,8 +41,18 @@ P = {"ada": 0.5, "bob": 0.25, "cid": 0.125}
 N_ITEMS = 12
 
 
-def test_the_papers_study_is_what_the_paper_says() -> None:
-    config = load_config(read_config(["config.yaml", STUDY]))
+def write_rows(folder: Path) -> None:
+    """The files of MAQA* and AmbigQA*, which planning looks at."""
+    (folder / "data").mkdir()
+    for name in ("maqa", "ambigqa"):
+        (folder / "data" / f"{name}.jsonl").write_text('{"question": "q", "answers": ["a"], "counts": [1]}\n')
+
+
+def test_the_papers_study_is_what_the_paper_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = read_config(["config.yaml", STUDY])
+    write_rows(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config = load_config(raw)
     assert config.left_out == []
     assert config.generation.samples == 30
     assert (config.signals.semantics.backend, config.signals.beam_search.width) == ("nli", 5)
@@ -63,9 +73,7 @@ def test_the_papers_study_is_what_the_paper_says() -> None:
 @pytest.mark.parametrize("profile", ["profiles/default", "profiles/slurm"])
 def test_the_papers_study_is_planned_on_any_machine(tmp_path: Path, profile: str) -> None:
     project = Project(tmp_path, [STUDY], profile)
-    (tmp_path / "data").mkdir()
-    for name in ("maqa", "ambigqa"):
-        (tmp_path / "data" / f"{name}.jsonl").write_text('{"question": "q", "answers": ["a"], "counts": [1]}\n')
+    write_rows(tmp_path)
     assert project.planned() == JOBS
 
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from ambiguous_rows import write_items
 
-from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, FIGURES, TABLES
+from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, FIGURES, PRINTED, TABLES, compared
+from entropy_sentinel.analyses.ambiguity.comparison import printed
 from entropy_sentinel.analyses.ambiguity.figures import write_figures
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.measures import write_measures
-from entropy_sentinel.analyses.ambiguity.published import compared, printed
 from entropy_sentinel.analyses.ambiguity.report import write_report
 from entropy_sentinel.analyses.ambiguity.summary import Summary, answer
 from entropy_sentinel.analyses.ambiguity.tables import write_tables
@@ -114,6 +114,9 @@ def test_published_values_are_those_of_the_paper(tables: Path) -> None:
     source = pl.read_csv(tables / "table_4_sources_published.csv")
     assert source["AUC_c: paper"].to_list() == [0.55, 0.53, 0.58, 0.60]
     assert printed("2_concordance").filter(model="gpt-4.1-mini", name="sar").is_empty()
+    for name, (models, benchmarks) in PRINTED.items():
+        assert set(printed(name)["benchmark"]) == set(benchmarks)
+        assert set(printed(name)["model"]) == set(models or ["gemma-3-12b"])
     assert not compared("2_concordance", ["other"], BENCHMARKS)
     assert not compared("2_concordance", MODELS, ["facts"])
     assert not compared("forms", MODELS, BENCHMARKS)

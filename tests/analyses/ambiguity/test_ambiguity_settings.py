@@ -13,6 +13,14 @@ from entropy_sentinel.frames.errors import ConfigError
 PAPER = (Path(__file__).parents[3] / "config.yaml").read_text()
 
 
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the benchmarks, which planning looks at."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("facts", "rules", "others"):
+        (tmp_path / f"{name}.jsonl").write_text('{"q": "Which?", "a": ["one", "two"], "n": [1, 2]}\n')
+
+
 def load(features: tuple[str, ...] = ("tokens", "semantics"), samples: int = 30, **section: Any) -> Config:
     """A study of three benchmarks, of which two have answers, and another with answers that is not run."""
     raw = yaml.safe_load(PAPER)

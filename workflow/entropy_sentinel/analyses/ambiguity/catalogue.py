@@ -4,12 +4,23 @@ The function of a table is called `table_<name>` and stands in `tables_of_*.py`;
 `figure_<name>` and stands in `figures_of_*.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# The paper's tables, as printed.
+# The paper's tables, as printed, and what they are of: models and benchmarks by the names of studies/ambiguity.yaml.
 PUBLISHED = Path(__file__).with_name("published")
+_SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
+_SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")
+_INSTRUCT = ("llama-3.1-8b-instruct", "gemma-3-12b-instruct", "qwen-2.5-14b-instruct", "gpt-4.1-mini")
+PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "2_concordance": (("llama-3.1-8b", "qwen-2.5-14b", *_INSTRUCT, *_SIZES), _SETS),
+    "3_dirichlet": (("gemma-3-12b",), _AMBIGUOUS),
+    "4_sources": (("gemma-3-12b",), _AMBIGUOUS),
+    "7_auroc": (("gemma-3-12b",), _SETS),
+    # Of no model: p* is the same for all.
+    "8_p_star": ((), _AMBIGUOUS),
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ def form_title(form: str) -> str:
     return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
 
 
-def compared_in(columns: Sequence[str]) -> list[str]:
-    """Of these columns, the estimators, in their order."""
-    return [name for name in COMPARED if name in columns]
+def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
+    """Whether the paper prints values for a table of these models and benchmarks."""
+    of_models, of_benchmarks = PRINTED.get(table, ((), ()))
+    return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))

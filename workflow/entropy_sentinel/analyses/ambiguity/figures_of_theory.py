@@ -44,7 +44,8 @@ def figure_1_bounds(label: str) -> Drawing:
         "from all of them (Theorem 1), and beyond the green one near one of them, which is the right one for a model "
         "that is seldom confidently wrong (Theorem 2). With several, p* can be anywhere, and the entropy of p "
         "says nothing of how far it is (Proposition 1). Right: the least epistemic uncertainty of Theorem 1 by the "
-        "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right; for two classes they are the same.",
+        "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right; "
+        "for two classes they are the same.",
     )
 
 

@@ -4,8 +4,8 @@ from entropy_sentinel.analyses.ambiguity.catalogue import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
     FIGURES as AMBIGUITY_FIGURE_TITLES,
     TABLES as AMBIGUITY_TABLE_TITLES,
+    compared as ambiguity_compared,
 )
-from entropy_sentinel.analyses.ambiguity.published import compared as ambiguity_compared
 from entropy_sentinel.analyses.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
 from entropy_sentinel.grouping.catalogue import BACKENDS as GROUPING_BACKENDS
 
