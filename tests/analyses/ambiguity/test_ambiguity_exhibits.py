@@ -165,6 +165,11 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
     assert first.startswith("Does entropy find what the model does not know? Where questions have one answer, yes: ")
     assert "where they have several, no: " in first
     assert first in text
+    rows = pl.read_parquet(made["concordances"]).filter(form="kl-frequencies", estimator="se_frequencies")
+    one, several = (float(np.median(rows.filter(answers=kind)["auc_c"])) for kind in ("one", "several"))
+    second = f"{one:.2f} where questions have one and {several:.2f} where questions have several."
+    assert said.splitlines()[1].endswith(second)
+    assert second in text
     assert "no log-probabilities" in text
     assert "triviaqa" in said
 

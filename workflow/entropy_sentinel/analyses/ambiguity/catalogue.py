@@ -45,11 +45,11 @@ BY_FREQUENCY = "se_frequencies"
 COMPARED: dict[str, str] = {name: one.title for name, one in ESTIMATORS.items()} | {BY_FREQUENCY: "SE, frequencies"}
 
 # How the uncertainties are worked out; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
-KL = "kl"
+KL, FREQUENCIES = "kl", "kl-frequencies"
 FORMS: dict[str, str] = {
     KL: "as in the paper",
     "kl-renormalised": "p scaled to add up to 1",
-    "kl-frequencies": "p from the shares of the samples",
+    FREQUENCIES: "p from the shares of the samples",
 }
 
 # Items by how many right answers they have: with one the aleatoric uncertainty is 0.

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL
+from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL
 from entropy_sentinel.report.numbers import number
 
 # What an AUC_c above chance is worth: words of this project.
@@ -82,13 +82,21 @@ def answer(found: Sequence[Summary]) -> str:
     return f"Does entropy find what the model does not know? {'; '.join(_capital(parts))}."
 
 
+def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+    """The same medians with p and semantic entropy from the shares of the samples; empty where there are none."""
+    rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
+    medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
+    said = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"By the shares of the samples in place of their probabilities, {' and '.join(said)}." if said else ""
+
+
 def _capital(parts: Sequence[str]) -> list[str]:
     return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
 
 
-def summarise(found: Sequence[Summary]) -> str:
-    """Plain text: the answer, then AUC_c of every estimator by model, benchmark and kind of items."""
-    lines = [answer(found), ""] if found else ["There are no items."]
+def summarise(found: Sequence[Summary], frequencies: str) -> str:
+    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    lines = [answer(found), frequencies, ""] if found else ["There are no items."]
     rows = [
         [one.model, one.benchmark, ANSWERS[one.answers], str(one.n_items)]
         + [number(one.found[name]["auc_c"], ".2f") + span(one.found[name]) for name in ESTIMATORS]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.aligned import class_frame
-from entropy_sentinel.analyses.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, KL, dirichlet
+from entropy_sentinel.analyses.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.signals import contract_of
@@ -66,7 +66,7 @@ def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings
     p, frequency = _numbers(own["p"]), _numbers(own["frequency"])
     yield KL, uncertainty(true, p, epsilon)
     yield "kl-renormalised", uncertainty(true, p, epsilon, renormalise=True)
-    yield "kl-frequencies", uncertainty(true, frequency, epsilon)
+    yield FREQUENCIES, uncertainty(true, frequency, epsilon)
     if not right["count"].has_nulls():
         for gamma in settings["gammas"]:
             yield dirichlet(gamma), expected_uncertainty(right["count"], _numbers(right["p"]), gamma, epsilon)
