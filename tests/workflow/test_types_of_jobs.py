@@ -54,6 +54,11 @@ WRITERS = {
     "agreement_tables": "agreement.tables:write_tables",
     "agreement_report": "agreement.report:write_report",
     "responses_page": "responses.page:write_page",
+    "ambiguity_uncertainties": "ambiguity.uncertainties:write_uncertainties",
+    "ambiguity_measures": "ambiguity.measures:write_measures",
+    "ambiguity_tables": "ambiguity.tables:write_tables",
+    "ambiguity_figures": "ambiguity.figures:write_figures",
+    "ambiguity_report": "ambiguity.report:write_report",
     "entropy_area_answers": "entropy_area.answers:write_answers",
     "entropy_area_items": "entropy_area.items:write_items",
     "entropy_area_measures": "entropy_area.measures:write_measures",
@@ -111,4 +116,8 @@ def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
         "intervals_beliefs files",
         "intervals_scores settings",
         "intervals_sets files",
+    }
+    assert checked(project.folder, "demo/config.yaml", "demo/ambiguity.yaml") == {
+        *(f"ambiguity_{rule} settings files" for rule in ("uncertainties", "measures", "tables", "report")),
+        "ambiguity_figures settings exhibits files",
     }

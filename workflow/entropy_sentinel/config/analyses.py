@@ -24,6 +24,8 @@ class Studied:
     judges: list[str]
     # Benchmarks with references: what has a true accuracy.
     labelled: list[str]
+    # Benchmarks with right answers, each with its names: what has a distribution of its own.
+    answered: list[str]
     # Benchmarks that every judge of run.judges labels: those without a judge of their own.
     compared: list[str]
     # Named training groups; where none is run, the first training group's id, or nothing.
@@ -39,14 +41,18 @@ class Studied:
     def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
         """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled, judges, groups or kept; `where` the key that the lines begin with.
+        `axis` is models, benchmarks, labelled, answered, judges, groups or kept; `where` the key that lines begin with.
         """
         ran = getattr(self, axis)
         named = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
         one = named.get(axis, "benchmark")
         check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
         absent = [name for name in asked if name not in ran]
-        reasons = {"labelled": "not run, or without references", "kept": "not in estimation.keep"}
+        reasons = {
+            "labelled": "not run, or without references",
+            "answered": "not run, or without answers",
+            "kept": "not in estimation.keep",
+        }
         lines = [f"{where}: left out, since {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
         return [name for name in asked if name in ran], lines
 

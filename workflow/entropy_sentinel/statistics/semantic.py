@@ -24,7 +24,9 @@ def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
 def class_probabilities(classes: Numbers, logprobs: Numbers | None = None) -> np.ndarray:
     """The probability of each class, (n_classes,): its share of the probability of all samples.
 
-    The arguments are those of `class_masses`; without `logprobs` it is the share of the samples.
+    The arguments are those of `class_masses`; without `logprobs` it is the share of the samples. A probable
+    answer is also sampled more often, so that with many samples the first form, which is the paper's, tends to sums of
+    *squared* probabilities, scaled; the second tends to those of the probabilities.
     """
     masses = class_masses(classes, np.zeros(len(classes)) if logprobs is None else logprobs)
     return np.asarray(np.exp(masses - logsumexp(masses)))

@@ -1,0 +1,93 @@
+"""The tables and figures of this analysis, the estimators that it compares, and the forms of the uncertainty.
+
+The function of a table is called `table_<name>` and stands in `tables_of_*.py`; that of a figure is called
+`figure_<name>` and stands in `figures_of_*.py`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+# The paper's tables, as printed, and what they are of: models and benchmarks by the names of studies/ambiguity.yaml.
+PUBLISHED = Path(__file__).with_name("published")
+_SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
+_SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")
+_INSTRUCT = ("llama-3.1-8b-instruct", "gemma-3-12b-instruct", "qwen-2.5-14b-instruct", "gpt-4.1-mini")
+PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "2_concordance": (("llama-3.1-8b", "qwen-2.5-14b", *_INSTRUCT, *_SIZES), _SETS),
+    "3_dirichlet": (("gemma-3-12b",), _AMBIGUOUS),
+    "4_sources": (("gemma-3-12b",), _AMBIGUOUS),
+    "7_auroc": (("gemma-3-12b",), _SETS),
+    # Of no model: p* is the same for all.
+    "8_p_star": ((), _AMBIGUOUS),
+}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A number of an item that is to say how unsure the model is: `signal` of a `family` of signals."""
+
+    title: str
+    meaning: str
+    family: str
+    signal: str
+
+
+# The paper's, in its order; larger is less certain for all.
+ESTIMATORS: dict[str, Estimator] = {
+    "se": Estimator("SE", "semantic entropy", "semantics", "semantic_entropy"),
+    "msp": Estimator("MSP", "1 - maximum sequence probability, by beam search", "beam_search", "msp"),
+    "sar": Estimator("SAR", "shifting attention to relevance", "sar", "sar"),
+    "ip": Estimator("IP", "mutual information of iterative prompting", "iterative_prompting", "ip"),
+}
+# Ours beside them, for servers without log-probabilities: SE with class probabilities that are shares of the samples.
+BY_FREQUENCY = "se_frequencies"
+COMPARED: dict[str, str] = {name: one.title for name, one in ESTIMATORS.items()} | {BY_FREQUENCY: "SE, frequencies"}
+
+# How the uncertainties are worked out; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
+KL, FREQUENCIES = "kl", "kl-frequencies"
+FORMS: dict[str, str] = {
+    KL: "as in the paper",
+    "kl-renormalised": "p scaled to add up to 1",
+    FREQUENCIES: "p from the shares of the samples",
+}
+
+# Items by how many right answers they have: with one the aleatoric uncertainty is 0.
+ANSWERS: dict[str, str] = {"one": "one (AU = 0)", "several": "several (AU > 0)"}
+
+TABLES: dict[str, str] = {
+    "1_examples": "Questions, answers and their probabilities",
+    # Also the paper's Tables 5 and 6, which have the same columns for other models.
+    "2_concordance": "Concordance with the epistemic uncertainty",
+    "3_dirichlet": "Concordance where p* is known from its counts alone",
+    "4_sources": "Concordance by where p* is from",
+    "7_auroc": "AUROC for questions of large epistemic uncertainty",
+    "8_p_star": "What p* is like",
+    "forms": "Concordance by how p is made",
+    "intervals": "Every concordance with its interval",
+}
+
+FIGURES: dict[str, str] = {
+    "1_bounds": "What entropy says where there is one answer",
+    "2_p_star": "Entropy of p*",
+    # One for each model.
+    "3_relationship": "Epistemic uncertainty and what estimators say",
+    "4_collapse": "Mean entropy and epistemic uncertainty",
+    "5_divergence": "How far sources of p* differ",
+}
+
+
+def dirichlet(gamma: float) -> str:
+    """The name of a form: `dirichlet-0.5`, `dirichlet-10`."""
+    return f"dirichlet-{gamma:g}"
+
+
+def form_title(form: str) -> str:
+    """What a table says of a form: `gamma = 10`."""
+    return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
+
+
+def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
+    """Whether the paper prints values for a table of these models and benchmarks."""
+    of_models, of_benchmarks = PRINTED.get(table, ((), ()))
+    return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))

@@ -1,0 +1,77 @@
+"""A study's values beside the paper's of the same models and benchmarks."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, compared
+from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
+from entropy_sentinel.report.tables import Table
+
+# The benchmarks of the paper's tables, and the items of each by how many answers they have.
+_ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
+# The model of its tables that name none in their rows.
+_MODEL = "gemma-3-12b"
+_STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
+
+
+def printed(table: str) -> pl.DataFrame:
+    """A row for each value of a table: its keys, with model and benchmark, `name` of the column, and `paper`."""
+    # Its Tables 2 and 6 have one model in common.
+    wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
+    keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
+    long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
+    if "model" not in keys:
+        long = long.with_columns(model=pl.lit(_MODEL))
+    # A benchmark has no `_` in its name here, but a statistic may.
+    benchmark = pl.col("variable").str.extract(r"^([a-z]+)_")
+    return long.select(
+        *("model", *[key for key in keys if key != "model"]),
+        benchmark=benchmark,
+        answers=benchmark.replace_strict(_ANSWERS),
+        name=pl.col("variable").str.replace(r"^[a-z]+_", ""),
+        paper="paper",
+    )
+
+
+def beside(
+    table: str, ours: pl.DataFrame, settings: AmbiguityShown, value: str, keys: Sequence[str], title: str
+) -> Table | None:
+    """The estimators' values of `ours` with the paper's, by model, benchmark and `keys`; None where it has none.
+
+    `value` is the column of `ours`, which has lower and upper, and `title` its heading.
+    """
+    if not compared(table, settings["models"], settings["benchmarks"]):
+        return None
+    theirs = printed(table).rename({"name": "estimator"})
+    on = ["model", "benchmark", "answers", "estimator", *keys]
+    joined = theirs.join(ours, on=on, how="inner", maintain_order="left")
+    shown = joined.select(
+        pl.col("model").alias("Model"),
+        pl.col("benchmark").alias("Benchmark"),
+        *(pl.col(key).alias(key.title()) for key in keys),
+        pl.col("estimator").replace_strict(COMPARED).alias("Estimator"),
+        pl.col(value).alias(title),
+        pl.col("lower").alias("from"),
+        pl.col("upper").alias("to"),
+        pl.col("paper").alias(f"{title}: paper"),
+        (pl.col(value) - pl.col("paper")).alias("difference"),
+    )
+    note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
+    return Table(f"{title}, here and as the paper printed it.", shown, (note,))
+
+
+def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | None:
+    """What p* is like, with the paper's values of the same benchmarks and sources; None where it has none."""
+    if not compared("8_p_star", settings["models"], settings["benchmarks"]):
+        return None
+    long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
+    joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
+    shown = joined.select(
+        pl.col("benchmark").alias("Benchmark"),
+        pl.col("source").alias("Source"),
+        pl.col("name").replace_strict(_STATISTICS).alias("Statistic"),
+        pl.col("ours").alias("Here"),
+        pl.col("paper").alias("Paper"),
+    )
+    return Table("What p* is like, here and as the paper printed it.", shown, decimals=2)

@@ -1,0 +1,75 @@
+"""What the analysis shows: the config's section `analyses.ambiguity`."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.analyses.ambiguity.catalogue import ESTIMATORS, FIGURES, TABLES
+from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text, check_names
+
+NEEDS = ESTIMATORS["se"].family
+
+_Above1 = Annotated[Number, Field(gt=1, le=1e6)]
+_Gamma = Annotated[Number, Field(gt=0, le=1e9)]
+
+
+class Ambiguity(Analysis):
+    """Whether entropy finds what a model does not know, where questions have one answer and where they have several.
+
+    After Tomov et al. (2025). It needs benchmarks with `answers`, semantics in run.features and several samples of each
+    item (generation.samples); beam_search, sar and iterative_prompting in run.features add their estimators.
+    """
+
+    PAGE = "ambiguity/report.html"
+    TELLS = "whether entropy finds what the model does not know"
+
+    benchmarks: Names | None = Field(None, description="benchmarks with answers to compare; null for all that are run")
+    source: Name = Field("benchmark", description="what the counts of the benchmarks are called, as a source of p*")
+    sources: dict[Name, dict[Name, Text]] = Field(
+        {},
+        description="further counts of the same questions, by a name of their source and by benchmark: a file of rows "
+        "with columns question, answers and counts (.jsonl, .csv or .parquet)",
+    )
+    epsilon: Number = Field(
+        0.01, gt=0, lt=1, description="probability that is put in for an answer that no sample gave"
+    )
+    thresholds: Annotated[list[_Above1], Field(min_length=1), DISTINCT] = Field(
+        [1.5, 2, 3],
+        description="a question counts as uncertain where its epistemic uncertainty is at least the logarithm of this",
+    )
+    gammas: Annotated[list[_Gamma], DISTINCT] = Field(
+        [1, 2, 5, 10, 100], description="how much the counts are believed in the posteriors of p*, 1 + gamma count"
+    )
+
+    @model_validator(mode="after")
+    def _known(self) -> "Ambiguity":
+        check_names("table", self.tables or [], TABLES)
+        check_names("figure", self.figures or [], FIGURES)
+        if self.source in self.sources:
+            raise ValueError(f"sources: '{self.source}' is what the benchmarks' own counts are called; choose another")
+        return self
+
+    def obstacle(self, studied: Studied) -> str | None:
+        """See `Analysis.obstacle`."""
+        if NEEDS not in studied.families:
+            return f"run.features has no {NEEDS}, which groups the answers"
+        if studied.samples < 2:
+            return "it needs several responses to each item; set generation.samples, 30 in the paper"
+        return None if studied.answered else "no benchmark that is run has `answers`"
+
+    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        benchmarks, lines = studied.run("answered", "analyses.ambiguity.benchmarks", self.benchmarks or [])
+        sources = {}
+        for name, files in self.sources.items():
+            run, left_out = studied.run("answered", f"analyses.ambiguity.sources.{name}", files)
+            lines += left_out
+            sources[name] = {one: files[one] for one in run}
+        chosen = {
+            "benchmarks": benchmarks or studied.answered,
+            "sources": {name: files for name, files in sources.items() if files},
+            "tables": list(TABLES) if self.tables is None else self.tables,
+            "figures": list(FIGURES) if self.figures is None else self.figures,
+        }
+        return self.model_copy(update=chosen), lines

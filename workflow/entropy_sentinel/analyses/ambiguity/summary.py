@@ -1,0 +1,108 @@
+"""What the page and the terminal say of each model: whether entropy finds what it does not know."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from tabulate import tabulate
+
+from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL
+from entropy_sentinel.report.numbers import number
+
+# What an AUC_c above chance is worth: words of this project.
+_WELL, _SOMEWHAT = 0.75, 0.6
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How well each estimator ranks the items of a model and benchmark that have one answer, or several."""
+
+    model: str
+    benchmark: str
+    answers: str
+    n_items: int
+    # By estimator: rows of CONCORDANCES.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}, {ANSWERS[self.answers]}"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on semantic entropy."""
+        row = self.found["se"]
+        if row["auc_c"] is None:
+            return f"Nothing can be said of semantic entropy: {row['reason']}."
+        said = f"Semantic entropy {_worth(row)}: AUC_c {number(row['auc_c'], '.2f')}{span(row)}."
+        tied = row["tied"]
+        return said if tied < 0.2 else f"{said} It is the same for {tied:.0%} of the pairs of items, which say nothing."
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
+        return "is no better than chance at finding what the model does not know"
+    if row["auc_c"] < _SOMEWHAT:
+        return "is hardly better than chance at finding what the model does not know"
+    return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CONCORDANCES, in brackets; nothing where it has none."""
+    return "" if row["lower"] is None else f" ({number(row['lower'], '.2f')} to {number(row['upper'], '.2f')})"
+
+
+def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
+    """One for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
+    for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
+        found = {row["estimator"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], found)
+
+
+def answer(found: Sequence[Summary]) -> str:
+    """The plain answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    parts = []
+    for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
+        rows = [one.found["se"] for one in found if one.answers == kind]
+        known = [row["auc_c"] for row in rows if row["auc_c"] is not None]
+        if not known:
+            parts.append(f"{where}, this study cannot say")
+            continue
+        middle = float(pl.Series(known).median() or 0)  # type: ignore[arg-type]
+        beaten = sum((row["lower"] or 0) > 0.5 for row in rows)
+        worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
+        if not beaten:
+            worth = "no"
+        parts.append(
+            f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
+            "cases its interval is above chance, 0.5"
+        )
+    return f"Does entropy find what the model does not know? {'; '.join(_capital(parts))}."
+
+
+def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+    """The same medians with p and semantic entropy from the shares of the samples; empty where there are none."""
+    rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
+    medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
+    said = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"By the shares of the samples in place of their probabilities, {' and '.join(said)}." if said else ""
+
+
+def _capital(parts: Sequence[str]) -> list[str]:
+    return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
+
+
+def summarise(found: Sequence[Summary], frequencies: str) -> str:
+    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    lines = [answer(found), frequencies, ""] if found else ["There are no items."]
+    rows = [
+        [one.model, one.benchmark, ANSWERS[one.answers], str(one.n_items)]
+        + [number(one.found[name]["auc_c"], ".2f") + span(one.found[name]) for name in ESTIMATORS]
+        for one in found
+    ]
+    headings = ["model", "benchmark", "answers", "items", *(one.title for one in ESTIMATORS.values())]
+    table = tabulate(rows, headings, tablefmt="simple", disable_numparse=True)
+    notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
+    return "\n".join([*lines, *([table, *notes] if found else [])]) + "\n"

@@ -1,0 +1,48 @@
+"""The tables of the catalogue, from the files of all models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+import polars as pl
+
+from entropy_sentinel.analyses.ambiguity import tables_of_concordance, tables_of_p_star
+from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
+from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
+from entropy_sentinel.analyses.ambiguity.measures import joined
+from entropy_sentinel.analyses.inputs import call, read_several
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.tables import write_table
+
+
+class TableFiles(TypedDict):
+    """Files of the tables: items, and the first model's classes of each; of each model the rest; measures of all."""
+
+    benchmarks: Sequence[str]
+    aligned: Sequence[str]
+    uncertainties: Sequence[str]
+    estimates: Sequence[str]
+    concordances: str
+    aurocs: str
+    p_stars: str
+
+
+def write_tables(files: TableFiles, settings: AmbiguityShown, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    expected = {"model": settings["models"]}
+    uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)
+    estimates = read_several(ESTIMATES, files["estimates"], expected)
+    inputs = {
+        "settings": settings,
+        "questions": pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in files["benchmarks"]),
+        "aligned": pl.concat(map(ALIGNED.read, files["aligned"])),
+        "items": joined(uncertainties, estimates),
+        "concordances": CONCORDANCES.read(files["concordances"]),
+        "aurocs": AUROCS.read(files["aurocs"]),
+        "p_stars": P_STARS.read(files["p_stars"]),
+    }
+    for name, title in titles.items():
+        table = call(f"table_{name}", [tables_of_concordance, tables_of_p_star], inputs)
+        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
+        write_table(Exhibit("table", name, title), table, folder)
