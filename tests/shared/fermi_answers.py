@@ -146,7 +146,7 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
             write_stated(made, levels[model], shown.farthest, output)
             stated.append(output)
         else:
-            write_integers(made, temperatures[model], output)
+            write_integers(made, temperatures[model], shown.farthest, output)
             integers.append(output)
         if model == next(iter(shown.models.values())).distribution:
             read = [output], made
@@ -157,7 +157,7 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
         name: str(results / f"{name}.parquet")
         for name in ("beliefs", "adjusted", "scores", "differences", "sets", "tunnel_index")
     }
-    write_beliefs({"integers": read[0], "generations": read[1], "passes": []}, models, found["beliefs"])
+    write_beliefs({"integers": read[0], "generations": read[1], "passes": []}, models, shown.farthest, found["beliefs"])
     about = {"models": models, "levels": levels, "covariates": shown.covariates}
     write_adjusted(found, about | {"undercoverage": shown.undercoverage, "seed": 42}, found["adjusted"])
     drawn = {"resamples": shown.resamples, "seed": 42}

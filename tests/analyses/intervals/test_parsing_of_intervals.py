@@ -148,3 +148,9 @@ def test_a_response_that_did_not_end_by_itself_states_nothing(finish: str, reaso
 )
 def test_an_integer_alone(text: str, expected: int | None) -> None:
     assert integer_alone(text, "stop") == (expected, None if expected is not None else "no_integer")
+
+
+def test_an_integer_that_is_too_far_is_the_number_itself() -> None:
+    assert integer_alone("1000000", "stop", farthest=100) == (None, "too_far")
+    assert integer_alone("-101", "stop", farthest=100) == (None, "too_far")
+    assert integer_alone("-100", "stop", farthest=100) == (-100, None)

@@ -29,19 +29,31 @@ class BeliefFiles(TypedDict):
     passes: Sequence[str]
 
 
-def write_beliefs(files: BeliefFiles, models: Mapping[str, str], output: str) -> None:
-    """Write the distributions; `models` are the names that are shown, by variant."""
+def write_beliefs(files: BeliefFiles, models: Mapping[str, str], farthest: int | None, output: str) -> None:
+    """Write the distributions; `models` are the names that are shown, by variant.
+
+    Integers that are farther from 0 than `farthest` are missing: they are no powers of ten.
+    """
     rows = [
         *_named((row for path in files["passes"] for row in of_pass(INTEGERS.read(path))), models),
         *_named((row for path in files["integers"] for row in of_samples(INTEGER_ANSWERS.read(path))), models),
     ]
     if not files["passes"]:
         rows += _named((row for path in files["generations"] for row in of_tokens(_first_steps(path))), models)
+    rows = [_near(row, farthest) for row in rows]
     BELIEFS.write(BELIEFS.frame(rows), output, {"models": dict(models)})
 
 
 def _named(rows: Iterable[dict[str, Any]], models: Mapping[str, str]) -> Rows:
     return (row | {"model": models[row["model"]]} for row in rows)
+
+
+def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
+    """A row of BELIEFS without the integers that are farther from 0."""
+    pairs = zip(row["values"], row["probabilities"], strict=True)
+    kept = [(value, p) for value, p in pairs if farthest is None or abs(value) <= farthest]
+    values, probabilities = [value for value, _ in kept], [p for _, p in kept]
+    return row | {"values": values, "probabilities": probabilities, "missing": _missing(probabilities)}
 
 
 def of_pass(asked: pl.DataFrame) -> Rows:
@@ -85,5 +97,10 @@ def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: 
         "basis": basis,
         "values": distinct.tolist(),
         "probabilities": probabilities.tolist(),
-        "missing": max(0.0, 1.0 - float(probabilities.sum())),
+        "missing": _missing(probabilities.tolist()),
     }
+
+
+def _missing(probabilities: Sequence[float]) -> float:
+    """What is left of 1; rounding may take it below 0."""
+    return max(0.0, 1.0 - sum(probabilities))

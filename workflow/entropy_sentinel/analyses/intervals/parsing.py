@@ -57,12 +57,15 @@ def stated_interval(text: str, finish_reason: str, farthest: int | None = None) 
     return Stated(lower, upper, None)
 
 
-def integer_alone(text: str, finish_reason: str) -> Integer:
-    """The integer that a response is."""
+def integer_alone(text: str, finish_reason: str, farthest: int | None = None) -> Integer:
+    """The integer that a response is; with `farthest` one that is no farther from 0."""
     if reason := _not_whole(finish_reason):
         return Integer(None, reason)
     found = _INTEGER.fullmatch(text.strip())
-    return Integer(int(found[0]), None) if found else Integer(None, "no_integer")
+    if not found:
+        return Integer(None, "no_integer")
+    value = int(found[0])
+    return Integer(None, "too_far") if farthest is not None and abs(value) > farthest else Integer(value, None)
 
 
 def _not_whole(finish_reason: str) -> str | None:

@@ -40,6 +40,7 @@ rule intervals_integers:
     params:
         *analysis_code("intervals/integers"),
         temperature=lambda wildcards: INTERVALS_TEMPERATURES[wildcards.model],
+        farthest=INTERVALS.farthest,
     script:
         "scripts/integers.py"
 
@@ -60,6 +61,7 @@ rule intervals_beliefs:
     params:
         *analysis_code("intervals/beliefs"),
         models=INTERVALS_MODELS,
+        farthest=INTERVALS.farthest,
     script:
         "scripts/beliefs.py"
 

@@ -82,8 +82,8 @@ class Intervals(Analysis):
     )
     farthest: Positive | None = Field(
         None,
-        description="an end that is farther from 0 is no power of ten: the model has stated the number itself, and the "
-        "interval counts as one that cannot be read; null for any",
+        description="what is farther from 0 is no power of ten: the model has stated the number itself. An interval "
+        "with such an end, and such an integer, count as answers that cannot be read; null for any",
     )
     undercoverage: Number = Field(
         100,

@@ -17,9 +17,11 @@ def write_stated(generations: Sequence[str], level: float, farthest: int | None,
     _write(generations, {"level": level}, partial(stated_interval, farthest=farthest), STATED, output)
 
 
-def write_integers(generations: Sequence[str], temperature: float, output: str) -> None:
+def write_integers(generations: Sequence[str], temperature: float, farthest: int | None, output: str) -> None:
     """Write the integers that a variant answers with at this temperature."""
-    _write(generations, {"temperature": temperature}, integer_alone, INTEGER_ANSWERS, output)
+    _write(
+        generations, {"temperature": temperature}, partial(integer_alone, farthest=farthest), INTEGER_ANSWERS, output
+    )
 
 
 def _write(
