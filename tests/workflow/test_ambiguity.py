@@ -150,3 +150,18 @@ def test_items_follow_from_their_samples(project: Project) -> None:
     aligned = ALIGNED.read(folder / "aligned" / "given" / "several.parquet").filter(source="guessed")
     assert aligned["item_id"].n_unique() == 6
     assert set(aligned.filter("right")["p_star"]) == {0.5}
+
+
+@pytest.mark.long(minutes=3)
+def test_the_demo_samples_searches_and_asks_again_and_nothing_is_made_twice(tmp_path: Path) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+    project = Project(tmp_path, ["demo/config.yaml", "demo/ambiguity.yaml", "small.yaml"])
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump({"limit": 16, "generation": {"samples": 12}}))
+    project.run()
+    assert project.planned() == {}
+    estimates = ESTIMATES.read(
+        tmp_path / "results" / "demo-ambiguity" / "ambiguity" / "estimators" / "tiny-facts.parquet"
+    )
+    for name in ("se", "msp", "ip"):
+        assert estimates[name].null_count() == 0
+        assert (estimates[name] >= 0).all()

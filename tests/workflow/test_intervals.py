@@ -8,9 +8,15 @@ import yaml
 from fermi_answers import LEVELS, write_study
 from workflow_runs import Project
 
-from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES
+from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES, SETS
 
-pytestmark = pytest.mark.slow
+# A level, its repeated queries, and the integers of two temperatures: every rule, with the demo's engine.
+SMALL = {
+    "limit": 12,
+    "run": {"models": ["tiny-fermi-95", "tiny-fermi-integer", "tiny-fermi-integer-t0.5"]},
+    "models": {name: {"samples": 4} for name in ("tiny-fermi-95", "tiny-fermi-integer")},
+    "analyses": {"intervals": {"resamples": 50}},
+}
 
 # 24 variants state intervals, 4 answer with integers; two benchmarks each.
 JOBS = {
@@ -23,11 +29,13 @@ JOBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["profiles/default", "profiles/slurm"])
 def test_the_papers_study_is_planned_on_any_machine(tmp_path: Path, profile: str) -> None:
     assert Project(tmp_path, ["studies/fermi.yaml"], profile).planned() == JOBS
 
 
+@pytest.mark.slow
 def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path: Path) -> None:
     project = Project(tmp_path, ["toy.yaml"])
     raw = write_study(tmp_path, 40)
@@ -55,3 +63,19 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
     (tmp_path / "toy.yaml").write_text(yaml.safe_dump(raw))
     again = ("scores", "tunnel_index", "tables", "figures", "report")
     assert project.planned() == {f"intervals_{rule}": 1 for rule in again}
+
+
+@pytest.mark.long(minutes=3)
+def test_the_demo_asks_and_adjusts_and_nothing_is_made_twice(tmp_path: Path) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+    project = Project(tmp_path, ["demo/config.yaml", "demo/fermi.yaml", "small.yaml"])
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    project.run()
+    assert project.planned() == {}
+    results = tmp_path / "results" / "demo-fermi"
+    methods = set(SCORES.read(results / "intervals" / "scores.parquet")["method"])
+    assert {"base", "conformal", "tunnel", "sampling", "temperature_search", "logprob"} <= methods
+    # What the pass says of integers is in the table of coverage, by whole integers and by first tokens.
+    sets = SETS.read(results / "intervals" / "sets.parquet")
+    assert set(sets["basis"]) == {"whole", "first_token", "sampled"}
+    assert (sets.filter(basis="whole")["missing"] < 0.05).all()
