@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real study-entropy-area study-selection gallery how-well selection-page example \
-    walk-through docs test test-all test-long test-fast attack check plan progress compare clean
+.PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-selection gallery how-well \
+    selection-page example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -47,6 +47,13 @@ study-entropy-area: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
 	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
 	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
+
+# What tells a question that the model does not know from one that has several right answers, on tiny-facts, of whose
+# answers each has a known probability. The paper's models and benchmarks are in studies/ambiguity.yaml.
+study-ambiguity: $(INSTALLED)
+	$(call run-demo,--configfile demo/config.yaml demo/ambiguity.yaml)
+	@cat results/demo-ambiguity/ambiguity/summary.txt
+	@echo 'The whole report: results/demo-ambiguity/ambiguity/report.html'
 
 # Which problems to train tiny-1m on, and what training on each selection does: five seeds each, measured on new problems.
 # Nine minutes of CPU time, of which seven and a half are for the training: about five on two cores.
@@ -140,5 +147,5 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(foreach study,demo demo-full demo-entropy-area demo-selection real real-temperature,\
+	rm -rf $(foreach study,demo demo-full demo-entropy-area demo-ambiguity demo-selection real real-temperature,\
 	    results/$(study) logs/$(study))

@@ -102,18 +102,24 @@ def packed_rows(
     row_tokens: int = 384,
     prompt_too: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Endless rows of whole training documents, shape (4, row_tokens); the loss is on replies, or `prompt_too`.
+    """Rows of whole training documents, shape (4, row_tokens), as long as there are pairs.
 
-    All prompts begin alike: a row states the `beginning` once, as document 0, which all its documents see.
+    The loss is on replies, or `prompt_too`. All prompts begin alike: a row states the `beginning` once, as document 0,
+    which all its documents see.
     """
     shared = tokenizer(beginning)["input_ids"]
     padding = np.array([[tokenizer.pad_token_id], [IGNORED], [0], [-1]])
     parts, used = [columns(shared, [], 0, False)], len(shared)
+
+    def row() -> np.ndarray:
+        return np.concatenate([*parts, np.repeat(padding, row_tokens - used, axis=1)], axis=1)
+
     for prompt, reply in tokenized(pairs, tokenizer):
         part = columns(prompt, reply, len(parts), prompt_too)[:, len(shared) :]
         if used + part.shape[1] > row_tokens:
-            yield np.concatenate([*parts, np.repeat(padding, row_tokens - used, axis=1)], axis=1)
+            yield row()
             parts, used = parts[:1], len(shared)
             part[3] = 1
         parts.append(part)
         used += part.shape[1]
+    yield row()

@@ -18,6 +18,7 @@ FLOORS = {
     "report": 1,
     "engines": 2,
     "judges": 2,
+    "grouping": 2,
     "estimators": 2,
     "config": 3,
     "jobs": 3,
@@ -40,6 +41,8 @@ OWNERS = {
     "litellm": "chat/sending.py",
     "math_verify": "judges/expressions.py",
     "prometheus_client": "monitor/showing/openmetrics.py",
+    "transformers": "grouping/encoders.py",
+    "torch": "grouping/encoders.py",
 }
 # PyArrow is imported where Parquet is read by the batch only, and in functions.
 LIGHT = {"numpy", "polars", "pyarrow", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)

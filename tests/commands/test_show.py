@@ -19,10 +19,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     results = tmp_path / "results/paper"
     for folder in ("benchmarks", "generations/qwen3-4b"):
         (results / folder).mkdir(parents=True)
-    items = BENCHMARKS.frame([("gsm8k-00003", "How many eggs?", "18", "gsm8k-00003")])
+    ids = ["gsm8k-00003"]
+    items = BENCHMARKS.frame({"item_id": ids, "question": "How many eggs?", "reference": "18", "duplicate_of": ids})
     BENCHMARKS.write(items, results / "benchmarks/gsm8k.parquet", {})
     steps = [[-0.5, *[-9999.0] * 19], [0.0, *[-9999.0] * 19]]
-    row = ("gsm8k-00003", 0, 1, 0, "0", 9, 2, "length", "18 eggs", 0, None, [7, 8], [-0.5, 0.0], steps, None, 0)
+    row = ("gsm8k-00003", 0, 1, 0, "0", 9, 2, "length", "18 eggs", 0, None, [7, 8], [-0.5, 0.0], steps, None, None, 0)
     about = {"model": "qwen3-4b", "benchmark": "gsm8k", "weights": "nobody/nothing", "commit": "0" * 40}
     GENERATIONS.write(GENERATIONS.frame([row]), results / "generations/qwen3-4b/gsm8k.parquet", about)
     return tmp_path

@@ -15,6 +15,7 @@ from entropy_sentinel.config.study import benchmark_settings, feature_settings, 
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
@@ -358,6 +359,8 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
     config = load_config(PAPER)
     assert repr(generation_settings(config, "qwen3-8b", "gsm8k")) == repr(QWEN3_8B)
     assert generation_settings(config, "gpt-oss-20b", "gsm8k")["template_date"] == "2025-11-01"
+    texts = load_config(merged(deepcopy(PAPER), {"generation": {"keep_top_tokens": True}}))
+    assert generation_settings(texts, "qwen3-8b", "gsm8k") == QWEN3_8B | {"keep_top_tokens": True}
     people = load_config(
         changed("judges", {"math-verify": {"kind": "math-verify"}, "people": {"kind": "file", "path": "x"}})
     )

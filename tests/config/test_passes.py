@@ -52,9 +52,13 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
         (
             {"far": API | {"vocabulary": 9}},
             {},
-            "a server gives none of a chat's prompt; run it by 'id' or 'path', ask it with a",
+            "a server gives no token ids of a chat's prompt; run it by 'id' or 'path', ask it with a",
         ),
-        ({"far": API | {"prompt": "bare"}}, PLAIN, "a server does not tell; set models.far.vocabulary"),
+        (
+            {"far": API | {"prompt": "bare"}},
+            PLAIN,
+            "models.far.vocabulary is not known, which a server does not tell; set it",
+        ),
         (
             {"log": {"source": "x"}},
             {},
@@ -67,6 +71,23 @@ def test_who_cannot_be_asked_is_said_while_planning(models: dict, more: dict, sa
     with pytest.raises(ConfigError) as error:
         study(models, **more)
     assert said in str(error.value)
+
+
+def test_beside_a_model_that_can_be_asked_another_is_not_refused() -> None:
+    models = {"mine": WEIGHTS, "far": API}
+    config = study(models, run={"features": ["tokens", "forced_answer"], "models": ["mine", "far"]})
+    why = "a server gives no token ids of a chat's prompt"
+    assert pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"] == why
+    assert "unaskable" not in pass_settings(config, "forced_answer", "mine", "gsm8k")
+
+
+def test_a_server_asked_for_beams_has_end_tokens() -> None:
+    plain = API | {"prompt": "bare"}
+    run = {"features": ["tokens", "beam_search"], "models": ["far"]}
+    config = study({"far": plain | {"end_tokens": [2, 7]}}, run=run, **PLAIN)
+    assert pass_settings(config, "beam_search", "far", "gsm8k")["asked_with"]["end_tokens"] == [2, 7]
+    with pytest.raises(ConfigError, match=r"models.far.end_tokens is not known, which a server does not tell; set it"):
+        study({"far": plain}, run=run, **PLAIN)
 
 
 def test_without_such_a_family_nothing_is_asked_of_a_model() -> None:

@@ -215,6 +215,23 @@ def test_top_20_are_sorted_and_kept_as_they_are() -> None:
     assert response.token_ids is response.top_token_ids is None
 
 
+def test_texts_of_the_top_20_are_kept_in_the_order_of_their_log_probabilities(tmp_path: Path) -> None:
+    """And asked for again where they were not kept before."""
+    values = [-3.0, -3.0, -1.0, *(-float(rank) for rank in range(4, 22))]  # a provider's 21, not in order
+    body = completion(steps=[step("t1", -3.0, values), step()])
+    kept = {"keep_top_tokens": True}
+    with fake_api(lambda *_: ok(body)) as api:
+        assert answers(engine(api))[0].top_tokens is None
+        texts = answers(engine(api, **kept))[0].top_tokens
+        assert len(api.requests) == len(cached(tmp_path)) == 2
+        assert (answers(engine(api, **kept))[0].top_tokens == texts).all()
+        assert len(api.requests) == 2
+    assert texts.tolist() == [["t2", "t0", "t1", *(f"t{rank}" for rank in range(3, 20))], [f"t{n}" for n in range(20)]]
+    frame = to_frame([("a-00000", 0)], [0], [only(body, **kept)], 0)
+    assert GENERATIONS.check(frame)["top_tokens"].to_list() == [texts.tolist()]
+    assert only(completion("", []), **kept).top_tokens.shape == (0, 20)
+
+
 def test_steps_whose_sampled_token_may_have_displaced_the_20th_are_counted() -> None:
     steps = [
         step(logprob=-9.0, top=[-9.0, *TOP[:8], *TOP[9:19], -8.5]),  # among the others

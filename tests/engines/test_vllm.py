@@ -88,6 +88,21 @@ def test_ids_of_the_most_likely_tokens(answers, expected) -> None:
         assert [ids[0] for ids in answer["top_token_ids"]] == [ids[0] for ids in row["ids"]]
 
 
+def test_texts_of_the_most_likely_tokens_are_those_of_their_ids(answers) -> None:
+    """Where the sampled token is one of them, by both columns."""
+    for answer in answers["base"]:
+        by_id: dict[int, set[str]] = {}
+        for texts, ids in zip(answer["top_tokens"], answer["top_token_ids"], strict=True):
+            assert len(texts) == len(ids) == 20
+            for text, one in zip(texts, ids, strict=True):
+                by_id.setdefault(one, set()).add(text)
+        sampled = zip(answer["tokens"], answer["token_ids"], strict=True)
+        named = [text in by_id[one] for text, one in sampled if one in by_id]
+        assert named
+        assert all(named)
+    assert all(answer["top_tokens"] is None for answer in answers["lora"])
+
+
 def test_texts_of_tokens_are_those_of_the_response(answers) -> None:
     for answer in answers["base"]:
         assert len(answer["tokens"]) == len(answer["token_ids"])

@@ -92,9 +92,8 @@ def _make_results(results: Path, traces: Path, labels: pl.DataFrame) -> str:
     rows, about = pl.read_parquet(traces), read_provenance(traces) | {"benchmark": name}
     GENERATIONS.write(GENERATIONS.frame(rows.to_dicts()), results / f"generations/tiny-1m/{name}.parquet", about)
     ids = rows["item_id"].to_list()
-    BENCHMARKS.write(
-        BENCHMARKS.frame([(one, "?", "1", one) for one in ids]), results / f"benchmarks/{name}.parquet", {}
-    )
+    items = BENCHMARKS.frame({"item_id": ids, "question": "?", "reference": "1", "duplicate_of": ids})
+    BENCHMARKS.write(items, results / f"benchmarks/{name}.parquet", {})
     here = rows.select("item_id", "sample").join(labels.select("item_id", "label"), on="item_id", maintain_order="left")
     columns = here.to_dict(as_series=False) | {"reason": [None] * len(here), "answer": [None] * len(here)}
     missing = {one: [None] * len(here) for one in LABELS.schema if one not in columns}

@@ -68,7 +68,7 @@ def main(folder: Path) -> None:
     found = {}
     for name, changes in {
         "lora": {},
-        "base": {"lora": None},
+        "base": {"lora": None, "keep_top_tokens": True},
         "other_date": {"lora": None, "template_date": "2025-11-02"},
     }.items():
         settings.update(changes)

@@ -10,7 +10,8 @@ def test_a_value_in_one_record_does_not_stop_the_others(monkeypatch: pytest.Monk
     monkeypatch.setattr(computing, "SIGNALS", {"digits": None})
     monkeypatch.setattr(computing, "FAMILY_OF", {"digits": "wording"})
     monkeypatch.setattr(computing, "is_computed", lambda family: True)
-    monkeypatch.setattr(computing, "compute_signals", lambda family, traces: pl.DataFrame({"digits": [0.1, 0.2, 0.3]}))
+    made = pl.DataFrame({"digits": [0.1, 0.2, 0.3]}), {}
+    monkeypatch.setattr(computing, "compute_signals", lambda family, traces: made)
     own = pl.DataFrame({"digits": [None, "0.4", "many"]})
     assert computing.with_signals(own, own, ["digits"])["digits"].to_list() == [0.1, 0.4, 0.3]
     without = pl.DataFrame({"other": [1, 2, 3]})

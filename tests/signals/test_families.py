@@ -220,7 +220,8 @@ from entropy_sentinel.frames.label import LABELS
 traces, folder = TINY.traces / "averages.parquet", {str(tmp_path)!r}
 rows = pl.read_parquet(traces)
 ids = rows["item_id"].to_list()
-BENCHMARKS.write(BENCHMARKS.frame([(one, "?", "1", one) for one in ids]), f"{{folder}}/items.parquet", {{}})
+items = {{"item_id": ids, "question": "?", "reference": "1", "duplicate_of": ids}}
+BENCHMARKS.write(BENCHMARKS.frame(items), f"{{folder}}/items.parquet", {{}})
 labels = {{name: [None] * len(rows) for name in LABELS.schema}}
 labels |= {{"item_id": ids, "sample": [0] * len(rows), "label": [True] * len(rows)}}
 LABELS.write(LABELS.frame(labels), f"{{folder}}/labels.parquet", {{}})

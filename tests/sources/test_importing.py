@@ -88,6 +88,15 @@ def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tm
     assert found["sampling"] == "unknown"  # whatever the study's own is
 
 
+def test_texts_of_the_most_likely_tokens_are_taken_over(tmp_path: Path) -> None:
+    texts = [f"t{rank}" for rank in range(20)]
+    given = [[texts] * len(one) for one in traces()["token_logprobs"]]
+    found = GENERATIONS.read(run_import(tmp_path, traces() | {"top_tokens": given}))
+    assert found["top_tokens"].to_list() == [[texts] * n for n in found["n_tokens"]]
+    with pytest.raises(InputError, match="'top_tokens' must have as many steps as token_logprobs"):
+        run_import(tmp_path, traces() | {"top_tokens": [[texts] * 3] * len(given)})
+
+
 def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: Path) -> None:
     output = run_import(tmp_path, traces(), ids=[IDS[0], IDS[3]])
     assert GENERATIONS.read(output)["item_id"].to_list() == [IDS[0]]

@@ -1,19 +1,25 @@
 # Needs: internet; the ids of models and data sets in the config. `snakemake prefetch` runs on the submitting host.
 # Makes: the weights and data sets in the cache of the Hugging Face hub (HF_HOME), for jobs with HF_HUB_OFFLINE=1, and
-#        results/<study>/prefetch/{models,datasets}/{name}.json with the commit of each.
+#        results/<study>/prefetch/{models,comparing,datasets}/{name}.json with the commit of each; `comparing` are the
+#        weights by which a family of signals compares texts.
 #
 # No hash of the code here: what is in the cache at its commit stays as it is.
+
+
+COMPARING = study.comparing_families(CONFIG)
 
 
 localrules:
     prefetch,
     prefetch_model,
+    prefetch_comparing,
     prefetch_dataset,
 
 
 rule prefetch:
     input:
         [f"{RESULTS}/prefetch/models/{name}.json" for name in study.hub_models(CONFIG)],
+        [f"{RESULTS}/prefetch/comparing/{name}.json" for name, one in COMPARING.items() if one.weights],
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 
 
@@ -34,6 +40,26 @@ rule prefetch_model:
                 "load_format"
             ),
         ),
+    script:
+        "../scripts/prefetch_model.py"
+
+
+rule prefetch_comparing:
+    output:
+        f"{RESULTS}/prefetch/comparing/{{family}}.json",
+    log:
+        f"{LOGS}/prefetch/comparing/{{family}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=600,
+    params:
+        settings=lambda wildcards: {
+            "id": COMPARING[wildcards.family].weights,
+            "revision": COMPARING[wildcards.family].revision,
+            "load_format": None,
+        },
     script:
         "../scripts/prefetch_model.py"
 

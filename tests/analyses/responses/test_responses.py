@@ -74,7 +74,8 @@ def written(
         for name in ("benchmarks", "generations", "labels", "scores", "observations")
     }
     ids = [row["item_id"] for row in rows]
-    BENCHMARKS.write(BENCHMARKS.frame([(one, question, "12", one) for one in ids]), paths["benchmarks"], {})
+    items = {"item_id": ids, "question": question, "reference": "12", "duplicate_of": ids}
+    BENCHMARKS.write(BENCHMARKS.frame(items), paths["benchmarks"], {})
     GENERATIONS.write(GENERATIONS.frame(rows), paths["generations"], {"model": "m", "benchmark": "b"} | origin)
     verdicts = {"item_id": ids, "sample": 0, "label": False, "reason": None, "answer": "13"}
     nothing = dict.fromkeys(name for name in LABELS.schema if name not in verdicts)
@@ -173,6 +174,14 @@ def test_alternatives_have_texts_where_their_ids_are_kept(tmp_path, tokenizer):
     (response,) = read_responses(files(written(tmp_path, [row], {"weights": TINY})), [("b-0", 0)], FOREST, 400, 2)
     assert [text for text, _ in response.tokens[0].alternatives] == ["9", "1"]
     assert "keep_top_token_ids" not in render_page("l", "m", None, [("b", [(response, [])])], None, 2)
+
+
+def test_alternatives_have_the_texts_that_the_trace_holds(tmp_path):
+    others = ["nine", "ten", *map(str, range(TOP_K - 2))]
+    row = generation("b-0", None, [step(0.5, 0.25)], tokens=["ten"], top_tokens=[others])
+    (response,) = read_responses(files(written(tmp_path, [row], {})), [("b-0", 0)], FOREST, 400, 2)
+    assert [text for text, _ in response.tokens[0].alternatives] == ["nine", "ten"]
+    assert "keep_top_tokens" not in render_page("l", "m", None, [("b", [(response, [])])], None, 2)
 
 
 @pytest.mark.parametrize(

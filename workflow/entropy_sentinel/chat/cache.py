@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.chat.claim import Claim
+from entropy_sentinel.frames.caches import cache_folder, private_folder
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.files import whole_file
 
@@ -32,8 +33,7 @@ class ReplyCache:
     """
 
     def __init__(self) -> None:
-        root = Path(os.environ.get("ENTROPY_SENTINEL_CACHE") or Path(".cache", "entropy_sentinel"))
-        self.folder, self.unusable = root / "replies", root / "unusable"
+        self.folder, self.unusable = cache_folder("replies"), cache_folder("unusable")
         self._said = False
 
     def get(self, request: Mapping[str, Any]) -> Any:
@@ -55,7 +55,7 @@ class ReplyCache:
         path = self._path(request)
         try:
             for folder in dict.fromkeys((self.folder, path.parent)):
-                _private_folder(folder)
+                private_folder(folder)
             claim = Claim(path, request)
             try:
                 if claim.taken and self.get(request) is None:
@@ -74,7 +74,7 @@ class ReplyCache:
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
         path = self.unusable / f"{_name(request)}.json"
         try:
-            _private_folder(self.unusable)
+            private_folder(self.unusable)
             with whole_file(path) as partial:
                 partial.touch(mode=0o600)
                 partial.write_text(content)
@@ -99,7 +99,7 @@ class ReplyCache:
             )
             self._said = True
         with suppress(OSError):  # a cache that can only be read
-            _private_folder(self._path(request).parent)
+            private_folder(self._path(request).parent)
             os.replace(path, self._path(request))
         return kept
 
@@ -130,11 +130,3 @@ def _without_address(request: Mapping[str, Any]) -> dict[str, Any]:
 def _name(request: Mapping[str, Any]) -> str:
     content = json.dumps([LAYOUT, request], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def _private_folder(folder: Path) -> None:
-    """Make a folder that only its user can look into, or make it so; one of another user stays as it is."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if folder.stat().st_mode & 0o077:
-        with suppress(PermissionError):
-            folder.chmod(0o700)

@@ -115,17 +115,17 @@ class Prompt(Settings):
         """What is said, with its placeholders, as a job's settings have it: `text`, or `messages`."""
         return {"messages": self.chat} if self.text is None else {"text": self.text}
 
-    def render(self, **values: str) -> list[dict[str, str]]:
+    def render(self, /, **values: str) -> list[dict[str, str]]:
         """The messages with `values` in the places of their placeholders."""
         return filled(self.chat, **values)
 
 
-def filled(chat: Iterable[dict[str, str]], **values: str) -> list[dict[str, str]]:
+def filled(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, str]]:
     """Messages with `values` in the places of their placeholders. Values are inserted as they are, braces included."""
     return [{"role": message["role"], "content": filled_text(message["content"], **values)} for message in chat]
 
 
-def filled_text(text: str, **values: str) -> str:
+def filled_text(text: str, /, **values: str) -> str:
     """A text with `values` in the places of its placeholders, likewise."""
 
     def value(found: re.Match[str]) -> str:

@@ -30,6 +30,7 @@ COMMANDS = (
     "progress",
     "serve",
     "audit",
+    "counts",
     "schema",
     "show",
 )

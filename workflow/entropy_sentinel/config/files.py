@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.study import benchmark_settings, comparing_families
 from entropy_sentinel.engines.gguf import gguf_instead_of_weights
 from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
 from entropy_sentinel.frames.errors import InputError
@@ -49,6 +49,9 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
             for benchmark in config.run.benchmarks:
                 file = model.file(benchmark)
                 yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
+    for name, section in comparing_families(config).items():
+        if section.path is not None:
+            yield _folder(f"signals.{name}", section.path)
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
@@ -66,4 +69,8 @@ def _weights(key: str, model: LocalModel) -> tuple[Path, str]:
     if must := gguf_instead_of_weights(model.path):
         # Some have a config.json beside a GGUF file.
         return Path(model.path) / "model.safetensors", f"{key}.path: {must}"
-    return Path(model.path) / "config.json", f"{key}.path: must be a folder with a config.json; '{model.path}' has none"
+    return _folder(key, model.path)
+
+
+def _folder(key: str, path: str) -> tuple[Path, str]:
+    return Path(path) / "config.json", f"{key}.path: must be a folder with a config.json; '{path}' has none"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib.metadata import version
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, unmet
 from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text
-from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, spoken
+from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
@@ -55,8 +57,10 @@ class LitellmEngine:
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
         self._is_checked = False
+        # Replies that were kept without these texts are no answer to a job that wants them.
+        kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
         self._client = ChatClient(
-            f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"]}
+            f"models.{settings['model']}.api", **settings["api"], identity={"revision": settings["revision"], **kept}
         )
 
     @property
@@ -83,6 +87,25 @@ class LitellmEngine:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
         return api_contexts.next_tokens(self._client, contexts, self._account)
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`. ConfigError where the server does not give a prompt back by token ids."""
+        return api_contexts.continuations(self._client, asked, self._account)
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`. ConfigError as for `next_tokens`, and where the config does not say the end tokens."""
+        ends: Any = self._settings.get("end_tokens")  # of a pass's settings alone
+        if ends is None:
+            raise ConfigError(
+                f"models.{self._settings['model']}.end_tokens: must be set to search beams, the ids of the tokens "
+                "that end a response of this model: no server tells"
+            )
+        ask = self.next_tokens
+        yield from BeamSearch(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
@@ -152,6 +175,7 @@ class LitellmEngine:
             "token_ids": steps.ids,
             "token_logprobs": steps.sampled,
             "top_logprobs": steps.top,
+            **({"top_tokens": steps.top_tokens} if self._settings.get("keep_top_tokens") else {}),
         }
 
     def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
@@ -189,6 +213,7 @@ class LitellmEngine:
             top_logprobs=top_logprobs,
             tokens=None if in_place else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
+            top_tokens=None if in_place else _texts_of(reply),
             displaced_steps=0 if plain or beside else int((sampled == top_logprobs[:, -1]).sum()),
         )
 
@@ -205,3 +230,12 @@ class LitellmEngine:
     def _hash(self, chat: Asked) -> str:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def _texts_of(reply: Mapping[str, Any]) -> np.ndarray | None:
+    """The texts of the most likely tokens, (T, TOP_K), in the order of their log-probabilities; None if not kept."""
+    if "top_tokens" not in reply:
+        return None
+    steps = zip(reply["top_logprobs"], reply["top_tokens"], strict=True)
+    sorted_steps = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
+    return np.array([[text for _, text in step] for step in sorted_steps], dtype=object).reshape(-1, TOP_K)

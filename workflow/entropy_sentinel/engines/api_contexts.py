@@ -1,22 +1,24 @@
-"""What a server says by token ids at `/completions`: what follows a context, and how it takes texts apart.
+"""What a server says by token ids at `/completions`: of what follows a context, and how it takes texts apart.
 
 OpenAI's form of the request has all of it, and a vLLM server does it: prompts of token ids, tokens written as ids
 (`return_tokens_as_token_ids`) and prompts that come back in the reply (`echo`).
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.engines.api_steps import ids_of
-from entropy_sentinel.engines.engine import NextToken, refused_context
+from entropy_sentinel.engines.engine import Continuation, NextToken, refused_context, refused_continuation
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
+
+_Thing = TypeVar("_Thing")
 
 # Contexts that are taken at a time: the client wants to know how many there are.
 _AT_A_TIME = 1024
@@ -26,15 +28,33 @@ def next_tokens(
     client: ChatClient, contexts: Iterable[Sequence[int]], account: str
 ) -> Generator[tuple[int, NextToken], None, None]:
     """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none or too few."""
-    waiting, done = iter(contexts), 0
+    for number, context, reply in _replies(client, contexts, _next_request, account):
+        if isinstance(reply, Refusal):
+            yield number, refused_context(reply.reason)
+        else:
+            yield number, _next_token(client.name, reply, len(context))
+
+
+def continuations(
+    client: ChatClient, asked: Iterable[tuple[Sequence[int], Sequence[int]]], account: str
+) -> Generator[tuple[int, Continuation], None, None]:
+    """See `Engine.continuations`. ConfigError where the server does not give the prompt back by token ids."""
+    for number, (context, tokens), reply in _replies(client, asked, _continuation_request, account):
+        if isinstance(reply, Refusal):
+            yield number, refused_continuation(reply.reason)
+        else:
+            yield number, _continuation(client.name, reply, [*context, *tokens], len(tokens))
+
+
+def _replies(
+    client: ChatClient, things: Iterable[_Thing], request: Callable[[_Thing], dict[str, Any]], account: str
+) -> Generator[tuple[int, _Thing, Mapping[str, Any] | Refusal], None, None]:
+    """The replies to a request for each of many things, some of these at a time: (number, thing, reply)."""
+    waiting, done = iter(things), 0
     while some := list(islice(waiting, _AT_A_TIME)):
-        asked = client.ask([_request(list(one), logprobs=TOP_K) for one in some], _kept, account=account)
-        with closing(asked) as replies:
+        with closing(client.ask([request(one) for one in some], _kept, account=account)) as replies:
             for position, reply in replies:
-                if isinstance(reply, Refusal):
-                    yield done + position, refused_context(reply.reason)
-                else:
-                    yield done + position, _next_token(client.name, reply, len(some[position]))
+                yield done + position, some[position], reply
         done += len(some)
 
 
@@ -49,13 +69,25 @@ def token_ids(client: ChatClient, texts: Sequence[str], account: str, special: b
 
 
 def token_texts(client: ChatClient, responses: Sequence[Sequence[int]], account: str) -> list[list[str]]:
-    """The texts of the tokens of each response; none of one that the server refuses."""
-    found = {}
-    asked = [_request(list(ids), echo=True, logprobs=1, return_tokens_as_token_ids=False) for ids in responses]
-    with closing(client.ask(asked, _kept, account=account)) as replies:
-        for position, reply in replies:
-            found[position] = [] if isinstance(reply, Refusal) else reply["tokens"][:-1]
-    return [found[position] for position in range(len(responses))]
+    """The texts of the tokens of each response; none of one that the server refuses, or that has no tokens."""
+    found = dict[int, list[str]]()
+    asked = {position: ids for position, ids in enumerate(responses) if len(ids)}
+    for _, position, reply in _replies(client, asked, lambda one: _text_request(asked[one]), account):
+        found[position] = [] if isinstance(reply, Refusal) else reply["tokens"][:-1]
+    return [found.get(position, []) for position in range(len(responses))]
+
+
+def _next_request(context: Sequence[int]) -> dict[str, Any]:
+    return _request(list(context), logprobs=TOP_K)
+
+
+def _continuation_request(asked: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
+    context, tokens = asked
+    return _request([*context, *tokens], echo=True, logprobs=1)
+
+
+def _text_request(ids: Sequence[int]) -> dict[str, Any]:
+    return _request(list(ids), echo=True, logprobs=1, return_tokens_as_token_ids=False)
 
 
 def _request(prompt: str | list[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
@@ -69,7 +101,13 @@ def _kept(reply: Reply) -> dict[str, Any]:
     """The tokens of a reply, those of an echoed prompt among them, and what was likely in place of the last."""
     found: Any = getattr(reply.choice, "logprobs", None)
     tokens, top = getattr(found, "tokens", None) or [], getattr(found, "top_logprobs", None) or [{}]
-    return {"tokens": list(tokens), "top": dict(top[-1] or {}), "prompt_tokens": reply.prompt_tokens}
+    sampled = list(getattr(found, "token_logprobs", None) or [])
+    return {
+        "tokens": list(tokens),
+        "logprobs": sampled,
+        "top": dict(top[-1] or {}),
+        "prompt_tokens": reply.prompt_tokens,
+    }
 
 
 def _ids(name: str, reply: Mapping[str, Any]) -> list[int]:
@@ -93,6 +131,16 @@ def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
         raise ConfigError(f"{name}: {_NO_IDS}")
     logprobs = np.array([logprob for _, logprob in top], dtype=np.float32)
     return NextToken(np.array(ids, dtype=np.uint32), logprobs, context=length)
+
+
+def _continuation(name: str, reply: Mapping[str, Any], ids: Sequence[int], n: int) -> Continuation:
+    """The log-probabilities of the last `n` of the `ids` that were sent, where the server gives these back."""
+    if _ids(name, reply) != list(ids):
+        raise ConfigError(
+            f"{name}: the server does not give a prompt of {len(ids)} token ids back as it was sent (echo): it does "
+            f"not take token ids at /completions; {_INSTEAD}"
+        )
+    return Continuation(np.array(reply["logprobs"][len(ids) - n : len(ids)], dtype=np.float32))
 
 
 _INSTEAD = "run the model by 'id' or 'path', serve it with vLLM, or leave the family out of run.features"

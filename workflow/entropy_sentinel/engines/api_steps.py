@@ -15,12 +15,14 @@ _MOST = 2**32 - 1
 class Steps:
     """T steps of a reply: the sampled tokens, their log-probabilities, and those of the most likely tokens of each.
 
-    `ids` are of the sampled tokens, where a server says them beside the texts, as llama.cpp does; None elsewhere.
+    `top_tokens` are the texts of the most likely ones, or what stands for them. `ids` are of the sampled tokens, where
+    a server says them beside the texts, as llama.cpp does; None elsewhere.
     """
 
     tokens: list[str]
     sampled: list[float]
     top: list[list[float]]
+    top_tokens: list[list[str]]
     ids: list[int] | None = None
 
 
@@ -35,9 +37,9 @@ def of_text(choice: Any) -> Steps:
     if content := getattr(found, "content", None):
         return _of_content(content)
     tokens = getattr(found, "tokens", None) or []
-    top = getattr(found, "top_logprobs", None) or [{}] * len(tokens)
+    top = [one or {} for one in getattr(found, "top_logprobs", None) or [{}] * len(tokens)]
     sampled = list(found.token_logprobs) if tokens else []
-    return Steps(list(tokens), sampled, [list((one or {}).values()) for one in top])
+    return Steps(list(tokens), sampled, [list(one.values()) for one in top], [list(one) for one in top])
 
 
 def ids_of(tokens: Sequence[str]) -> list[int] | None:
@@ -49,10 +51,12 @@ def ids_of(tokens: Sequence[str]) -> list[int] | None:
 def _of_content(content: Sequence[Any]) -> Steps:
     """The steps of `content`, one entry per token: objects of LiteLLM, or what the server sent."""
     ids = [_field(step, "id") for step in content]
+    top = [_field(step, "top_logprobs") or [] for step in content]
     return Steps(
         [_field(step, "token") for step in content],
         [_field(step, "logprob") for step in content],
-        [[_field(entry, "logprob") for entry in _field(step, "top_logprobs") or []] for step in content],
+        [[_field(entry, "logprob") for entry in step] for step in top],
+        [[_field(entry, "token") for entry in step] for step in top],
         ids if ids and all(type(one) is int and 0 <= one <= _MOST for one in ids) else None,
     )
 

@@ -34,6 +34,7 @@ class Response:
     tokens: np.ndarray | None = None  # (T,) str
     token_ids: np.ndarray | None = None  # (T,) uint32
     top_token_ids: np.ndarray | None = None  # (T, TOP_K) uint32
+    top_tokens: np.ndarray | None = None  # (T, TOP_K) str
     displaced_steps: int = 0
 
 
@@ -82,15 +83,50 @@ def refused_context(reason: str) -> NextToken:
     return NextToken(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
 
 
+@dataclass(frozen=True)
+class Continuation:
+    """What the model says of given tokens after a context: the log-probability of each, given all before it.
+
+    Empty where the engine refuses them for their own sake; `refused` says why, and is empty otherwise.
+    """
+
+    logprobs: np.ndarray  # (n,) float32, nats
+    refused: str = ""
+
+
+def refused_continuation(reason: str) -> Continuation:
+    """What is said of a continuation that the engine refuses."""
+    return Continuation(np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
+
+
+@dataclass(frozen=True)
+class Beam:
+    """One sequence of a beam search. `finish_reason` is `stop`, or `length` where it was not at its end.
+
+    The token, or the text, that ends it is one of `token_ids`, and counts in `logprob`; `text` is without.
+    """
+
+    token_ids: tuple[int, ...]
+    text: str
+    logprob: float  # of all its tokens together, nats
+    finish_reason: str
+
+
+@dataclass(frozen=True)
+class Beams:
+    """What a beam search has found after a context, the likeliest first; nothing where the engine refuses it."""
+
+    found: tuple[Beam, ...]
+    refused: str = ""
+
+
 class Engine(Protocol):
     """What a model can be asked, and what must be known of it to ask by token ids.
 
     - `answer`: responses to chats, lists of messages with role and content, and to plain text that it goes on from.
     - `next_tokens`: the distribution of the token after given contexts.
-
-    Two more have their place here, each with the contexts and the refusals of `next_tokens`: the log-probabilities of
-    given continuations (a context and token ids; (n,) nats), and beams (a context, a width; the likeliest sequences of
-    token ids with their log-probabilities).
+    - `continuations`: the log-probabilities of given tokens after given contexts.
+    - `beams`: the likeliest responses, by beam search.
 
     `provenance` says which engine it is and what kind of log-probabilities it gives. `vocabulary` is the number of
     tokens that the model chooses from, V. An engine that cannot be asked by token ids raises ConfigError with the
@@ -123,6 +159,26 @@ class Engine(Protocol):
         Contexts are taken a few hundred ahead. Those that begin alike belong together: an engine that keeps what it has
         computed of a prefix computes the rest alone. What it keeps is of one call, so that the result of a call does
         not depend on those before.
+        """
+        ...
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """How likely each continuation is after its context: (number, Continuation), in the order they are done.
+
+        Both are token ids, at least one in a context. This is teacher forcing: each token is judged after the given
+        ones before it, in one pass over all.
+        """
+        ...
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """The `width` likeliest responses after each context that beam search finds: (number of the context, Beams).
+
+        `width` is at most half of TOP_K. A response ends with an end token of the model, with one of the texts `stop`,
+        or after `max_tokens`. engines/beams.py says how it is searched.
         """
         ...
 

@@ -114,6 +114,12 @@ class Generation(Settings):
         description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
         "disk",
     )
+    # What is not set is no part of a job's settings, so that nothing is generated again by the key.
+    keep_top_tokens: bool = Field(
+        False,
+        description="whether traces keep the texts of the 20 tokens, which servers give without ids, too; a change "
+        "generates again",
+    )
     engine_args: EngineArguments = Field(
         {},
         description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
@@ -161,6 +167,7 @@ class AskingSettings(PromptSettings):
     lora: str | None
     lora_revision: str | None
     keep_top_token_ids: bool
+    keep_top_tokens: NotRequired[bool]
     environment: dict[str, str]
 
 

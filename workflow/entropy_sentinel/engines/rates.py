@@ -17,7 +17,7 @@ class Rates(Settings):
         1000,
         ge=1e-3,
         le=1e9,
-        description="speed of one job in which a model is asked again about its responses (forced_answer), contexts",
+        description="speed of one job in which a model is asked again about its responses, contexts",
     )
     engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")

@@ -13,8 +13,10 @@ from entropy_sentinel.engines.generation import EngineArguments, Samples, Sampli
 from entropy_sentinel.engines.gguf import END, gguf_instead_of_weights
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Name, Revision, Settings, Text, Whole
+from entropy_sentinel.frames.sections import DISTINCT, Free, Name, Revision, Settings, Text, Whole
 from entropy_sentinel.sources.settings import SOURCE_ENDS
+
+TokenId = Annotated[Whole, Field(ge=0, lt=2**32)]
 
 
 def _day(value: Any) -> Any:
@@ -71,7 +73,7 @@ class Model(Settings):
     same_as: Name | None = Field(
         None,
         description="a model of this config with the same weights, which is asked in its place where a family of "
-        "run.features asks the model again (forced_answer): for traces made elsewhere, which have no engine. Its "
+        "run.features asks the model again: for traces made elsewhere, which have no engine. Its "
         "prompt must be theirs",
     )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
@@ -147,6 +149,12 @@ class ApiModel(Model):
 
     api: Api = Field(description="a server that returns log-probabilities, through LiteLLM")
     revision: Text | None = Field(None, description="what the server says of its weights: another one asks again")
+    end_tokens: Annotated[list[TokenId], DISTINCT] | None = Field(
+        None,
+        min_length=1,
+        description="ids of the tokens that end a response, eos_token_id in generation_config.json: no server tells, "
+        "and the family beam_search of run.features must know",
+    )
 
 
 class SourceModel(Model):

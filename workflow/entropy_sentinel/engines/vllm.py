@@ -9,14 +9,15 @@ import logging
 import os
 from collections.abc import Generator, Iterable, Sequence
 from datetime import date
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from entropy_sentinel.engines import cpu
-from entropy_sentinel.engines.engine import Asked, NextToken, Prompt, Response, refused, refused_context, spoken
+from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import VllmSettings
+from entropy_sentinel.engines.vllm_contexts import ByTokenIds, own_id
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -24,8 +25,6 @@ log = logging.getLogger(__name__)
 
 # Characters of what the engine says of a request that it refuses.
 LONGEST_REASON = 300
-# Contexts that wait in the engine: enough for several of its steps.
-_WAITING = 1024
 
 
 class VllmEngine:
@@ -85,42 +84,34 @@ class VllmEngine:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
         self._engine.reset_prefix_cache()
-        longest = self._engine.model_config.max_model_len - 1
-        asked, numbers, tokens, cached = enumerate(contexts), dict[str, int](), 0, 0
-        while True:
-            more = list(islice(asked, _WAITING - len(numbers)))
-            for number, context in more:
-                if len(context) > longest:
-                    yield number, refused_context(f"context of {len(context)} tokens, the model takes {longest}")
-            numbers |= self._enqueue_contexts([one for one in more if len(one[1]) <= longest])
-            if not numbers and not more:
-                log.info(
-                    "%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1)
-                )
-                return
-            for output in self._engine.llm_engine.step() if numbers else []:
-                if output.finished:
-                    found = _next_token(output)
-                    tokens, cached = tokens + found.context, cached + (found.cached or 0)
-                    yield numbers.pop(output.request_id), found
+        tokens, cached = 0, 0
+        for number, found in self._by_ids().next_tokens(contexts):
+            tokens, cached = tokens + found.context, cached + (found.cached or 0)
+            yield number, found
+        log.info("%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1))
 
-    def _enqueue_contexts(self, numbered: Sequence[tuple[int, Sequence[int]]]) -> dict[str, int]:
-        """The ids that outputs will have, with the numbers of their contexts."""
-        if not numbered:
-            return {}
-        sampling = self._vllm.SamplingParams(
-            temperature=0,
-            max_tokens=1,
-            logprobs=TOP_K,
-            flat_logprobs=True,
-            detokenize=False,
-            # They are the same for every context; a deep copy takes longer than all else that is done for one.
-            skip_clone=True,
-            output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
-        )
-        prompts = [{"prompt_token_ids": list(context)} for _, context in numbered]
-        ids = self._engine.enqueue(prompts, sampling, use_tqdm=False, lora_request=self._lora())
-        return {_own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`."""
+        return self._by_ids().continuations(asked)
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`. A beam finds what it shares with those before in the engine's cache."""
+        self._engine.reset_prefix_cache()
+        ask = self._by_ids().next_tokens
+        yield from BeamSearch(ask, self.token_texts, self._ends(), width, max_tokens, tuple(stop)).search(contexts)
+
+    def _by_ids(self) -> ByTokenIds:
+        return ByTokenIds(self._engine, self._vllm.sampling_params, self._lora())
+
+    def _ends(self) -> frozenset[int]:
+        """The tokens that end a response: the tokenizer's, and those of the model's generation config."""
+        known = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
+        own = self._engine.get_tokenizer().eos_token_id
+        return frozenset([known] if isinstance(known, int) else known) | ({own} if own is not None else set())
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as `answer` would send it."""
@@ -180,7 +171,7 @@ class VllmEngine:
         else:
             messages, variables = [dict(message) for message in chat], self._template_variables()
             (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
-        return _own_id(request)
+        return own_id(request)
 
     def _lora(self) -> Any:
         if self._settings["lora"] is None:
@@ -205,6 +196,7 @@ class VllmEngine:
         logprobs = np.asarray(flat.logprobs if flat else [], dtype=np.float32).reshape(shape)
         keep = self._settings["keep_top_token_ids"]
         ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:] if keep else None
+        texts = np.array(flat.decoded_tokens if flat else [], dtype=object).reshape(shape)
         prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
         return Response(
             prompt_hash=_hash(prompt),
@@ -213,26 +205,11 @@ class VllmEngine:
             finish_reason=completion.finish_reason,
             token_logprobs=logprobs[:, 0],
             top_logprobs=logprobs[:, 1:],
-            tokens=np.array(flat.decoded_tokens[:: 1 + TOP_K] if flat else [], dtype=object),
+            tokens=texts[:, 0],
             token_ids=token_ids,
             top_token_ids=ids,
+            top_tokens=texts[:, 1:] if self._settings.get("keep_top_tokens") else None,
         )
-
-
-def _own_id(request: object) -> str:
-    """The id that outputs come with: the engine adds a random suffix to those of its queue."""
-    return str(request).split("-")[0]
-
-
-def _next_token(output: Any) -> NextToken:
-    """Unpack the output of a request for one token, as `VllmEngine._response` does of many."""
-    flat = output.outputs[0].logprobs
-    return NextToken(
-        token_ids=np.asarray(flat.token_ids[1:], dtype=np.uint32),
-        logprobs=np.asarray(flat.logprobs[1:], dtype=np.float32),
-        context=len(output.prompt_token_ids),
-        cached=output.num_cached_tokens,
-    )
 
 
 def _bytes(chat: Asked) -> bytes:

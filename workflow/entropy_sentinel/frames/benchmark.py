@@ -25,5 +25,20 @@ BENCHMARKS = Contract(
             pl.String,
             "item_id of the first item with the same question; its own if it is the first",
         ),
+        Column("group", pl.String, "what kind of question it is; null where nobody says", nullable=True, added=True),
+        Column(
+            "answers",
+            pl.List(pl.List(pl.String)),
+            "(n,) the right answers, each with all its names, the one that is shown first; null where there are none",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "counts",
+            pl.List(pl.Float64),
+            "(n,) how often each of the answers is seen, above 0; null where that is not known",
+            nullable=True,
+            added=True,
+        ),
     ),
 )

@@ -86,9 +86,12 @@ class Contract:
         """Check `frame` and write it to `path` in one step: a reader sees the whole file or none.
 
         `provenance` (JSON-serialisable) goes into the file's own metadata. The bytes depend on the content
-        alone, so a stage that computes the same again leaves the same checksum.
+        alone, so a stage that computes the same again leaves the same checksum: also as before a column was added that
+        is null throughout, which is left out.
         """
         self.check(frame, str(path))
+        added = [column.name for column in self.columns if column.added]
+        frame = frame.drop(name for name in added if frame[name].null_count() == len(frame))
         metadata = {PROVENANCE_KEY: json.dumps({**provenance, "stage": self.stage}, sort_keys=True)}
         with whole_file(path) as partial:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)

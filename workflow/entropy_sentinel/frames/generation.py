@@ -78,6 +78,15 @@ GENERATIONS = Contract(
             free_width=True,
         ),
         Column(
+            "top_tokens",
+            pl.List(pl.Array(pl.String, TOP_K)),
+            "(T, 20) texts of the most likely tokens; null unless generation.keep_top_tokens is set and the engine has "
+            "them",
+            nullable=True,
+            added=True,
+            free_width=True,
+        ),
+        Column(
             "displaced_steps",
             pl.UInt32,
             "steps at which a server may have put the sampled token in the place of the 20th most likely",

@@ -47,8 +47,12 @@ class EnginePass:
 
     contract: Contract
     version: int
-    # How many contexts it asks about for a token of a response, by the family's settings: for the forecast.
+    # How many contexts it asks about for a token of a response, by the family's settings; and how many responses to an
+    # item, the first ones, it asks about, None for all: for the forecast.
     contexts_per_token: Callable[[Mapping[str, Any]], float] = field(default=lambda settings: 1.0, repr=False)
+    first_responses: Callable[[Mapping[str, Any]], int | None] = field(default=lambda settings: None, repr=False)
+    # What the config must say of a model behind a server, which does not tell it: keys of `models.NAME`.
+    told_of_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Family:
     """Signals that are made together, into one file per model and benchmark.
 
     `per_item` where a response's signals depend on the other answers to its item. `asks` where they are made from what
-    the model says when it is asked again. `settings` is the class of its section in the config, `signals.NAME`.
+    the model says when it is asked again: with `per_item` about all responses to an item in one part. `settings` is the
+    class of its section in the config, `signals.NAME`.
     """
 
     meaning: str

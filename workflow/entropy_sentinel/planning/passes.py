@@ -54,12 +54,12 @@ def _of(
     left = [
         max((counts[model, benchmark].total or 0) - _in_parts(path), 0)
         for benchmark in config.run.benchmarks
-        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
+        if not config.unaskable(model)
+        and (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
     ]
     settings = family_settings(config, family)
-    samples = config.models[model].samples or config.generation.samples
-    # A family may ask about the first responses to an item alone.
-    share = min(settings.get("samples") or samples, samples) / samples
+    samples = config.samples_of(model)
+    share = min(declared.first_responses(settings) or samples, samples) / samples
     responses = round(sum(left) * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
     seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s

@@ -35,6 +35,14 @@ class TokenTexts:
         stream = DecodeStream(skip_special_tokens=False)
         return [(stream.step(self._tokenizer, one) or "")[:_LONGEST] for one in ids]
 
+    def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
+        """(k,) texts of the most likely tokens at a step of a row of GENERATIONS; None where the trace does not say."""
+        if row["top_tokens"] is not None:
+            return [text[:_LONGEST] for text in row["top_tokens"][place]]
+        if row["top_token_ids"] is not None:
+            return [self.of_token(one) for one in row["top_token_ids"][place]]
+        return None
+
     def of_token(self, one: int | None) -> str | None:
         """The text of a token that stands alone."""
         if self._tokenizer is None or one is None:

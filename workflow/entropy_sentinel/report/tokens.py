@@ -70,13 +70,12 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
     named = texts.of_response(row)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        if row["top_token_ids"] is None:
-            names: list[str | None] = [None] * len(top)
-            # Without their ids, of the likely tokens only that one is known which was sampled.
+        names = texts.of_alternatives(row, place)
+        if names is None:
+            names = [None] * len(top)
+            # Without these, of the likely tokens only that one is known which was sampled.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]
-        else:
-            names = [texts.of_token(one) for one in row["top_token_ids"][place]]
         yield Token(
             place + 1,
             named[place],

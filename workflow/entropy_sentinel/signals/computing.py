@@ -10,12 +10,16 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, module_of, rules_of
 
 
-def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.DataFrame:
+def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     """What a family makes of traces: a row per response, in their order; its signals as numbers, and columns beside.
 
-    Raises InputError where what it makes has other rows, or lacks a signal.
+    With it comes what the family says of how they were made, for the provenance. Raises InputError where what it makes
+    has other rows, or lacks a signal.
     """
-    found: pl.DataFrame = import_module(module_of(family)).compute(traces, **settings)
+    made: pl.DataFrame | tuple[pl.DataFrame, dict[str, Any]] = import_module(module_of(family)).compute(
+        traces, **settings
+    )
+    found, told = made if isinstance(made, tuple) else (made, {})
     n_rows = traces.select(pl.len()).collect().item()
     if len(found) != n_rows:
         raise InputError(f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(found)}")
@@ -23,7 +27,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> pl.Da
     for name in names:
         if name not in found.columns:
             raise InputError(f"signals/{family}: compute must give a column '{name}', gave {', '.join(found.columns)}")
-    return found.with_columns(pl.col(names).cast(pl.Float64))
+    return found.with_columns(pl.col(names).cast(pl.Float64)), told
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -37,7 +41,7 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
     own = {name: _numbers(features, name) for name in names}
     families = dict.fromkeys(FAMILY_OF[name] for name in names if own[name].has_nulls())
-    computed = [compute_signals(one, traces.lazy()) for one in families if is_computed(one)]
+    computed = [compute_signals(one, traces.lazy())[0] for one in families if is_computed(one)]
     made = {name: one[name] for one in computed for name in names if name in one.columns}
     filled = {name: own[name].fill_null(column) for name, column in made.items()}
     return features.with_columns(**own | filled)

@@ -127,7 +127,7 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
         "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
         **{
             name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
-            for name in ("top_logprobs", "token_ids", "top_token_ids")
+            for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens")
         },
         "n_tokens": (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs"),
         "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),

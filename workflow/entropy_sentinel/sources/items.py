@@ -8,6 +8,7 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.sources.answers import read_answers, read_counts
 from entropy_sentinel.sources.fields import Row, column, fill_first, is_empty
 from entropy_sentinel.sources.options import LETTERS, drawn_order, lettered, read_options, right_options
 from entropy_sentinel.sources.rows import kind_of, local_rows
@@ -21,6 +22,9 @@ class Item(TypedDict):
     question: str
     reference: str | None
     duplicate_of: str
+    group: str | None
+    answers: list[list[str]] | None
+    counts: list[float] | None
 
 
 # Rows of a local file that are looked at when a study is planned.
@@ -68,16 +72,37 @@ def _mapped(
     left_out: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         where = f"{source}: row {number}"
-        picture = any(not is_empty(column(row, name, where)) for name in settings["only_if_empty"])
-        question = fill_first(settings["question"], row, where)
-        if picture or not question:
-            left_out.setdefault("a picture is needed" if picture else "no question", []).append(number)
+        item = _item(number, row, settings, where)
+        if isinstance(item, str):
+            left_out.setdefault(item, []).append(number)
             continue
-        item_id = f"{settings['benchmark']}-{number:05d}"
-        reference = _reference(row, settings, where)
-        items.append({"item_id": item_id, "question": question, "reference": reference, "duplicate_of": item_id})
+        items.append(item)
         options.append(read_options(settings.get("options") or [], row, where))
     return items, options, left_out
+
+
+def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
+    """A row as an item, or why it is left out."""
+    if any(not is_empty(column(row, name, where)) for name in settings["only_if_empty"]):
+        return "a picture is needed"
+    question = fill_first(settings["question"], row, where)
+    if not question:
+        return "no question"
+    answers = read_answers(settings["answers"], row, where) if "answers" in settings else None
+    counted = settings.get("only_if_counted", False)
+    counts = read_counts(settings["counts"], answers, row, where, zero=counted) if "counts" in settings else None
+    if counted and not all(counts or [0]):
+        return "an answer without a count"
+    item_id = f"{settings['benchmark']}-{number:05d}"
+    return {
+        "item_id": item_id,
+        "question": question,
+        "reference": _reference(row, settings, where),
+        "duplicate_of": item_id,
+        "group": fill_first(settings.get("group") or [], row, where),
+        "answers": answers,
+        "counts": counts,
+    }
 
 
 def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:

@@ -36,11 +36,17 @@ FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 
 
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
-    """The columns that the settings of a benchmark name: in format strings, as options, and as pictures."""
-    parsed = (part for text in [*benchmark["question"], *benchmark["reference"]] for part in _FORMATTER.parse(text))
+    """The columns that the settings of a benchmark name: in format strings, as options or answers, and as pictures."""
+    texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
+    parsed = (part for text in texts for part in _FORMATTER.parse(text))
     fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
+    fields += _columns(benchmark.get("answers")) + _columns(benchmark.get("counts"))
     found = [match[1] for match in map(FIELD.fullmatch, fields) if match]
     return list(dict.fromkeys([*found, *benchmark["only_if_empty"]]))
+
+
+def _columns(named: str | list[str] | None) -> list[str]:
+    return [named] if isinstance(named, str) else named or []
 
 
 # Ways in which a reference can name one of several options.
@@ -102,7 +108,9 @@ class Benchmark(Settings):
     # What the items do not depend on.
     BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
     # Keys that came later: one that is not set is none of a job's settings, for files made before stay as they are.
-    LATER: ClassVar[frozenset[str]] = frozenset(("options", "reference_is", "shuffle_options"))
+    LATER: ClassVar[frozenset[str]] = frozenset(
+        ("options", "reference_is", "shuffle_options", "group", "answers", "counts", "only_if_counted")
+    )
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
         None,
@@ -147,6 +155,25 @@ class Benchmark(Settings):
     shuffle_options: bool = Field(
         False, description="whether an order of the options is drawn for each item, for where the first is always right"
     )
+    group: list[str] = Field(
+        [],
+        description="format strings of what kind of question it is, likewise, such as where it is from; kinds may have "
+        "intervals of their own",
+    )
+    answers: Text | Annotated[list[Text], Field(min_length=1), DISTINCT] | None = Field(
+        None,
+        description="the column with the right answers where there may be several, a list; or a list of columns, one "
+        "for each. An answer is a text, or a list of its names; a list may be its JSON text. No judge reads it, but "
+        "`reference`",
+    )
+    counts: Text | None = Field(
+        None,
+        description="the column with how often each of `answers` is seen, a list of numbers above 0; where it is empty "
+        "or not set, all are taken as equally likely",
+    )
+    only_if_counted: bool = Field(
+        False, description="drop rows without counts, and rows in which an answer has a count of 0"
+    )
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     judge: Name | None = Field(
         None,
@@ -164,7 +191,7 @@ class Benchmark(Settings):
         None, description="published count; another count is a warning in the report"
     )
 
-    @field_validator("question", "reference")
+    @field_validator("question", "reference", "group")
     @classmethod
     def _formats_name_columns(cls, templates: list[str]) -> list[str]:
         for template in templates:
@@ -177,13 +204,13 @@ class Benchmark(Settings):
                 raise ValueError(f"'{template}' must name columns, each as {{column}}, or parts, as {{column[part]}}")
         return templates
 
-    @field_validator("options")
+    @field_validator("options", "answers", "counts")
     @classmethod
-    def _options_are_columns(cls, columns: list[str] | None) -> list[str] | None:
-        for name in columns or []:
+    def _are_columns(cls, given: list[str] | str | None) -> list[str] | str | None:
+        for name in _columns(given):
             if not FIELD.fullmatch(name):
                 raise ValueError(f"'{name}' must be a column, or a part of one, as in column[part]; without braces")
-        return columns
+        return given
 
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
@@ -194,6 +221,10 @@ class Benchmark(Settings):
             raise ValueError("'revision' goes with 'dataset'; leave it out, or set it to null")
         if self.options is None and (self.reference_is or self.shuffle_options):
             raise ValueError("'reference_is' and 'shuffle_options' go with 'options'; set it, or leave them out")
+        if self.counts is not None and self.answers is None:
+            raise ValueError("'counts' are of 'answers'; name their column too")
+        if self.only_if_counted and self.counts is None:
+            raise ValueError("'only_if_counted' goes with 'counts'; set it, or leave this out")
         return self
 
 
@@ -215,6 +246,10 @@ class ItemsSettings(TypedDict):
     options: NotRequired[list[str]]
     reference_is: NotRequired[Reading]
     shuffle_options: NotRequired[bool]
+    group: NotRequired[list[str]]
+    answers: NotRequired[str | list[str]]
+    counts: NotRequired[str]
+    only_if_counted: NotRequired[bool]
     only_if_empty: list[str]
     content: NotRequired[str]  # of a local file
 

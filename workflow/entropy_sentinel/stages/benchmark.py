@@ -54,6 +54,13 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
     without = frame["reference"].null_count()
     if without:
         log.info("%s: %d of %d items have no reference, their answers get no label", source, without, len(frame))
+    if settings.get("answers"):
+        answered = frame["answers"].is_not_null()
+        uncounted = int((answered & frame["counts"].is_null()).sum())
+        log.info(
+            "%s: %d of %d items have right answers, %d of these without counts: all as likely as each other",
+            *(source, int(answered.sum()), len(frame), uncounted),
+        )
     provenance = {
         "benchmark": settings["benchmark"],
         **origin,

@@ -1,22 +1,24 @@
 """Stage `engine_pass`: the model is asked again about its own responses, for a family of signals that needs it.
 
 A family with `asks` has a module `asking` beside its declaration, with two functions: `ask(part, engine, settings,
-name)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those that
-cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids` or, in
-`unasked`, the reason, `unusable`.
+asked_with)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those
+that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids` or, in
+`unasked`, the reason, `unusable`. `settings` is the family's section of the config; `asked_with` what the traces of the
+model that is asked depend on, its prompt and sampling among it.
 
 Responses are asked about in parts whose bounds follow from the traces alone, each with an empty cache: a job that is
-killed goes on from its last whole part, and what it writes is the same.
+killed goes on from its last whole part, and what it writes is the same. Of a family that is `per_item` a part has all
+responses to an item.
 """
 
 import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import polars as pl
 
@@ -42,12 +44,16 @@ PART_TOKENS = 4096
 
 
 class PassSettings(TypedDict):
-    """What a pass depends on beside the traces and items; `asked_with` is what the model's own traces depend on."""
+    """What a pass depends on beside the traces and items; `asked_with` is what the model's own traces depend on.
+
+    `unaskable` is why the model cannot be asked at all: all its rows are without an answer then.
+    """
 
     family: str
     version: int
     asked_with: AskedSettings
     settings: dict[str, Any]
+    unaskable: NotRequired[str]
 
 
 def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, threads: int, output: str) -> None:
@@ -58,7 +64,7 @@ def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, 
     """
     declared = FAMILIES[settings["family"]].asks
     assert declared is not None  # only such families have a pass
-    responses = _responses(benchmark, generations)
+    responses = _responses(benchmark, generations, settings.get("unaskable"))
     settings = {**settings, "asked_with": with_commit(settings["asked_with"], Path(output).parents[3])}
     with (
         Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts,
@@ -75,13 +81,19 @@ def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, 
         parts.keep(output)
 
 
-def _responses(benchmark: str, generations: str) -> pl.DataFrame:
-    """The traces with question and reference; `unusable` says why one cannot be asked about."""
+def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
+    """The traces with question and reference; `unusable` says why one cannot be asked about.
+
+    That is `unaskable` for all of them, where there is such a reason.
+    """
     items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
-    traces = scan_traces(generations).drop("top_logprobs", "top_token_ids", "token_logprobs", "tokens").collect()
+    large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
+    traces = scan_traces(generations).drop(large).collect()
     why = (
         pl.when(pl.col("finish_reason").str.starts_with(REFUSED))
         .then("finish_reason")
+        .when(pl.lit(unaskable is not None))
+        .then(pl.lit(unaskable))
         .when(pl.col("token_ids").is_null())
         .then(pl.lit("the trace has no token ids"))
     )
@@ -92,12 +104,12 @@ def _responses(benchmark: str, generations: str) -> pl.DataFrame:
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
     """The rows of all responses: those in `parts`, and those that still had to be asked for."""
     order, found = responses.select(RESPONSE), parts.read()
-    usable = responses.filter(pl.col("unusable").is_null())
+    usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
     asking = import_module(f"{module_of(settings['family'])}.asking")
     engine, done, start = None, 0, time.monotonic()
     # More than once only where a part turns out to be damaged at the end.
     while True:
-        left = [part for part in _parts(usable) if not len(part.join(found, on=RESPONSE, how="semi"))]
+        left = [part for part in _parts(usable, per_item) if not len(part.join(found, on=RESPONSE, how="semi"))]
         if not left:
             break
         engine = engine or _engine(settings["asked_with"], threads)
@@ -138,15 +150,17 @@ def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: A
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
     part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
     other = part.filter(~pl.col("same")).with_columns(unusable=pl.lit("the prompt is not the one that was answered"))
-    rows: pl.DataFrame = asking.ask(part.filter("same"), engine, settings["settings"], name)
+    rows: pl.DataFrame = asking.ask(part.filter("same"), engine, settings["settings"], settings["asked_with"])
     return pl.concat([rows, asking.unasked(other, settings["settings"])]) if len(other) else rows
 
 
-def _parts(responses: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Responses in turn, PART_TOKENS tokens of them at a time, and one at least."""
-    number = (responses["n_tokens"].cast(pl.Int64).cum_sum() - 1) // PART_TOKENS if len(responses) else None
-    if number is not None:
-        yield from responses.with_columns(part=number).partition_by("part", maintain_order=True, include_key=False)
+def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+    """Responses in turn, PART_TOKENS tokens of them at a time, and one at least; or the items of so many tokens."""
+    whole = ["item_id"] if per_item else RESPONSE
+    tokens = responses.group_by(whole, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
+    parts = tokens.select(*whole, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
+    numbered = responses.join(parts, on=whole, how="left", maintain_order="left")
+    return numbered.partition_by("part", maintain_order=True, include_key=False)
 
 
 def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:

@@ -18,11 +18,13 @@ def write_signals(
 ) -> None:
     """The signals of every response in the file `generations`, with its provenance.
 
-    `settings` and further files, `inputs`, are what the family's `compute` takes beside the traces.
+    `settings` and further files, `inputs`, are what the family's `compute` takes beside the traces. What it tells of
+    how they were made stands in the provenance too.
     """
     traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
-    whose, found = traces.select(RESPONSE).collect(), compute_signals(family, traces, **inputs, **settings)
+    whose = traces.select(RESPONSE).collect()
+    found, told = compute_signals(family, traces, **inputs, **settings)
     contract = contract_of(FAMILIES[family])
     further = [name for name in found.columns if name not in contract.schema]
     frame = pl.concat([whose, found], how="horizontal").select(*contract.schema, *further)
-    contract.write(frame, output, origin | {"family": family, "signal_settings": settings})
+    contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | told)

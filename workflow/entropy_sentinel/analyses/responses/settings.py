@@ -34,7 +34,7 @@ class Responses(Analysis):
         ge=0,
         le=20,
         description="most likely tokens shown for each token; their texts are known where "
-        "generation.keep_top_token_ids is set",
+        "generation.keep_top_tokens or generation.keep_top_token_ids is set",
     )
 
     @model_validator(mode="after")

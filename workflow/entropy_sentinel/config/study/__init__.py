@@ -4,6 +4,7 @@ A job carries its stage's settings as one dict, so that Snakemake reruns it when
 """
 
 from entropy_sentinel.config.study.benchmarks import benchmark_settings, item_limit
+from entropy_sentinel.config.study.comparing import comparing_families, comparing_settings
 from entropy_sentinel.config.study.estimates import estimation_seed, estimation_settings, split_settings
 from entropy_sentinel.config.study.generations import (
     feature_settings,
@@ -36,6 +37,8 @@ from entropy_sentinel.estimators.settings import group_file
 __all__ = [
     "asked_model",
     "benchmark_settings",
+    "comparing_families",
+    "comparing_settings",
     "estimation_seed",
     "estimation_settings",
     "family_settings",

@@ -63,7 +63,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiModel) -> AskingSettings:
     """How a model is asked. What is set where weights are loaded cannot be said to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
-    return {
+    asking: AskingSettings = {
         **prompt_settings(config, model),
         "samples": config.samples_of(model),
         "sampling": _sampling(config, model),
@@ -79,6 +79,9 @@ def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiMod
         "keep_top_token_ids": config.generation.keep_top_token_ids,
         "environment": config.generation.environment,
     }
+    if config.generation.keep_top_tokens:
+        asking["keep_top_tokens"] = True
+    return asking
 
 
 def _sampling(config: Config, model: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study.generations import generation_settings
-from entropy_sentinel.engines.settings import ApiModel
+from entropy_sentinel.engines.settings import ApiModel, Model
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 
@@ -17,15 +17,22 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
     """What a pass of a family depends on, the traces and the items aside."""
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
-    asked = asked_model(config, model)
-    # No server tells its size; vLLM does.
-    known = {"vocabulary": config.models[asked].vocabulary} if isinstance(config.models[asked], ApiModel) else {}
+    asked, why = asked_model(config, model), config.unaskable(model)
     return {
         "family": family,
         "version": declared.version,
-        "asked_with": {**generation_settings(config, asked, benchmark), **known},
+        "asked_with": {**generation_settings(config, asked, benchmark), **_told(config.models[asked])},
         "settings": family_settings(config, family),
+        **({"unaskable": why} if why else {}),
     }
+
+
+def _told(model: Model) -> dict[str, Any]:
+    """What no server tells of its model, and the config must; vLLM does. What is not set asks nothing again."""
+    if not isinstance(model, ApiModel):
+        return {}
+    ends = {} if model.end_tokens is None else {"end_tokens": model.end_tokens}
+    return {"vocabulary": model.vocabulary, **ends}
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:

@@ -29,7 +29,13 @@ def contexts_per_token(settings: Mapping[str, Any]) -> float:
 FAMILY = Family(
     "how unsure the model is of its final answer while it writes the response: it is asked again, on a GPU",
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
-    asks=EnginePass(FORCED_ANSWERS, FORCED_ANSWER_VERSION, contexts_per_token),
+    asks=EnginePass(
+        FORCED_ANSWERS,
+        FORCED_ANSWER_VERSION,
+        contexts_per_token,
+        first_responses=lambda settings: settings["samples"],
+        told_of_servers=("vocabulary",),
+    ),
     settings=ForcedAnswer,
 )
 

@@ -55,12 +55,12 @@ class Row:
     reason: str | None = None
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], name: str) -> pl.DataFrame:
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: Mapping[str, Any]) -> pl.DataFrame:
     """Rows of FORCED_ANSWERS for responses with `prompt_ids`, `question` and `reference` beside the columns of a trace.
 
-    `settings` is the config's section; `name` the key of the model, which errors begin with.
+    `settings` is the config's section; `asked_with` names the model, which errors begin with.
     """
-    boxes, texts = Boxes(engine, name), engine.token_texts(part["token_ids"].to_list())
+    boxes, texts = Boxes(engine, f"models.{asked_with['model']}"), engine.token_texts(part["token_ids"].to_list())
     rows = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
     asked = [one for row, of in zip(rows, texts, strict=True) for one in _rows(row, of, boxes, settings)]
     tracks = {id(row.track): row.track for row in asked if row.track}

@@ -250,7 +250,7 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
         raise InputError(f"top_k: {top_k} alternatives to a token are asked for, the traces have {width}")
     return frame.with_columns(
         top_logprobs=pl.col("top_logprobs").list.eval(pl.element().arr.slice(0, top_k, as_array=True)),
-        top_token_ids=pl.lit(None, frame.schema["top_token_ids"]),
+        **{name: pl.lit(None, frame.schema[name]) for name in ("top_token_ids", "top_tokens")},
         top_k_returned=pl.lit(top_k, pl.Int64),
     )
 

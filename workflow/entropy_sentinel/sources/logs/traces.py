@@ -71,7 +71,7 @@ def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFra
     ).with_columns(
         # Without a trace it has no k.
         top_k_returned=pl.when(pl.col("unusable").is_null() & (pl.col("n_tokens") > 0)).then("top_k_returned"),
-        top_token_ids=pl.lit(None, GENERATIONS.schema["top_token_ids"]),
+        **{name: pl.lit(None, GENERATIONS.schema[name]) for name in ("top_token_ids", "top_tokens")},
     )
 
 

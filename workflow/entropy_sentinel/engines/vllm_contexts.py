@@ -1,0 +1,111 @@
+"""What vLLM is asked by token ids: what follows a context, and how likely given tokens after one are."""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import (
+    Continuation,
+    NextToken,
+    refused_context,
+    refused_continuation,
+)
+from entropy_sentinel.frames.generation import TOP_K
+
+# Requests that wait in the engine: enough for several of its steps.
+_WAITING = 1024
+
+_Found = TypeVar("_Found")
+
+
+class ByTokenIds:
+    """Requests to a loaded model whose prompts are token ids."""
+
+    def __init__(self, engine: Any, parameters: Any, lora: Any) -> None:
+        """`engine` is a vllm.LLM, `parameters` the module vllm.sampling_params, `lora` a LoRARequest or None."""
+        self._engine, self._parameters, self._lora = engine, parameters, lora
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`. What earlier calls have left in the engine's cache is used."""
+        return self._ask(contexts, {"logprobs": TOP_K}, _next_token, refused_context)
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`: the log-probabilities of a prompt's own tokens, in vLLM's mode for all others.
+
+        The engine computes such a prompt anew, whatever its cache holds: each costs what its whole context does.
+        """
+        lengths = list[int]()
+
+        def prompts() -> Generator[list[int], None, None]:
+            for context, tokens in asked:
+                lengths.append(len(tokens))
+                yield [*context, *tokens]
+
+        for number, found in self._ask(prompts(), {"prompt_logprobs": 0}, _continuation, refused_continuation):
+            whole = found.logprobs
+            yield number, Continuation(whole[len(whole) - lengths[number] :] if len(whole) else whole, found.refused)
+
+    def _ask(
+        self,
+        prompts: Iterable[Sequence[int]],
+        sampling: dict[str, int],
+        found: Callable[[Any], _Found],
+        refused: Callable[[str], _Found],
+    ) -> Generator[tuple[int, _Found], None, None]:
+        """Requests for one token after each prompt, in the order they are done."""
+        longest = self._engine.model_config.max_model_len - 1
+        parameters = self._parameters.SamplingParams(
+            temperature=0,
+            max_tokens=1,
+            flat_logprobs=True,
+            detokenize=False,
+            # They are the same for every prompt; a deep copy takes longer than all else that is done for one.
+            skip_clone=True,
+            output_kind=self._parameters.RequestOutputKind.FINAL_ONLY,
+            **sampling,
+        )
+        asked, numbers = enumerate(prompts), dict[str, int]()
+        while True:
+            more = list(islice(asked, _WAITING - len(numbers)))
+            for number, prompt in more:
+                if len(prompt) > longest:
+                    yield number, refused(f"context of {len(prompt)} tokens, the model takes {longest}")
+            numbers |= self._enqueue([one for one in more if len(one[1]) <= longest], parameters)
+            if not numbers and not more:
+                return
+            for output in self._engine.llm_engine.step() if numbers else []:
+                if output.finished:
+                    yield numbers.pop(output.request_id), found(output)
+
+    def _enqueue(self, numbered: Sequence[tuple[int, Sequence[int]]], parameters: Any) -> dict[str, int]:
+        """The ids that outputs will have, with the numbers of their prompts."""
+        if not numbered:
+            return {}
+        prompts = [{"prompt_token_ids": list(prompt)} for _, prompt in numbered]
+        ids = self._engine.enqueue(prompts, parameters, use_tqdm=False, lora_request=self._lora)
+        return {own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
+
+
+def own_id(request: object) -> str:
+    """The id that outputs come with: the engine adds a random suffix to those of its queue."""
+    return str(request).split("-")[0]
+
+
+def _next_token(output: Any) -> NextToken:
+    """Unpack the output of a request for one token; the first entry is the one that was drawn."""
+    flat = output.outputs[0].logprobs
+    return NextToken(
+        token_ids=np.asarray(flat.token_ids[1:], dtype=np.uint32),
+        logprobs=np.asarray(flat.logprobs[1:], dtype=np.float32),
+        context=len(output.prompt_token_ids),
+        cached=output.num_cached_tokens,
+    )
+
+
+def _continuation(output: Any) -> Continuation:
+    """The log-probabilities of all tokens of a prompt but the first, before which there is nothing."""
+    return Continuation(np.asarray(output.prompt_logprobs.logprobs, dtype=np.float32))

@@ -1,0 +1,1 @@
+"""Floor 2: which answers to a question mean the same."""

@@ -1,0 +1,94 @@
+"""Answers to a question as classes of one meaning: greedy, in the order in which the answers were given.
+
+Algorithm 1 of Kuhn et al., Semantic Uncertainty (2023): each answer is compared with the first member of every class
+there is, and joins the first class where both mean the same, or else begins one. So classes depend on the order of the
+answers where "means the same" is not transitive; `order_dependence` measures how much.
+
+LM-Polygraph does the same. The authors' later code (jlko/semantic_uncertainty) lets an answer go to the *last* class
+with whose first member it agrees: the classes are as many, and differ where an answer agrees with two of them.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from entropy_sentinel.grouping.backend import Backend, Pair, Question
+
+log = logging.getLogger(__name__)
+
+Asked = tuple[Question, Sequence[str]]
+
+
+def classes(asked: Sequence[Asked], backend: Backend) -> list[list[int]]:
+    """The class of each answer to each question, numbered from 0 in the order of their first answers.
+
+    Two answers of the same text are in one class and are not compared. Empty answers, or of white space alone, are a
+    class of their own: to say nothing is an outcome too, and means the same as no text.
+    """
+    open_ = [_Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in asked]
+    n_pairs = 0
+    # Of all questions at once, the first answer without a class with all others: few and large batches.
+    while leading := [one for one in open_ if one.left]:
+        pairs = [pair for one in leading for pair in one.lead()]
+        same = iter(backend.same(pairs))
+        n_pairs += len(pairs)
+        for one in leading:
+            one.join(same)
+    log.info("%d pairs of answers to %d questions compared", n_pairs, len(asked))
+    return [[one.number[answer.strip()] for answer in answers] for one, (_, answers) in zip(open_, asked, strict=True)]
+
+
+@dataclass(frozen=True)
+class OrderDependence:
+    """How much classes depend on the order of the answers, over random orders of the answers to each question.
+
+    `changed` is the share of questions and orders with other classes than in the order given; `spread` the mean over
+    questions of the largest less the smallest number of classes.
+    """
+
+    changed: float
+    spread: float
+
+
+def order_dependence(asked: Sequence[Asked], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
+    """Group the answers again in so many random orders; `asked` must not be empty."""
+    generator = np.random.default_rng(seed)
+    given = classes(asked, backend)
+    counts, changed = [[max(one, default=-1) + 1 for one in given]], 0
+    for _ in range(orders):
+        shuffled = [generator.permutation(len(answers)) for _, answers in asked]
+        found = classes(
+            [(one, [of[at] for at in order]) for (one, of), order in zip(asked, shuffled, strict=True)], backend
+        )
+        counts.append([max(one, default=-1) + 1 for one in found])
+        for order, again, before in zip(shuffled, found, given, strict=True):
+            # The same classes where those of the one and the other belong together one to one.
+            both = set(zip(again, (before[at] for at in order), strict=True))
+            changed += not len(both) == len(set(again)) == len(set(before))
+    return OrderDependence(changed / (orders * len(asked)), float(np.ptp(counts, axis=0).mean()))
+
+
+@dataclass
+class _Open:
+    """The different answers to a question; `left` have no class yet, `compared` may join the last class."""
+
+    question: Question
+    left: list[str]
+    compared: list[str] = field(default_factory=list)
+    number: dict[str, int] = field(default_factory=dict)
+    n_classes: int = 0
+
+    def lead(self) -> list[Pair]:
+        """Begin a class with the first answer that is left; gives the pairs of it with each other one."""
+        first = self.left.pop(0)
+        self.number[first], self.n_classes = self.n_classes, self.n_classes + 1
+        self.compared = [answer for answer in self.left if first and answer]
+        return [Pair(self.question, first, answer) for answer in self.compared]
+
+    def join(self, same: Iterator[bool]) -> None:
+        """Put those that mean the same, as the next of `same` say, into the class that was begun last."""
+        joining = {answer for answer in self.compared if next(same)}
+        self.number |= dict.fromkeys(joining, self.n_classes - 1)
+        self.left = [answer for answer in self.left if answer not in joining]

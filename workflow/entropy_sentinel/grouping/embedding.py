@@ -1,0 +1,44 @@
+"""The backend `embedding`: two answers mean the same where the cosine of their sentence embeddings is large enough.
+
+The question is not put before them: with it all answers to a long question would be alike.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.grouping.backend import Pair
+from entropy_sentinel.grouping.encoders import Encoder
+from entropy_sentinel.grouping.settings import GroupingSettings
+from entropy_sentinel.grouping.weights import Weights, located
+
+
+class EmbeddingBackend:
+    """Encodes each different answer once, and compares vectors."""
+
+    def __init__(self, weights: Weights, threshold: float, batch_size: int) -> None:
+        """Load the encoder; InputError where it is none."""
+        self._encoder, self._weights = Encoder(weights.folder, weights.name), weights
+        self._threshold, self._batch_size = threshold, batch_size
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def same(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Whether the two answers of each pair mean the same, in order."""
+        texts = {text for pair in pairs for text in (pair.first, pair.second)} - self._vectors.keys()
+        ordered = sorted(texts, key=lambda text: (len(text), text))
+        for start in range(0, len(ordered), self._batch_size):
+            batch = ordered[start : start + self._batch_size]
+            self._vectors |= dict(zip(batch, self._encoder.vectors(batch), strict=True))
+        return [bool(self._vectors[first] @ self._vectors[second] >= self._threshold) for _, first, second in pairs]
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The encoder, and how many different texts it has read."""
+        counts = {"texts": len(self._vectors), "cut": self._encoder.n_cut}
+        return {"backend": "embedding", **self._weights.provenance, "threshold": self._threshold, **counts}
+
+
+def make(settings: GroupingSettings) -> EmbeddingBackend:
+    """The backend with the encoder that the settings name."""
+    return EmbeddingBackend(located(settings), settings["threshold"], settings["batch_size"])

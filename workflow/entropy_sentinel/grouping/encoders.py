@@ -1,0 +1,75 @@
+"""Models that read texts, run on Transformers: the only module that imports it, and torch."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+
+from entropy_sentinel.frames.errors import InputError
+
+log = logging.getLogger(__name__)
+
+
+class _Reader:
+    """A loaded model with its tokenizer, on the GPU where there is one."""
+
+    def __init__(self, folder: str, kind: Any, name: str) -> None:
+        """Load what is in a folder; `name` is what errors call it. Raises InputError where it lacks a part."""
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            # Some are stored in half precision, which few CPUs compute in, and which moves what is near a threshold.
+            self._model, loading = kind.from_pretrained(
+                folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise InputError(f"{name}: must be weights that Transformers reads, with a tokenizer: {error}") from error
+        # Transformers would draw them at random.
+        if missing := sorted(key for key in loading["missing_keys"] if not key.startswith("pooler.")):
+            raise InputError(f"{name}: has no weights for {', '.join(missing)}; is it a model of another kind?")
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._model.to(self._device).eval()
+        longest = [self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", None)]
+        self._longest = min(one for one in longest if one)
+        self.n_cut = 0
+
+    def _read(self, *texts: Sequence[str]) -> tuple[Any, Any]:
+        """What the model makes of a batch of texts, or of pairs of them, and which of the tokens are theirs."""
+        batch = self._tokenizer(
+            *map(list, texts), padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+        )
+        self.n_cut += int((batch["attention_mask"].sum(dim=1) == self._longest).sum())
+        with torch.inference_mode():
+            return self._model(**batch.to(self._device)), batch["attention_mask"]
+
+
+class Classifier(_Reader):
+    """A sequence classifier that reads pairs of texts."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        super().__init__(folder, AutoModelForSequenceClassification, name)
+        self.labels: dict[int, str] = dict(self._model.config.id2label)
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """(n_pairs, n_labels), of one batch."""
+        first, second = zip(*pairs, strict=True)
+        found, _ = self._read(first, second)
+        logits: np.ndarray = found.logits.float().cpu().numpy()
+        return logits
+
+
+class Encoder(_Reader):
+    """A sentence encoder: the mean of a text's last hidden states, as sentence-transformers has it."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        super().__init__(folder, AutoModel, name)
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """(n_texts, n_dimensions), each of length 1, of one batch."""
+        found, mask = self._read(texts)
+        weights = mask.unsqueeze(-1).to(self._device)
+        means = (found.last_hidden_state * weights).sum(dim=1) / weights.sum(dim=1)
+        vectors: np.ndarray = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
+        return vectors

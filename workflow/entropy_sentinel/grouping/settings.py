@@ -1,0 +1,74 @@
+"""How answers are compared, and with which weights: keys that sections of the config share."""
+
+from typing import Literal, TypedDict
+
+from pydantic import Field, model_validator
+
+from entropy_sentinel.frames.sections import Number, Positive, Revision, Settings, Text
+from entropy_sentinel.grouping.catalogue import BACKENDS
+
+
+class WeightsSettings(TypedDict):
+    """Weights as a job gets them: a `path` with the hash of its content as `revision`, or a `model` of the hub.
+
+    `revisions` is the folder that records which commit a study uses of each id.
+    """
+
+    model: str | None
+    path: str | None
+    revision: str | None
+    revisions: str
+    batch_size: int
+
+
+class GroupingSettings(WeightsSettings):
+    """How answers are compared, as a job gets it."""
+
+    backend: str
+    threshold: float
+
+
+class TextModel(Settings):
+    """A model that reads texts, run on Transformers."""
+
+    model: Text | None = Field(None, description="its Hugging Face id; null for the usual one")
+    path: Text | None = Field(None, description="a folder with its weights, in the place of an id")
+    revision: Revision | None = Field(None, description="commit, tag or branch of the id")
+    batch_size: Positive = Field(64, le=4096, description="texts, or pairs of them, that it reads at once")
+
+    @model_validator(mode="after")
+    def _weights_are_of_one_place(self) -> "TextModel":
+        if self.path is not None and (self.model or self.revision):
+            raise ValueError("'path' stands in the place of 'model' and 'revision'; set these to null, or 'path'")
+        return self
+
+    @property
+    def weights(self) -> str | None:
+        """The id on the hub that is used; None for a folder, and where no weights are needed."""
+        return None if self.path else self.model or self.usual
+
+    @property
+    def usual(self) -> str | None:
+        """The id that `model: null` stands for."""
+        raise NotImplementedError
+
+
+class Grouping(TextModel):
+    """Which answers to a question mean the same."""
+
+    backend: Literal["exact", "nli", "embedding"] = Field(
+        "exact",
+        description="when two answers mean the same. "
+        + "; ".join(f"{one.name}: {one.meaning}" for one in BACKENDS.values()),
+    )
+    model: Text | None = Field(
+        None,
+        description="Hugging Face id of the classifier or encoder; null for the usual one: "
+        + ", ".join(f"{one.weights} ({one.name})" for one in BACKENDS.values() if one.weights),
+    )
+    threshold: Number = Field(0.8, ge=-1, le=1, description="embedding: smallest cosine at which two answers are one")
+
+    @property
+    def usual(self) -> str | None:
+        """That of the backend."""
+        return BACKENDS[self.backend].weights

@@ -1,0 +1,102 @@
+"""What the pass asks of the items of one part, and the rows that come of it (frame.py)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.engines.engine import Continuation, Engine
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.iterative_prompting.frame import ITERATIVE_PROMPTS
+from entropy_sentinel.signals.iterative_prompting.prompting import with_answer
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The responses to one item that are asked about, and the first of each distinct answer, by the answer."""
+
+    responses: Sequence[Row]
+    first: Mapping[str, Row]
+
+    def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        """Each distinct answer after the own prompt, and then after each of `prompts`, those with an answer in them."""
+        own = next(iter(self.first.values()))["prompt_ids"]
+        for prompt in (own, *prompts):
+            for answer in self.first.values():
+                yield prompt, answer["token_ids"]
+
+
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows of ITERATIVE_PROMPTS for responses with `prompt_ids` and `question` beside the columns of a trace."""
+    rows, items = list[Row](), list[_Item]()
+    for _, own in part.group_by("item_id", maintain_order=True):
+        left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
+        rows += left_out
+        items += [item] if item else []
+    texts = [(next(iter(item.first.values()))["question"], answer) for item in items for answer in item.first]
+    chats = [with_answer(asked_with, settings["prompt"], question, answer) for question, answer in texts]
+    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
+    pairs = [pair for item in items for pair in item.pairs([next(prompts) for _ in item.first])]
+    found = dict(engine.continuations(iter(pairs)))
+    if len(found) < len(pairs):
+        raise EntropySentinelError(f"the engine answered {len(found)} of {len(pairs)} continuations")
+    answered = iter([found[number] for number in range(len(pairs))])
+    for item in items:
+        n = len(item.first)
+        rows += _judged(item, [[next(answered) for _ in range(n)] for _ in range(n + 1)])
+    return _frame(rows)
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without log-probabilities for responses that cannot be asked about; their `unusable` says why."""
+    return _frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+
+
+def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
+    """The rows of responses to an item that are not asked about, with reasons; and what is asked about the others."""
+    usable = sum(one["sample"] < samples for one in responses)
+    left_out, asked, first = list[Row](), list[Row](), dict[str, Row]()
+    for response in responses:
+        answer = response["text"].strip()
+        if reason := _left_out(response["sample"], answer, usable, samples):
+            left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
+        else:
+            asked.append({**response, "answer": answer})
+            first.setdefault(answer, response)
+    return left_out, _Item(asked, first) if asked else None
+
+
+def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
+    """Why a response is not asked about; None where it is. `usable` of the first `samples` can be."""
+    if usable < samples:
+        return f"only {usable} of the first {samples} responses to the item can be asked about"
+    if sample >= samples:
+        return f"not among the first {samples} of its item, which alone are asked about"
+    return None if answer else "the answer is empty"
+
+
+def _judged(item: _Item, said: Sequence[Sequence[Continuation]]) -> list[Row]:
+    """The rows of one item: `said` has a list for the own prompt, and one for the prompt with each distinct answer."""
+    refusals = [one.refused for row in said for one in row if one.refused]
+    if refusals:
+        return [{**{key: one[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"} for one in item.responses]
+    logprobs = [[float(one.logprobs.sum(dtype="float64")) for one in row] for row in said]
+    place = {answer: number for number, answer in enumerate(item.first)}
+    distinct = [one["sample"] for one in item.first.values()]
+    return [
+        {
+            **{key: one[key] for key in (*RESPONSE, "answer")},
+            "logprob": logprobs[0][place[one["answer"]]],
+            "distinct": distinct,
+            "conditional_logprobs": logprobs[1 + place[one["answer"]]],
+        }
+        for one in item.responses
+    ]
+
+
+def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+    return ITERATIVE_PROMPTS.frame({name: [row.get(name) for row in rows] for name in ITERATIVE_PROMPTS.schema})

@@ -1,0 +1,43 @@
+"""Family `semantics`: how the answers to an item spread over classes of the same meaning.
+
+Kuhn et al., Semantic Uncertainty (2023). The probability of a class is the sum of those of the answers in it, over the
+sum of all: a text that was sampled twice counts twice (Tomov et al., Entropy Is Not Enough, Appendix B.1).
+"""
+
+from typing import Any, cast
+
+import polars as pl
+
+from entropy_sentinel.frames.signals import Family, Signal
+from entropy_sentinel.signals.semantics.settings import Semantics
+
+_ENTROPY = "entropy of the probabilities of the classes of an item's answers; the same for all its responses"
+_CLASSES = "number of classes of an item's answers; the same for all its responses"
+
+FAMILY = Family(
+    "how an item's answers spread over classes of the same meaning: needs several samples",
+    (
+        Signal("semantic_entropy", "Semantic entropy", _ENTROPY, "nats"),
+        Signal("answer_classes", "Answer classes", _CLASSES, "classes"),
+    ),
+    per_item=True,
+    settings=Semantics,
+)
+
+
+def compute(
+    traces: pl.LazyFrame, benchmark: str, probabilities: str, **comparing: Any
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """A row per response, in their order, and what compared the answers.
+
+    `benchmark` is the file of the items, `comparing` are GroupingSettings. Beside the signals: `answer`, the text that
+    was compared; `answer_class`, from 0 in the order of the samples; `probability`, of the whole response;
+    `class_probability`; and `semantics_reason`, why there are no signals, or why they are of frequencies.
+    """
+    from entropy_sentinel.grouping.backend import make_backend
+    from entropy_sentinel.grouping.settings import GroupingSettings
+    from entropy_sentinel.signals.semantics.spreading import spread
+
+    backend = make_backend(cast(GroupingSettings, comparing))
+    found = spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
+    return found, {"grouping": backend.provenance}

@@ -1,0 +1,32 @@
+# Needs: items of a benchmark and a model's responses to them, several per item; for `nli` and `embedding` the weights
+#        of a classifier or an encoder, and better a GPU.
+# Makes: results/<study>/signals/semantics/{model}/{benchmark}.parquet
+#
+# What a classifier has said of a pair of texts is kept in the cache: a job made again asks about new pairs only.
+
+from entropy_sentinel.grouping.catalogue import BACKENDS
+
+BACKEND = BACKENDS[CONFIG.signals.semantics.backend]
+
+
+rule signals_semantics:
+    input:
+        generations=GENERATIONS,
+        benchmark=ITEMS,
+    output:
+        expand(SIGNALS, family="semantics", allow_missing=True),
+    log:
+        f"{LOGS}/signals/semantics/{{model}}/{{benchmark}}.log",
+    conda:
+        "../../../../envs/generate.yaml" if BACKEND.weights else "../../../../envs/cpu.yaml"
+    threads: CONFIG.generation.threads if BACKEND.weights else 1
+    resources:
+        gpu=1 if BACKEND.weights else 0,
+        mem_mb=8000 if BACKEND.weights else 4000,
+        runtime=240 if BACKEND.weights else 30,
+    params:
+        *fingerprint("signals.py", module_of("semantics"), BACKEND.module),
+        family="semantics",
+        settings=study.comparing_settings(CONFIG, "semantics"),
+    script:
+        "../../../scripts/signals.py"

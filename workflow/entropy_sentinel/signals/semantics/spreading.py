@@ -1,0 +1,72 @@
+"""The answers of one model to the items of one benchmark: their classes, and how they spread over these."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.features.tokens import ZERO_PROBABILITY
+from entropy_sentinel.frames.generation import CUT_OFF, REFUSED
+from entropy_sentinel.grouping.answers import answer_of
+from entropy_sentinel.grouping.backend import Backend
+from entropy_sentinel.grouping.clustering import classes
+from entropy_sentinel.grouping.items import questions_of, tell_fewer
+from entropy_sentinel.statistics.semantic import class_probabilities, semantic_entropy
+
+_FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
+COLUMNS = pl.Schema(
+    {
+        "semantic_entropy": pl.Float64,
+        "answer_classes": pl.Float64,
+        "answer": pl.String,
+        "answer_class": pl.UInt16,
+        "probability": pl.Float64,
+        "class_probability": pl.Float64,
+        "semantics_reason": pl.String,
+    }
+)
+
+
+def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
+    """A row per response, in their order, with COLUMNS; `benchmark` is the file of the items."""
+    logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
+    # A token of probability 0 was sampled all the same: what the server says of it is no log-probability.
+    known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
+    rows = traces.select(
+        *("item_id", "text"),
+        refused=pl.when(pl.col("finish_reason").str.starts_with(REFUSED)).then("finish_reason"),
+        cut_off=CUT_OFF,
+        logprob=pl.when(known).then(logprobs.list.sum()),
+    ).collect()
+    answers = [answer_of(*row) for row in rows.select("text", "cut_off").iter_rows()]
+    rows = rows.with_columns(answer=pl.Series(answers, dtype=pl.String)).with_row_index("row")
+    items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
+    tell_fewer([len(item) for item in items])
+    questions = questions_of(benchmark)
+    found = classes([(questions[item["item_id"][0]], item["answer"].to_list()) for item in items], backend)
+    spreads = [_of_item(item, numbers, by_frequency) for item, numbers in zip(items, found, strict=True)]
+    made = pl.DataFrame([one for item in spreads for one in item], schema={"row": rows["row"].dtype, **COLUMNS})
+    joined = rows.select("row", "refused").join(made, on="row", how="left", maintain_order="left", validate="1:1")
+    return joined.select(COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
+
+
+def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
+    """The rows of the answers to an item, whose classes are `numbers`."""
+    usable = not item["logprob"].has_nulls()
+    logprobs = item["logprob"].to_list() if usable and not by_frequency else None
+    shares, enough = class_probabilities(numbers, logprobs), len(item) > 1
+    reason = None if usable or by_frequency else _FREQUENCIES
+    return [
+        {
+            "row": row,
+            "semantic_entropy": semantic_entropy(shares) if enough else None,
+            "answer_classes": len(shares) if enough else None,
+            "answer": answer,
+            "answer_class": number,
+            "probability": None if logprob is None else math.exp(logprob),
+            "class_probability": shares[number],
+            "semantics_reason": reason if enough else "the item has one answer, needs at least 2",
+        }
+        for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True)
+    ]

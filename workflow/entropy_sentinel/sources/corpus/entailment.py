@@ -1,0 +1,49 @@
+"""Whether a chunk says the fact that it was found for: a chat model is asked, as Tomov et al. did (Appendix C.1)."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.reply import Refusal
+from entropy_sentinel.chat.settings import Prompt, Server
+
+# Their prompt 4, verbatim. They do not say how a fact is worded: here it is the question, and then the answer.
+PROMPT = Prompt(
+    version=1,
+    user="You are an expert at verifying factual entailment. I.e., is the fact\npresent in the text?\n"
+    'Given the following TEXT and FACT, answer with "yes" if the FACT\nfollows from the TEXT, or "no" if it does not.'
+    "\n\nTEXT: {text}\nFACT: {fact}\nAnswer:",
+)
+# Chunks of an answer that are asked about at most, those that match best.
+MOST = 1000
+_MAX_TOKENS = 16
+_REPLY = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+class Entailment:
+    """Asks a model about chunks. `unclear` replies, neither yes nor no, and refusals count as no."""
+
+    def __init__(self, model: str, base_url: str | None) -> None:
+        """Prepare for a model under LiteLLM's name; sends nothing yet. A reply is kept, and never asked for again."""
+        server = Server(model=model, base_url=base_url)
+        how = server.model_dump(include={"concurrency", "timeout_s", "retries"})
+        self._client = ChatClient("--entailment", model, base_url, **how, identity={"kept": "entailment 1"})
+        self.n_asked = self.unclear = 0
+
+    def count(self, texts: Sequence[str], fact: str) -> int:
+        """Of how many texts the model says that the fact follows. Raises the errors of `ChatClient.ask`."""
+        requests = [
+            {"messages": PROMPT.render(text=text, fact=fact), "max_tokens": _MAX_TOKENS, "temperature": 0}
+            for text in texts
+        ]
+        replies = [_said(reply) for _, reply in self._client.ask(requests, lambda reply: {"text": reply.text})]
+        self.n_asked += len(replies)
+        self.unclear += replies.count(None)
+        return replies.count("yes")
+
+
+def _said(reply: dict[str, Any] | Refusal) -> str | None:
+    """`yes` or `no`, which the reply begins with; None for another one."""
+    found = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
+    return found[1].lower() if found else None

@@ -1,0 +1,35 @@
+"""How the answers of a model spread over classes of the same meaning: class probabilities and semantic entropy.
+
+Sources: Kuhn, Gal and Farquhar (2023); Farquhar et al. (2024), whose Rao form of the entropy this is; Tomov et al.,
+Entropy Is Not Enough (2025), Appendix B.1, for the probabilities.
+"""
+
+import numpy as np
+from scipy.special import entr, logsumexp
+
+from entropy_sentinel.statistics.numbers import Numbers
+
+
+def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
+    """The logarithm of the summed probabilities of the answers in each class, (n_classes,).
+
+    `classes`, (n_samples,), are numbers from 0; `logprobs`, (n_samples,), the log-probability of each sample's answer
+    in nats. A text that was sampled twice counts twice. A class whose number nobody has is -inf.
+    """
+    number, nats = np.asarray(classes, dtype=int), np.asarray(logprobs, dtype=float)
+    member = number == np.arange(number.max() + 1)[:, None]
+    return np.asarray(logsumexp(np.where(member, nats, -np.inf), axis=1))
+
+
+def class_probabilities(classes: Numbers, logprobs: Numbers | None = None) -> np.ndarray:
+    """The probability of each class, (n_classes,): its share of the probability of all samples.
+
+    The arguments are those of `class_masses`; without `logprobs` it is the share of the samples.
+    """
+    masses = class_masses(classes, np.zeros(len(classes)) if logprobs is None else logprobs)
+    return np.asarray(np.exp(masses - logsumexp(masses)))
+
+
+def semantic_entropy(p: Numbers) -> float:
+    """The entropy of class probabilities p, (n_classes,), in nats."""
+    return float(entr(np.asarray(p, dtype=float)).sum())
