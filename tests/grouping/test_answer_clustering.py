@@ -124,7 +124,7 @@ def test_order_is_without_effect_where_meaning_is_transitive() -> None:
 
 
 def test_how_much_the_order_matters() -> None:
-    """Of a - b - c, with b first there is one class, else two: with a first {a, b} and {c}, with c first {c, b}, {a}."""
+    """Of a - b - c, with b first there is one class, else two: with a first {a, b}, {c}, with c first {c, b}, {a}."""
     found = order_dependence([(WHICH, ["a", "b", "c"])], Table(("a", "b"), ("b", "c")), orders=6000)
     # Four of the six orders have other classes than the one that is given.
     assert found.changed == pytest.approx(4 / 6, abs=0.03)

@@ -24,7 +24,8 @@ def tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.post_processor = processors.BertProcessing(("[SEP]", numbers["[SEP]"]), ("[CLS]", numbers["[CLS]"]))
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), SPECIAL, strict=True))
-    return PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=64, **names)
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=64, model_input_names=inputs, **names)
 
 
 def config(words: Sequence[str], labels: Sequence[str] = (), size: int = 16) -> BertConfig:
@@ -64,7 +65,8 @@ def entails(worth: Mapping[str, float], first: str, second: str) -> bool:
     A token with the value x, its word's worth and SECOND more in the second text, counts x / sqrt(1 + x^2): what layer
     norm leaves of the first of the dimensions (x, -x, 1, -1). Attention is uniform, so that the sum decides.
     """
-    values = [worth[word] for word in first.split()] + [worth[word] + SECOND for word in [*second.split(), "[SEP]"]]
+    # The last one of the second text is [SEP].
+    values = [*(worth[word] for word in first.split()), *(worth[word] + SECOND for word in second.split()), SECOND]
     return sum(x / np.sqrt(1 + x**2) for x in values) > 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar
 
 from entropy_sentinel.frames.errors import InputError
 
@@ -18,6 +19,7 @@ class _Reader:
 
     def __init__(self, folder: str, kind: Any, name: str) -> None:
         """Load what is in a folder; `name` is what errors call it. Raises InputError where it lacks a part."""
+        disable_progress_bar()
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             # Some are stored in half precision, which few CPUs compute in, and which moves what is near a threshold.

@@ -28,8 +28,9 @@ _TELL_EVERY_S = 30.0
 
 
 class KeptScores:
-    """What `score` says of pairs, a number each. `asked` and `saved` count different pairs: by the model, from disk.
+    """What `score` says of pairs, a number each.
 
+    `asked` counts the pairs that it was shown, `saved` those that were known, each pair once in every call.
     `identity` says which model it is, and what is made of what it says: another identity has another file.
     """
 
@@ -59,7 +60,7 @@ class KeptScores:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many different pairs the model was asked about, and how many were known, for the provenance."""
+        """How many pairs the model was asked about, and how many were known, for the provenance."""
         return {"pairs_asked": self.asked, "pairs_saved": self.saved}
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.frames.generation import REFUSED
 from entropy_sentinel.grouping.items import questions_of, tell_fewer
 from entropy_sentinel.grouping.scores import TextPair
@@ -20,8 +21,6 @@ log = logging.getLogger(__name__)
 _AT_ONCE = 8
 # The relevance of the only token of an answer, as in LM-Polygraph; any other would do, for it is divided by the sum.
 _ONLY_TOKEN = 0.5
-_NO_LOGPROBS, _NO_TEXTS = "no log-probabilities", "the texts of its tokens are not known"
-_OTHER_TEXTS, _NO_TOKENS = "the texts of the tokens do not make up the response", "no tokens"
 
 
 @dataclass(frozen=True)
@@ -85,12 +84,17 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     """The answers to an item of which all is known, and why the first other one is not among them."""
     found, reasons = list[Answer](), list[str]()
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
-        pieces = pieces_of(text, tokens) if tokens else None
-        if logprobs and pieces is not None:
-            found.append(Answer(text, logprobs, pieces))
+        pieces = pieces_of(text, tokens or [])
+        if logprobs is None or min(logprobs, default=0.0) <= ZERO_PROBABILITY:
+            reasons.append("log-probabilities are not known")
+        elif tokens is None:
+            reasons.append("the texts of the tokens are not known")
+        elif not tokens:
+            reasons.append("no tokens")
+        elif pieces is None:
+            reasons.append("the texts of the tokens do not make up the response")
         else:
-            lacking = _NO_LOGPROBS if logprobs is None else _NO_TOKENS if not logprobs else _NO_TEXTS
-            reasons.append(_OTHER_TEXTS if logprobs and tokens else lacking)
+            found.append(Answer(text, logprobs, pieces))
     return found, reasons[0] if reasons else None
 
 
@@ -110,8 +114,8 @@ def _of_part(
         if len(answers) > 1:
             found.append((name, _sar(question, answers, scores), None))
         else:
-            said = f"the item needs at least 2 answers with log-probabilities and texts of tokens, has {len(answers)}"
-            found.append((name, None, f"{said}: {lacking}" if lacking else said))
+            why = f"; {lacking}" if lacking else ""
+            found.append((name, None, f"the item has {len(answers)} usable answers, needs at least 2{why}"))
     return found
 
 

@@ -48,7 +48,7 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
     spreads = [_of_item(item, numbers, by_frequency) for item, numbers in zip(items, found, strict=True)]
     made = pl.DataFrame([one for item in spreads for one in item], schema={"row": rows["row"].dtype, **COLUMNS})
     joined = rows.select("row", "refused").join(made, on="row", how="left", maintain_order="left", validate="1:1")
-    return joined.select(COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
+    return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
 
 
 def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:

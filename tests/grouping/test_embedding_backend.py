@@ -1,0 +1,69 @@
+"""Answers mean the same where their sentence embeddings point the same way: on a real encoder, made here."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from text_models import random_classifier, random_encoder
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.grouping.backend import Pair, Question, make_backend
+from entropy_sentinel.grouping.settings import Grouping
+from entropy_sentinel.grouping.similarity import Similarity
+from entropy_sentinel.grouping.weights import Weights
+
+pytestmark = pytest.mark.slow  # torch is loaded
+
+WORDS = [f"w{number}" for number in range(20)]
+TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, size=1 + seed % 5)) for seed in range(12)]
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+
+
+def mean_vector(folder: Path, text: str) -> np.ndarray:
+    """The mean of the last hidden states of all tokens of one text alone, [CLS] and [SEP] among them."""
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    with torch.inference_mode():
+        states: np.ndarray = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].numpy()
+    return states.astype(float).mean(axis=0)
+
+
+def test_the_cosine_of_mean_vectors_decides(tmp_path: Path) -> None:
+    folder = random_encoder(tmp_path / "encoder", WORDS)
+    vectors = {text: mean_vector(folder, text) for text in TEXTS}
+    pairs = [Pair(Question("w0 w1"), one, other) for one in TEXTS for other in TEXTS]
+    cosines = [
+        vectors[one] @ vectors[other] / np.linalg.norm(vectors[one]) / np.linalg.norm(vectors[other])
+        for _, one, other in pairs
+    ]
+    middle = float(np.median(cosines)) + 1e-4
+    section = Grouping(backend="embedding", path=str(folder), threshold=middle, batch_size=5)
+    backend = make_backend({**section.model_dump(), "revision": "1", "revisions": ""})  # type: ignore[typeddict-item]
+    assert min(abs(cosine - middle) for cosine in cosines) > 1e-6
+    assert backend.same(pairs) == [cosine >= middle for cosine in cosines]
+    assert backend.provenance["texts"] == len(set(TEXTS))
+
+
+def test_a_cross_encoder_says_how_alike_two_texts_are(tmp_path: Path) -> None:
+    folder = random_classifier(tmp_path / "cross", WORDS, ("LABEL_0",))
+    pairs = list(zip(TEXTS[::2], TEXTS[1::2], strict=True))
+    found = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).of(pairs)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    for first, second in pairs:
+        with torch.inference_mode():
+            logit = float(model(**tokenizer(first, second, return_tensors="pt")).logits[0, 0])
+        assert found[first, second] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
+    assert len({round(score, 3) for score in found.values()}) > 3
+
+
+def test_a_classifier_of_several_labels_is_no_cross_encoder(tmp_path: Path) -> None:
+    folder = random_classifier(tmp_path / "cross", WORDS)
+    said = "cross: a cross-encoder of similarity must have one output, has 3: CONTRADICTION, NEUTRAL, ENTAILMENT; use"
+    with pytest.raises(InputError, match=said):
+        Similarity(Weights(str(folder), "cross", "1"), batch_size=4)
