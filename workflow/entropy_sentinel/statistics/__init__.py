@@ -1,1 +1,1 @@
-"""Floor 1: AEE, rho, AUROC, rejection curves, splits, agreement, correlations, uncertainties: pure functions on arrays."""
+"""Floor 1: AEE, rho, AUROC, splits, agreement, correlations, intervals, uncertainties: pure functions on arrays."""
