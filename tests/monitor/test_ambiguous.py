@@ -11,6 +11,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.header import read_header
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.openmetrics import openmetrics
 from entropy_sentinel.monitor.showing.outputs import write_rows
@@ -119,3 +121,28 @@ def test_an_estimator_of_the_same_column_has_its_numbers() -> None:
     # 30 more than ROUTES, with one response each; of the 34 of 109 with two classes all responses are wrong.
     assert (row["n_questions"], row["ambiguous_share"]) == (109, pytest.approx(34 / 109))
     assert row["estimated_accuracy"] == pytest.approx(1 - 34 * SAMPLES / len(features))
+
+
+def test_an_estimator_says_of_its_training_domains_how_many_questions_look_ambiguous(tmp_path: Path) -> None:
+    features = questions()
+    labels = features.select("item_id", "sample", label=pl.col("max") < pl.col("max").median())
+    shares = {
+        route: {"share": pytest.approx(ambiguous / n), "n_questions": n} for route, (ambiguous, n) in ROUTES.items()
+    }
+    estimator = es.fit(features, labels, "atc-max", domain="route")
+    assert estimator.about["ambiguous"] == shares
+    es.save(estimator, tmp_path / "a.estimator")
+    loaded = es.load(tmp_path / "a.estimator")
+    assert loaded.about["ambiguous"] == shares
+    said = "questions that get several answers again and again: shop 40% of 30, school 10% of 30, support 100% of 19"
+    assert said in repr(loaded)
+    unknown = es.fit(features.drop("stable_classes"), labels, "atc-max", domain="route")
+    assert unknown.about["ambiguous"] is None
+    assert "several answers" not in repr(unknown)
+
+
+@pytest.mark.parametrize("said", [[], {"shop": {}}, {"shop": {"share": 2, "n_questions": 4}}, {"shop": 1}])
+def test_a_header_with_other_shares_is_refused(said: Any) -> None:
+    header = {"name": "atc-max", "versions": {}, "logprobs": {}, "ambiguous": said}
+    with pytest.raises(InputError, match="the header: 'ambiguous'"):
+        read_header(json.dumps(header).encode())
