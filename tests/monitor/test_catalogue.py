@@ -22,11 +22,18 @@ def test_the_catalogue_has_every_column_and_no_other() -> None:
 def test_what_counts_of_each_response() -> None:
     """The second is not estimated, and so not among those of which some are cut off; the third does not say."""
     why = pl.Series("excluded", [None, "of model 'x'", None, None], dtype=pl.String)
-    frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(why)
+    frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(
+        why,
+        sample=pl.Series([0, 1, 0, 0]),
+        stable_classes=pl.Series(["2.0", "2.0", "1", None]),
+    )
     made = dict(zip(STATISTICS, of_each(frame), strict=True))
     assert made["n_responses"].tolist() == [1, 1, 1, 1]
     assert made["n_estimated"].tolist() == [1, 0, 1, 1]
     assert made["cut_off_share"].tolist() == [1, 0, 0, 0]
+    # The first response speaks for its question, and the last is of one of which nothing is known.
+    assert made["n_questions"].tolist() == [1, 0, 1, 0]
+    assert made["ambiguous_share"].tolist() == [1, 0, 0, 0]
 
 
 def test_names_say_what_they_are() -> None:

@@ -51,7 +51,7 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
 METRICS = {
     *("last_run_timestamp_seconds", "window_start_seconds", "last_usable_window_start_seconds"),
     *("slices", "usable_slices", "pooled_windows", "responses", "estimated_responses", "excluded_responses"),
-    *("cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
+    *("questions", "cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
     *("change", "change_q", "flag", "alert", "monitor"),
 }
 

@@ -18,14 +18,18 @@ from production import BEGIN, line, log_file, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
+from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.stored import read_json, write_json
 
 pytestmark = pytest.mark.slow
 
 ATC = "atc-se_sum"
+# The statistics of states that name none.
+OLDEST = ("n_responses", "n_estimated", "cut_off_share")
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +83,10 @@ def test_a_state_that_names_no_statistics_has_the_first_ones(estimator, tmp_path
     log, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
     first = run(estimator, log, state)
     without(state)
+    known = read_json(next((state / "files").iterdir()), state)
+    assert FileSums.of(known).unknown == [name for name in STATISTICS if name not in OLDEST]
     assert run(estimator, log, state).slices.equals(first.slices)
-    assert opened == ["log.jsonl"]
+    assert opened == ["log.jsonl"] * 2  # for the later ones
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "moved.jsonl"])

@@ -33,6 +33,8 @@ CHOSEN = {"method": "consensus", "domains": 2, "reason": "a choice needs 6 label
 UNLABELLED = "puzzles"
 # Tokens, captured mass, open steps, error bound (the vocabulary is not known), clamped tokens, displaced steps.
 MASS = (17100, 0.9957, 0.1211, None, 3, 0)
+# Questions that look ambiguous, and of which that is known.
+UNKNOWN = (None, None)
 
 
 def sweep_rows(
@@ -227,6 +229,7 @@ class SyntheticStudy:
                     whole,
                     *MASS,
                     reasons,
+                    *UNKNOWN,
                 )
             )
         for model in self.models:
@@ -247,6 +250,7 @@ class SyntheticStudy:
                     None,
                     *MASS,
                     json.dumps({"no reference": 200}),
+                    *UNKNOWN,
                 )
             )
         return DOMAINS.frame(rows)
@@ -316,7 +320,7 @@ def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame
     """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
     return DOMAINS.frame(
         [
-            (model, name, right + wrong, right, wrong, 0, 0, 0, 0, 0, 10.0, accuracy, accuracy, *MASS, "{}")
+            (model, name, right + wrong, right, wrong, 0, 0, 0, 0, 0, 10.0, accuracy, accuracy, *MASS, "{}", *UNKNOWN)
             for model, name, right, wrong, accuracy in rows
         ]
     )

@@ -51,14 +51,19 @@ def test_by_hand(tmp_path: Path) -> None:
     # Log-probabilities are kept in single precision.
     assert found["probability"].to_list() == pytest.approx([1 / 4, 1 / 8, 1 / 4, 1 / 2, 1 / 8, 1 / 4], rel=1e-6)
     assert found["class_probability"].to_list() == pytest.approx([3 / 7, 3 / 7, 4 / 7, 4 / 5, 1 / 5, 4 / 7])
-    assert found["semantics_reason"].null_count() == 6
+    few = [
+        "stable_classes: the item has {} answers, needs at least 10".format({"one": 4, "two": 2}[item])
+        for item in items
+    ]
+    assert found["semantics_reason"].to_list() == [few.format(4 if item == "one" else 2) for item in items]
+    assert found["stable_classes"].null_count() == 6
     assert (origin["grouping"], origin["family"], origin["model"]) == ({"backend": "exact"}, "semantics", "m")
 
 
 def test_frequencies_instead(tmp_path: Path) -> None:
     found, _ = made(tmp_path, ANSWERS, probabilities="frequencies")
     assert found["semantic_entropy"].to_list() == pytest.approx([math.log(2)] * 6)
-    assert found["semantics_reason"].null_count() == 6
+    assert not found["semantics_reason"].str.contains("frequencies").any()
     assert found["probability"].null_count() == 0
 
 
@@ -69,7 +74,8 @@ def test_a_sampled_token_without_probability_leaves_frequencies_and_a_reason(tmp
     thirds = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
     assert found["semantic_entropy"].to_list()[:3] == pytest.approx([thirds] * 3)
     why = "of frequencies: a log-probability is not known of each answer to the item"
-    assert found["semantics_reason"].to_list() == [why] * 3 + [None] * 2
+    few = [f"stable_classes: the item has {n} answers, needs at least 10" for n in (3, 2)]
+    assert found["semantics_reason"].to_list() == [f"{why}; {few[0]}"] * 3 + [few[1]] * 2
     assert found["probability"].to_list()[:3] == [None, pytest.approx(0.5), pytest.approx(0.5)]
 
 
@@ -78,6 +84,20 @@ def test_right_answers_give_their_names(tmp_path: Path) -> None:
     assert made(tmp_path, said)[0]["answer_class"].to_list() == [0, 1, 2]
     found, _ = made(tmp_path, said, {"two": [["Anna"], ["Elsa", "The Snow Queen"]]})
     assert found["answer_class"].to_list() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("counts", "stable"),
+    [((10,), 1), ((9, 1), 1), ((8, 2), 2), ((2, 2, 2, 2, 2), 5), ((1,) * 10, 0), ((5, 4), None)],
+)
+def test_classes_that_come_again_and_again(tmp_path: Path, counts: tuple[int, ...], stable: float | None) -> None:
+    """Of 10 samples, 2 have the lower limit 0.0693 and 1 has 0.0234; with 9 samples nothing is said."""
+    names = [f"colour {number}" for number, count in enumerate(counts) for _ in range(count)]
+    refused = Said("one", [], [], finish_reason="refused: too long")
+    found, _ = made(tmp_path, [*(Said("one", [name], [HALF]) for name in names), refused])
+    assert found["stable_classes"].to_list() == [stable] * len(names) + [None]
+    few = "stable_classes: the item has 9 answers, needs at least 10" if stable is None else None
+    assert found["semantics_reason"].to_list() == [few] * len(names) + ["refused: too long"]
 
 
 def test_empty_answers_are_one_class(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from observations import SETTINGS, observations
 
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.features.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
@@ -47,6 +47,21 @@ def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
     means = found.filter(benchmark="c").group_by("estimator", maintain_order=True).agg(pl.col("p").mean())["p"]
     assert np.allclose(means, study.filter(pl.col("estimator") != "atc-max")["estimated_accuracy"], atol=1e-12)
     assert read_provenance(scores)["group"] == "a+b"
+
+
+def test_a_kept_estimator_says_how_many_training_questions_look_ambiguous(tmp_path: Path) -> None:
+    """The signal is known of the train split's first five questions of `a`, two of which have several answers."""
+    frame = pl.concat([observations(name) for name in "abc"])
+    trained = frame.filter(pl.col("split") == "train", benchmark="a")["item_id"].unique(maintain_order=True)[:5]
+    stable = pl.col("item_id").replace_strict(dict(zip(trained, (1, 2, 1, 3, 0), strict=True)), default=None)
+    signals = {name: pl.lit(None, pl.Float64) for name in ("semantic_entropy", "answer_classes")}
+    frame = frame.with_columns(**signals, stable_classes=stable.cast(pl.Float64))
+    about = {"logprobs": LOGPROBS, "families": ["semantics"]}
+    observations_of(["semantics"]).write(frame, tmp_path / "m.parquet", about)
+    settings = SETTINGS | {"estimators": ["atc-max"]}
+    path = tmp_path / "atc-max"
+    write_estimators(str(tmp_path / "m.parquet"), "a+b", settings, [str(path)], str(tmp_path / "scores.parquet"))
+    assert load_estimator(path).about["ambiguous"] == {"a": {"share": 0.4, "n_questions": 5}}
 
 
 def test_a_group_that_nothing_can_be_fitted_on_says_so_in_every_file(tmp_path: Path) -> None:

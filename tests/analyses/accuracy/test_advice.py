@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from frames import DEFAULT, MASS, domains, sweep_rows, validation
+from frames import DEFAULT, MASS, UNKNOWN, domains, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
 from entropy_sentinel.analyses.accuracy.showing.advice import advise
@@ -81,7 +81,7 @@ def test_what_failed_is_told_by_reason() -> None:
 def test_gaps_are_domains_that_lack_much() -> None:
     def row(name: str, n: int, unlabelled: int, featureless: int, cut_off: int, reasons: dict[str, int]) -> tuple:
         counts = (n, 0, n - unlabelled, unlabelled, featureless, cut_off, 0, 0, 9.0, None, None)
-        return ("a", name, *counts, *MASS, json.dumps(reasons))
+        return ("a", name, *counts, *MASS, json.dumps(reasons), *UNKNOWN)
 
     found = gaps(
         DOMAINS.frame(

@@ -12,6 +12,7 @@ from frames import (
     LABEL,
     MASS,
     MODELS,
+    UNKNOWN,
     SyntheticStudy,
     domains,
     estimate_rows,
@@ -24,6 +25,7 @@ from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
 from entropy_sentinel.analyses.accuracy.showing.report import render_report
 from entropy_sentinel.analyses.accuracy.showing.study import Study
+from entropy_sentinel.analyses.accuracy.showing.summary import summarise
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
@@ -61,7 +63,7 @@ def small_study(**changes: object) -> Study:
             ]
         ),
         "domains": DOMAINS.frame(
-            [("a", "logic", *counts, *MASS, json.dumps({"no answer": 20, "cut off": 10}))],
+            [("a", "logic", *counts, *MASS, json.dumps({"no answer": 20, "cut off": 10}), *UNKNOWN)],
         ),
         "validations": [validation()],
         "groups": GROUPS,
@@ -272,10 +274,26 @@ def test_labels_for_a_part_of_a_domain_are_counted():
     assert "logic 0.300 40 of 100 0.250 0.200 +0.050" in text_of(small_report(estimates=partly))
 
 
+def test_ambiguous_domains_are_told_beside_the_verdict():
+    study = small_study()
+    counts = pl.Series([90], dtype=pl.UInt32), pl.Series([100], dtype=pl.UInt32)
+    flagged = study.domains.with_columns(n_ambiguous=counts[0], n_questions=counts[1])
+    html = small_report(domains=flagged)
+    said = "a, logic: ambiguous, 90% of the 100 questions with 10 samples or more have several answers"
+    assert f'<p class="warning">{said}' in html.split('id="methods"')[0]
+    assert "ambiguous" not in small_report()
+    (told,) = small_study(domains=flagged).machine_summary(LABEL, DEFAULT)["ambiguous"]
+    assert told.startswith(said)
+    text = summarise(study.validations, study.estimates, study.sweep, GROUPS, "extremes", (), [told])
+    assert (
+        text.index("Can the estimates be trusted?") < text.index(told) < text.index("Accuracy estimated from entropy")
+    )
+
+
 @pytest.mark.parametrize(("reason", "words"), [("no reference", "no references"), ("no final answer", "no labels")])
 def test_counts_of_a_domain_without_labels_are_words(reason, words):
     domains = DOMAINS.frame(
-        [("a", "puzzles", 9, 0, 0, 9, 0, 0, 0, 0, 80.0, None, None, *MASS, json.dumps({reason: 9}))]
+        [("a", "puzzles", 9, 0, 0, 9, 0, 0, 0, 0, 80.0, None, None, *MASS, json.dumps({reason: 9}), *UNKNOWN)]
     )
     assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - - {reason}: 9" in text_of(small_report(domains=domains))
 

@@ -14,6 +14,7 @@ from frames import (
     SyntheticStudy,
     auroc_frame,
     cell,
+    domains,
     estimate_rows,
     sweep_rows,
     validation,
@@ -189,7 +190,8 @@ def test_estimates_show_domains_without_labels_first():
             estimate_rows("b", "arithmetic+words", [("logic", "held_out", None, None)]),
         ]
     )
-    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]})
+    counts = domains([("a", "logic", 45, 55, 0.45), ("a", "words", 80, 20, 0.8)])
+    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]}, counts)
     forest = "forest-10d-balanced-isotonic"
     assert table.cells() == [
         ["a", "puzzles", "0.600", "100", "0", "-", "-", "-", "Extremes", "unseen", forest],
@@ -199,9 +201,25 @@ def test_estimates_show_domains_without_labels_first():
     ]
     assert "b, logic, Extremes: no estimate, no row." in table.notes
     told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
-    table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]})
+    table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]}, counts)
     said = [note for note in table.notes if "caution" in note]
     assert said == ["a, Extremes: caution, only 3 of 100 rows are correct."]
+
+
+def test_estimates_say_how_many_questions_look_ambiguous_where_it_is_known():
+    """Of 40 questions 8 are surely more than a tenth, and 7 are not."""
+    rows = [("logic", "held_out", 0.4, 0.2), ("puzzles", "held_out", 0.6, 0.7), ("words", "training", 0.9, 0.8)]
+    counts = domains([("a", name, 50, 50, 0.5) for name, *_ in rows]).with_columns(
+        n_ambiguous=pl.Series([8, 7, None], dtype=pl.UInt32), n_questions=pl.Series([40, 40, None], dtype=pl.UInt32)
+    )
+    estimates = estimate_rows("a", "arithmetic+words", rows)
+    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]}, counts)
+    place = table.frame.columns.index("Look ambiguous")
+    assert [(row[1], row[place]) for row in table.cells()] == [("logic", "0.200"), ("puzzles", "0.175"), ("words", "-")]
+    assert [note for note in table.notes if "ambiguous" in note] == [
+        "a, logic: ambiguous, 20% of the 40 questions with 10 samples or more have several answers that come again and "
+        "again: if they are right answers, high entropy does not mean wrong."
+    ]
 
 
 def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelled_first():

@@ -106,6 +106,14 @@ def _support(kept: Any) -> None:
         raise _Wrong("must have counts of 0 or more, not all 0 in a domain")
 
 
+def _ambiguous(said: Any) -> None:
+    if not isinstance(said, dict) or not all(
+        set(one) == {"share", "n_questions"} and 0 <= one["share"] <= 1 and 1 <= one["n_questions"] < _MOST
+        for one in said.values()
+    ):
+        raise _Wrong("must have a share from 0 to 1 and its questions for each domain")
+
+
 _TEXT, _NUMBER = _of(str, "text"), _of((int, float), "a finite number")
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "name": _TEXT,
@@ -123,4 +131,5 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "feature_statistics": _of(dict, "values by name"),
     "validation": _validation,
     "support": _support,
+    "ambiguous": _ambiguous,
 }

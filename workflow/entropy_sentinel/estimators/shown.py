@@ -23,6 +23,9 @@ def lines(name: str, about: Mapping[str, Any]) -> list[str]:
         f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
         f"log-probabilities: {logprobs or 'not known'}",
     ]
+    if ambiguous := about.get("ambiguous"):
+        shares = [f"{domain} {one['share']:.0%} of {one['n_questions']:,}" for domain, one in ambiguous.items()]
+        found.append(f"questions that get several answers again and again: {', '.join(shares)}")
     if about.get("validation"):
         validation = Validation.from_dict(about["validation"])
         return [*found, f"verdict: {validation.verdict}; {validation.reasons[0]}"]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from entropy_sentinel.statistics.ambiguity import SEVERAL
+
 
 @dataclass(frozen=True)
 class Column:
@@ -57,6 +59,10 @@ class Statistic(Column):
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
 
 
+# Of a log's column `stable_classes`, the number that the family `semantics` gives to all responses to a question: the
+# first response speaks for its question, so that files add up whatever samples they hold.
+_FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
+
 CATALOGUE: dict[str, Column] = {
     one.name: one
     for one in (
@@ -76,6 +82,17 @@ CATALOGUE: dict[str, Column] = {
             flag="cut off",
             flagged="ended before their end",
         ),
+        Statistic(
+            *("n_questions", "Questions with their number of stable classes of answers.", "questions", "questions"),
+            each=_FIRST & _STABLE.is_not_null(),
+        ),
+        Statistic(
+            *("ambiguous_share", "Share of these questions with several such classes.", "1", "ambiguous_share"),
+            each=_STABLE >= SEVERAL,
+            of="n_questions",
+        ),
+        Column("ambiguous_lower", "Lower 95 % limit of that share.", "1", "ambiguous_lower"),
+        Column("ambiguous_upper", "Upper 95 % limit of that share.", "1", "ambiguous_upper"),
         Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
         Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
         Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),

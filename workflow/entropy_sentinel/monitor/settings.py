@@ -11,9 +11,9 @@ from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.verbs.settings import ResponseOptions
 
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.
-BELOW, DROP, OUTSIDE, STALE = "below", "drop", "support", "stale"
+BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
 # Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
-Kind = Literal["drop", "support", "cut-off", "stale"]
+Kind = Literal["drop", "support", "cut-off", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
 
 # What may be overridden, and is then said in every output.
@@ -59,7 +59,8 @@ class MonitorOptions(Reading):
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
         description="What else is an alert: a drop since the reference, a slice outside the estimator's support, one "
-        "with many responses that are cut off, one that had enough responses once and has no more.",
+        "with many responses that are cut off, one that had enough responses once and has no more, one with many "
+        "questions that get several answers again and again.",
     )
     least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="A smaller fall is no drop."

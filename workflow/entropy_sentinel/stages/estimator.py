@@ -9,6 +9,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.features.ambiguous_questions import ambiguous_shares
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 
@@ -21,7 +22,8 @@ def write_estimators(
     P(correct) of all responses with features goes to `scores`.
     """
     rows, logprobs = read_raw(observations)
-    whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs}
+    trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs, "ambiguous": ambiguous_shares(trained)}
     paths, found = dict(zip(settings["estimators"], outputs, strict=True)), []
     for seen, names in by_signals(rows, settings["estimators"]):
         training = training_rows(seen, group, settings)

@@ -17,6 +17,7 @@ from entropy_sentinel.estimators.fit import score
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.features.ambiguous_questions import ambiguous_shares
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.frames.generation import LOGPROBS
@@ -84,6 +85,7 @@ def fit(
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
+    whose["ambiguous"] = ambiguous_shares(rows, domain)
     return SavedEstimator(fitted, whose | about(fitted, training))
 
 

@@ -92,6 +92,15 @@ DOMAINS = Contract(
         Column("clamped_tokens", pl.UInt64, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("displaced_steps", pl.UInt64, "steps whose entropy may lack a term", "tokens"),
         Column("reasons", pl.String, "the null reasons and their counts, JSON"),
+        Column(
+            "n_ambiguous",
+            pl.UInt32,
+            "questions that get several answers again and again; null without several samples",
+            "questions",
+            nullable=True,
+            added=True,
+        ),
+        Column("n_questions", pl.UInt32, "questions of which that is known", "questions", nullable=True, added=True),
     ),
 )
 

@@ -6,15 +6,18 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS as AMBIGUOUS_FLAG
 from entropy_sentinel.monitor.estimating.flags import OUTSIDE as OUTSIDE_FLAG
 from entropy_sentinel.monitor.estimating.flags import STALE as STALE_FLAG
 from entropy_sentinel.monitor.estimating.recent import pooled_words
-from entropy_sentinel.monitor.settings import BELOW, DROP, OUTSIDE, STALE, MonitorOptions
+from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, MonitorOptions
 
 # A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
 FALSE_DISCOVERIES = 0.05
 # Kinds that are flags of rows; that of a statistic has its flag's name.
-_FLAGS = {OUTSIDE: OUTSIDE_FLAG} | {one.alert: one.flag for one in STATISTICS.values() if one.flag}
+_FLAGS = {OUTSIDE: OUTSIDE_FLAG, AMBIGUOUS: AMBIGUOUS_FLAG} | {
+    one.alert: one.flag for one in STATISTICS.values() if one.flag
+}
 
 
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from entropy_sentinel.monitor.labelling.labelled import Labelled, with_reading
 from entropy_sentinel.monitor.reading.settings import Reference
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.sums import Sums
+from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals
 
 
@@ -78,10 +79,13 @@ class Estimates:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
         made = self._residuals.intervals(accuracy, n, self._level)
         conformal = self._residuals.conformal(accuracy, n, self._level)
+        ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
                 **{name: sums.column(one) for name, one in STATISTICS.items()},
                 "n_excluded": sums.n_responses - n,
+                "ambiguous_lower": [one.lower for one in ambiguous],
+                "ambiguous_upper": [one.upper for one in ambiguous],
                 "estimated_accuracy": accuracy,
                 "lower": made.lower,
                 "upper": made.upper,

@@ -14,9 +14,11 @@ from entropy_sentinel.monitor.estimating.recent import Recent
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.scoring import support_of
 from entropy_sentinel.monitor.summing.sums import Sums
+from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # Flags of a slice, beside those of statistics (`monitor.catalogue`).
 FEW, OUTSIDE, EXCLUDED, POOLED, STALE = "few responses", "outside support", "excluded", "pooled", "stale"
+AMBIGUOUS = "ambiguous"
 # Flags of all slices, which the estimator or the user has brought.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
 NO_VALIDATION = "no validation"
@@ -41,12 +43,14 @@ class Flags:
         """Of each row all flags; `notes` are those that are known of it."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         return [
-            self._own(row) | note | self.general | ({OUTSIDE: why} if why else {})
-            for row, note, why in zip(rows.iter_rows(named=True), notes, outside, strict=True)
+            self._own(row, questions) | note | self.general | ({OUTSIDE: why} if why else {})
+            for row, questions, note, why in zip(
+                rows.iter_rows(named=True), sums.of_questions, notes, outside, strict=True
+            )
         ]
 
-    def _own(self, row: Mapping[str, Any]) -> Reasons:
-        """Flags that a row's numbers show."""
+    def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
+        """Flags that a row's numbers show; of its `questions` so many look ambiguous, and could."""
         found = {}
         if row["n_estimated"] < self._few:
             found[FEW] = f"{row['n_estimated']} responses are estimated, fewer than {self._few}"
@@ -55,6 +59,8 @@ class Flags:
                 found[one.flag] = f"{row[one.name]:.0%} of the responses {one.flagged}"
         if row["n_excluded"] > LARGEST_SHARE * row["n_responses"]:
             found[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses could not be estimated"
+        if why := why_ambiguous(*questions):
+            found[AMBIGUOUS] = why
         return found
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:

@@ -124,7 +124,7 @@ class Inputs:
             self._problems.note(f"responses whose log names no model: taken for '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
         keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in self._reading.by}
-        own = {name: _text(self._column(batch, name)) for name in _OF_LOGS}
+        own = {name: _text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
         frame = batch.with_columns(excluded=self.excluding.of(batch), grain=self._grain(batch, clock), **keys, **own)
         self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS

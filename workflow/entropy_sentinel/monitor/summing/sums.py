@@ -76,6 +76,12 @@ class Sums(NamedTuple):
         """(n,) how many of them are estimated."""
         return self.sum_of("n_estimated").astype(np.int64)
 
+    @property
+    def of_questions(self) -> list[tuple[int, int]]:
+        """Of each slice how many questions look ambiguous, and how many could; none where that is not known."""
+        counts = np.nan_to_num(np.column_stack([self.sum_of("ambiguous_share"), self.sum_of("n_questions")]))
+        return [(ambiguous, n) for ambiguous, n in counts.astype(int).tolist()]
+
     def sum_of(self, statistic: str) -> np.ndarray:
         """(n,) the sums of a statistic."""
         return self.statistics[:, _PLACES[statistic]]

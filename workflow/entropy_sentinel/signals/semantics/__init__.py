@@ -10,15 +10,21 @@ import polars as pl
 
 from entropy_sentinel.frames.signals import Family, Signal
 from entropy_sentinel.signals.semantics.settings import Semantics
+from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES
 
 _ENTROPY = "entropy of the probabilities of the classes of an item's answers; the same for all its responses"
 _CLASSES = "number of classes of an item's answers; the same for all its responses"
+_STABLE = (
+    "number of these that come again and again, by the lower limits of their shares of the samples; null with fewer "
+    f"than {LEAST_SAMPLES}"
+)
 
 FAMILY = Family(
     "how an item's answers spread over classes of the same meaning: needs several samples",
     (
         Signal("semantic_entropy", "Semantic entropy", _ENTROPY, "nats"),
         Signal("answer_classes", "Answer classes", _CLASSES, "classes"),
+        Signal("stable_classes", "Stable answer classes", _STABLE, "classes"),
     ),
     per_item=True,
     settings=Semantics,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
@@ -12,13 +13,17 @@ from entropy_sentinel.grouping.answers import answer_of
 from entropy_sentinel.grouping.backend import Backend
 from entropy_sentinel.grouping.clustering import classes
 from entropy_sentinel.grouping.items import questions_of, tell_fewer
+from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, stable_classes
 from entropy_sentinel.statistics.semantic import class_probabilities, semantic_entropy
 
 _FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
+_ALONE = "the item has one answer, needs at least 2"
+_FEW = f"stable_classes: the item has {{}} answers, needs at least {LEAST_SAMPLES}"
 COLUMNS = pl.Schema(
     {
         "semantic_entropy": pl.Float64,
         "answer_classes": pl.Float64,
+        "stable_classes": pl.Float64,
         "answer": pl.String,
         "answer_class": pl.UInt16,
         "probability": pl.Float64,
@@ -56,17 +61,21 @@ def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list
     usable = not item["logprob"].has_nulls()
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
     shares, enough = class_probabilities(numbers, logprobs), len(item) > 1
-    reason = None if usable or by_frequency else _FREQUENCIES
+    stable = stable_classes(np.bincount(numbers))
+    reasons = [] if usable or by_frequency or not enough else [_FREQUENCIES]
+    if stable is None:
+        reasons.append(_FEW.format(len(item)) if enough else _ALONE)
     return [
         {
             "row": row,
             "semantic_entropy": semantic_entropy(shares) if enough else None,
             "answer_classes": len(shares) if enough else None,
+            "stable_classes": stable,
             "answer": answer,
             "answer_class": number,
             "probability": None if logprob is None else math.exp(logprob),
             "class_probability": shares[number],
-            "semantics_reason": reason if enough else "the item has one answer, needs at least 2",
+            "semantics_reason": "; ".join(reasons) or None,
         }
         for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True)
     ]

@@ -9,6 +9,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.features.ambiguous_questions import ambiguous_questions
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.features.observation_frame import families_of, observations_of
 from entropy_sentinel.frames.generation import CUT_OFF
@@ -49,6 +50,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
+    questions = ambiguous_questions(observations)
     reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
     return {
         **_domain(observations),
@@ -65,6 +67,8 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "accuracy_whole": whole["label"].mean(),
         **missing_mass(observations, "feature_reason"),
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
+        "n_ambiguous": None if questions is None else questions[0],
+        "n_questions": None if questions is None else questions[1],
     }
 
 

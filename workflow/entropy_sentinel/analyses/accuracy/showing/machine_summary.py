@@ -31,6 +31,7 @@ def machine_summary(
     group: TrainingGroup,
     default: str,
     advice: Sequence[Advice],
+    ambiguous: Sequence[str],
     failures: Sequence[str],
     gaps: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
@@ -52,6 +53,7 @@ def machine_summary(
             }
             for validation in validations
         ],
+        "ambiguous": list(ambiguous),
         "failures": list(failures),
         "gaps": [dict(row) for row in gaps],
     }

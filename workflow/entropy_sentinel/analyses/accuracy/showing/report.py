@@ -80,7 +80,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     )
     told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
     frames = study.validations, study.estimates, study.sweep
-    text = summarise(*frames, study.groups, study.headline_group, study.unjudged)
+    text = summarise(*frames, study.groups, study.headline_group, study.unjudged, study.ambiguous)
     for path, what in ((page, content), (machine, told), (summary, text)):
         with whole_file(path) as partial:
             partial.write_text(what, encoding="utf-8")
@@ -135,6 +135,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "bases": interval_notes(study.validations),
         "default_title": title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,
+        "ambiguous": study.ambiguous,
         "advice": study.advice,
         "group": study.group,
         "headlines": study.headlines,

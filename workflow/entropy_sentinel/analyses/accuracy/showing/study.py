@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.showing.advice import Advice, advise
+from entropy_sentinel.analyses.accuracy.showing.ambiguous import ambiguous
 from entropy_sentinel.analyses.accuracy.showing.failures import failures, gaps
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, headlines
 from entropy_sentinel.analyses.accuracy.showing.machine_summary import machine_summary
@@ -44,11 +45,16 @@ class Study:
         return advise(self.domains, self.validations, self.group)
 
     @cached_property
+    def ambiguous(self) -> list[str]:
+        """Domains whose estimates are not to be trusted if their questions have several right answers, in sentences."""
+        return list(ambiguous(self.domains))
+
+    @cached_property
     def failures(self) -> list[str]:
         """What has no result, in sentences."""
         return [*(one.text for one in self.unjudged), *failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
         """The summary for programs."""
-        missing = self.failures, gaps(self.domains)
-        return machine_summary(label, self.validations, self.headlines, self.group, default, self.advice, *missing)
+        told = self.advice, self.ambiguous, self.failures, gaps(self.domains)
+        return machine_summary(label, self.validations, self.headlines, self.group, default, *told)

@@ -19,17 +19,20 @@ def summarise(
     groups: Groups,
     headline_group: str,
     unjudged: Sequence[Unjudged] = (),
+    ambiguous: Sequence[str] = (),
 ) -> str:
     """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
 
     `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those
-    that have no labels since the judge gave none. Accuracies and AEE are shares in [0, 1].
+    that have no labels since the judge gave none, `ambiguous` says of which domains entropies may mislead. Accuracies
+    and AEE are shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
     parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    return "\n\n".join([_verdicts(validations), *_unlabelled(validations), *_unjudged(unjudged), title, *parts]) + "\n"
+    first = [_verdicts(validations), *ambiguous, *_unlabelled(validations), *_unjudged(unjudged)]
+    return "\n\n".join([*first, title, *parts]) + "\n"
 
 
 def _verdicts(validations: Sequence[ModelValidation]) -> str:

@@ -2,10 +2,12 @@
 
 import polars as pl
 
+from entropy_sentinel.analyses.accuracy.showing.ambiguous import ambiguous
 from entropy_sentinel.analyses.accuracy.showing.headline import ERROR
 from entropy_sentinel.analyses.headings import ROLES, Groups, training_group
 from entropy_sentinel.report.tables import Table
 
+_AMBIGUOUS = pl.col("n_ambiguous") / pl.col("n_questions")
 _HEADINGS = {
     "model": "Model",
     "benchmark": "Domain",
@@ -15,14 +17,18 @@ _HEADINGS = {
     "estimated_on_labelled": "Estimated on labelled",
     "true_accuracy": "True",
     "error": "Error",
+    "ambiguous": "Look ambiguous",
     "title": "Training group",
     "role": "Role",
     "estimator": "Estimator",
 }
 
 
-def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
-    """Every domain by every named group's own estimator, domains without any label first."""
+def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFrame) -> Table:
+    """Every domain by every named group's own estimator, domains without any label first.
+
+    The share of questions that look ambiguous is shown where it is known of some domain.
+    """
     named = [training_group(groups, name) for name in groups]
     titles = pl.DataFrame(
         [(one.group, one.estimator, one.title) for one in named],
@@ -31,15 +37,22 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
     )
     rows = (
         estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
+        .join(
+            domains.select("model", "benchmark", ambiguous=_AMBIGUOUS),
+            on=["model", "benchmark"],
+            how="left",
+            maintain_order="left",
+        )
         .with_columns(error=ERROR, role=pl.col("role").replace_strict(ROLES))
         .sort(pl.col("n_labelled") > 0, maintain_order=True)
     )
+    shown = {name: heading for name, heading in _HEADINGS.items() if name != "ambiguous" or rows[name].count()}
     nulls = rows.filter(pl.col("reason").is_not_null())
     cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
     return Table(
         "Accuracy of every domain as each named training group's estimator sees it. Domains without labels come first: "
         "they have an estimate and no true accuracy.",
-        rows.select(pl.col(name).alias(heading) for name, heading in _HEADINGS.items()),
+        rows.select(pl.col(name).alias(heading) for name, heading in shown.items()),
         (
             "Estimated: over all responses with features. Error: the estimate on the labelled responses minus the "
             "share of correct ones among them.",
@@ -49,6 +62,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups) -> Table:
                 f"{row['model']}, {row['benchmark']}, {row['title']}: no estimate, {row['reason']}."
                 for row in nulls.iter_rows(named=True)
             ),
+            *ambiguous(domains),
             *(f"{row['model']}, {row['title']}: caution, {row['caution']}." for row in cautions.iter_rows(named=True)),
         ),
     )
