@@ -43,8 +43,9 @@ def drawn(folder: Path, samples: int) -> Path:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # the model is tiny: a second thread only waits for the first
     weights = DEMO / "models" / "tiny-facts"
-    tokenizer, model = AutoTokenizer.from_pretrained(weights), AutoModelForCausalLM.from_pretrained(weights)
+    tokenizer, model = AutoTokenizer.from_pretrained(weights), AutoModelForCausalLM.from_pretrained(weights).float()
     for benchmark in BENCHMARKS:
         rows = [
             {"model": "tiny-facts", "benchmark": benchmark, "item_id": one["item_id"], "sample": sample, **answer}
@@ -59,7 +60,8 @@ def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[d
     """So many answers to a prompt; the token that ends one is the last of its log-probabilities."""
     import torch
 
-    asked = tokenizer(prompt, return_tensors="pt")
+    messages = [{"role": "user", "content": prompt}]
+    asked = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True, return_tensors="pt")
     made = model.generate(
         **asked,
         do_sample=True,
