@@ -64,7 +64,6 @@ def command(
     from entropy_sentinel.frames.files import whole_file
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.sources.corpus.counting import Columns, counted
-    from entropy_sentinel.sources.corpus.entailment import Entailment
     from entropy_sentinel.sources.corpus.index import opened
     from entropy_sentinel.sources.rows import local_rows
 
@@ -74,7 +73,11 @@ def command(
     check_outputs({"--output": output, "--index": index_file}, [questions, corpus])
     rows = list(local_rows(str(questions)))
     columns = Columns(question, keywords, answers)
-    entailment = Entailment(model, base_url) if model else None
+    entailment = None
+    if model:
+        from entropy_sentinel.sources.corpus.entailment import Entailment
+
+        entailment = Entailment(model, base_url)
     with opened(index_file, corpus, text) as index:
         counts = list(counted(rows, index, columns, str(questions), entailment))
         n_chunks = index.n_chunks

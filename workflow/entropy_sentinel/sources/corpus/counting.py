@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.answers import read_answers
-from entropy_sentinel.sources.corpus.entailment import MOST, Entailment
 from entropy_sentinel.sources.corpus.index import Index
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text
+
+if TYPE_CHECKING:  # it brings LiteLLM, which counting alone does without
+    from entropy_sentinel.sources.corpus.entailment import Entailment
+
+# Chunks of an answer that are asked about at most, those that match best.
+MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,7 @@ class Columns:
 
 
 def counted(
-    rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: Entailment | None = None
+    rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: "Entailment | None" = None
 ) -> Iterator[list[int]]:
     """For each row, in how many chunks each of its answers is, by any of its names, together with all keywords.
 

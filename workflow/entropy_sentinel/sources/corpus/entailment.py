@@ -15,8 +15,6 @@ PROMPT = Prompt(
     'Given the following TEXT and FACT, answer with "yes" if the FACT\nfollows from the TEXT, or "no" if it does not.'
     "\n\nTEXT: {text}\nFACT: {fact}\nAnswer:",
 )
-# Chunks of an answer that are asked about at most, those that match best.
-MOST = 1000
 _MAX_TOKENS = 16
 _REPLY = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
