@@ -1,6 +1,7 @@
 """The commands that the documentation shows, and a folder in which they can be run."""
 
 import gzip
+import json
 import re
 import shutil
 from pathlib import Path
@@ -62,12 +63,16 @@ def make_folder(folder: Path) -> None:
 
 
 def _make_questions(folder: Path) -> None:
-    """Files of questions, and weights."""
+    """Files of questions, a corpus with their answers, and weights."""
     rows = pl.DataFrame({"question": ["What is 1 + 1?"], "answer": ["2"]})
     (folder / "rows").mkdir()
     rows.write_ndjson(folder / "rows" / "arithmetic.jsonl")
     rows.write_csv(folder / "rows" / "physics.csv")
     rows.write_parquet(folder / "rows" / "traffic.parquet")
+    row = {"question": "What does a fire need?", "keywords": ["fire"], "answers": ["heat", "fuel"]}
+    (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
+    (folder / "texts").mkdir()
+    (folder / "texts" / "a.txt").write_text("A fire needs heat.\n\nA fire needs fuel.\n")
     (folder / "path" / "to").mkdir(parents=True)
     (folder / "path" / "to" / "weights").symlink_to(ROOT / "demo" / "models" / "tiny-1m")
 
