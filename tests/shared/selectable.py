@@ -49,15 +49,23 @@ def _id(name: str, number: int) -> str:
     return f"{name}-{number:05d}"
 
 
-def _item(name: str, number: int, references: bool) -> tuple[str, str, str | None, str]:
+def _item(name: str, number: int, references: bool) -> dict[str, str | None]:
     question = "a 0?" if (name, number) == ("b", 2) else f"{name} {number}?"
-    return _id(name, number), question, ANSWERS[name][number] if references else None, _id(name, number)
+    reference = ANSWERS[name][number] if references else None
+    return {
+        "item_id": _id(name, number),
+        "question": question,
+        "reference": reference,
+        "duplicate_of": _id(name, number),
+    }
 
 
-def _trace(name: str, number: int, sample: int) -> tuple[object, ...]:
+def _trace(name: str, number: int, sample: int) -> dict[str, object]:
     step = [[0.0, *[-9999.0] * 19]]
     tokens = TOKENS[name][number] * (1 if sample == 0 else 10)
-    return (_id(name, number), sample, 1, 0, "0", 9, tokens, "stop", "4", 0, None, [7], [0.0], step, None, 0)
+    row = {"item_id": _id(name, number), "sample": sample, "seed": 1, "run": 0, "prompt_hash": "0", "prompt_tokens": 9}
+    row |= {"n_tokens": tokens, "finish_reason": "stop", "text": "4", "trace_start": 0, "token_ids": [7]}
+    return row | {"token_logprobs": [0.0], "top_logprobs": step, "displaced_steps": 0}
 
 
 def _label(name: str, number: int, sample: int) -> tuple[object, ...]:
