@@ -55,7 +55,7 @@ def responses(question: str, reference: str, *texts: str) -> pl.DataFrame:
 
 def asked(part: pl.DataFrame, **further: Any) -> tuple[pl.DataFrame, Characters]:
     engine, settings = Characters(), {"answers": ["reference", "own"], "positions": "all", "options": True, **further}
-    return FORCED_ANSWERS.check(ask(part, engine, settings, "models.m")), engine
+    return FORCED_ANSWERS.check(ask(part, engine, settings, {"model": "m"})), engine
 
 
 def test_of_a_question_with_options_the_letter_alone_is_put_in() -> None:

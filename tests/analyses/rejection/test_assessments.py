@@ -83,8 +83,12 @@ def test_groups_of_one_class_or_without_rows_have_no_scores_and_a_reason() -> No
 
 @pytest.mark.parametrize("groups", [["a+b"], []])
 def test_file_keeps_its_contract(groups: list[str], tmp_path: Path) -> None:
-    items = questions().with_columns(reference=pl.lit("1"), duplicate_of="item_id").select(BENCHMARKS.schema.names())
-    BENCHMARKS.write(items, tmp_path / "items.parquet", {})
+    items = questions().with_columns(reference=pl.lit("1"), duplicate_of="item_id").to_dict(as_series=False)
+    BENCHMARKS.write(
+        BENCHMARKS.frame({name: items[name] for name in BENCHMARKS.schema if name in items}),
+        tmp_path / "items.parquet",
+        {},
+    )
     OBSERVATIONS.write(FRAME, tmp_path / "m.parquet", {})
     output = tmp_path / "questions.parquet"
     write_assessments(str(tmp_path / "m.parquet"), [str(tmp_path / "items.parquet")], groups, str(output))
