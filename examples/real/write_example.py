@@ -5,13 +5,15 @@
 writes ``workflow/entropy_sentinel/example``: the first responses to each of some benchmarks with the log-probabilities
 of the 20 most likely tokens, their labels, a log of the shortest ones, and where all of it comes from.
 
-To be small, log-probabilities are rounded: a probability moves by 0.00012 at most, and a log-probability by 0.25.
+To be small, log-probabilities are rounded: a probability moves by 0.00012 at most, and a log-probability by 0.25. Token
+ids are left out: only an engine can be asked with them.
 """
 
 import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +31,13 @@ ITEMS = 30
 IN_LOG, ALTERNATIVES = 3, 5
 # About how far rounding may move a probability, and the coarsest step of a log-probability.
 MOVED, COARSEST_STEP = 1e-4, 0.5
+# How Parquet is smallest: no statistics for readers that skip rows, and a column in one page.
+SMALLEST: dict[str, Any] = {
+    "compression": "brotli",
+    "compression_level": 11,
+    "statistics": False,
+    "data_page_size": 1 << 26,
+}
 ROUNDED = "to powers of two: a probability moves by 0.00012 at most, a log-probability by 0.25"
 
 
@@ -41,13 +50,14 @@ def rounded(log_probabilities: np.ndarray) -> np.ndarray:
 
 
 def shortened(traces: pl.DataFrame) -> pl.DataFrame:
-    """Traces with rounded log-probabilities."""
+    """Traces with rounded log-probabilities and without token ids."""
     lengths = traces["n_tokens"].to_list()
     sampled = rounded(flat(traces["token_logprobs"]).to_numpy())
     top = rounded(flat(traces["top_logprobs"]).to_numpy().reshape(-1, TOP_K))
     return traces.with_columns(
         token_logprobs=split(pl.Series(sampled), lengths),
         top_logprobs=split(pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)), lengths),
+        token_ids=pl.lit(None, dtype=GENERATIONS.schema["token_ids"]),
     )
 
 
@@ -102,7 +112,7 @@ def write(folder: Path, model: str, benchmarks: Sequence[str], items: int = ITEM
         about = read_provenance(source) | {"rounded": ROUNDED}
         metadata = {PROVENANCE_KEY: json.dumps(about, sort_keys=True)}
         target = folder / "traces" / f"{name}.parquet"
-        GENERATIONS.check(traces).write_parquet(target, compression_level=22, metadata=metadata)
+        GENERATIONS.check(traces).write_parquet(target, metadata=metadata, **SMALLEST)
         judged = HERE / "labels" / model / f"{name}.parquet"
         labels.append(
             LABELS.read(judged).join(traces.select("item_id", "sample"), on=["item_id", "sample"], how="semi")
