@@ -15,7 +15,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Project:
-    """A copy of the tracked and new files in `folder`, with a study to run."""
+    """A copy of the tracked and new files in `folder`, with a study to run.
+
+    The large files in `examples/`, which nothing writes to, are links. Bytecode comes along: it is that of the copies.
+    """
 
     def __init__(self, folder: Path, configs: list[str], profile: str = "profiles/demo") -> None:
         self.folder, self.configs, self.profile = folder, configs, profile
@@ -23,7 +26,12 @@ class Project:
         for name in filter(None, listed.split("\0")):
             if (ROOT / name).is_file() or (ROOT / name).is_symlink():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+                if name.startswith("examples/"):
+                    (folder / name).symlink_to(ROOT / name)
+                else:
+                    shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+        for bytecode in (ROOT / "workflow").rglob("__pycache__"):
+            shutil.copytree(bytecode, folder / bytecode.relative_to(ROOT), dirs_exist_ok=True)
 
     def over(self, config: str) -> "Project":
         """The same folder, with one more config file over the others."""

@@ -25,6 +25,8 @@ from entropy_sentinel.frames.sections import Positive
 class Longest(Analysis):
     """The longest responses of a model."""
 
+    READS_LABELS = False
+
     most: Positive = 2
 
 
@@ -75,6 +77,8 @@ def test_it_runs_and_is_made_again_for_an_edit_of_its_own_alone(tmp_path: Path) 
     (project.folder / "traces").mkdir()
     traces = pl.read_parquet(TINY.traces / "averages.parquet")
     traces.write_parquet(project.folder / "traces" / "averages.parquet")
+    # Nothing reads labels: no judge is asked.
+    assert project.planned() == {"benchmark": 1, "generation": 1, "feature": 1, "longest": 1}
     project.run()
     expected = traces["token_logprobs"].list.len().sort(descending=True)
     made = project.folder / "results/small/longest/given.json"

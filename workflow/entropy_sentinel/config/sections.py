@@ -96,6 +96,11 @@ class Config(Settings):
         return {name: getattr(self.analyses, name) for name in self.run.analyses}
 
     @property
+    def reads_labels(self) -> bool:
+        """Whether anything that is run reads labels; where nothing does, no judge is asked."""
+        return bool(self.run.groups) or any(section.READS_LABELS for section in self.shown.values())
+
+    @property
     def labelled(self) -> list[str]:
         """The benchmarks that are run and get labels: what can be trained on and has a true accuracy.
 

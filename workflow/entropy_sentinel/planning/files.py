@@ -160,8 +160,8 @@ def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, valu
         return values["family"] in config.run.asking_families
     if stage == "estimates":
         return values["group"] in estimated[values["judge"]]
-    if stage in ("labels", "observations") and not config.run.groups:
-        return any(section.READS_LABELS for section in config.shown.values())
+    if stage in ("labels", "observations") and not config.reads_labels:
+        return False
     owners = [section for section in config.shown.values() if stage in section.STAGES]
     return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
 

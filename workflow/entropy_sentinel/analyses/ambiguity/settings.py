@@ -23,6 +23,7 @@ class Ambiguity(Analysis):
 
     PAGE = "ambiguity/report.html"
     TELLS = "whether entropy finds what the model does not know"
+    READS_LABELS = False
 
     benchmarks: Names | None = Field(None, description="benchmarks with answers to compare; null for all that are run")
     source: Name = Field("benchmark", description="what the counts of the benchmarks are called, as a source of p*")

@@ -103,7 +103,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
     For each, the judges that are run and ask it: itself, and those that it is a part of.
     """
     asking: dict[str, list[str]] = {}
-    for run in config.run.judges:
+    for run in config.run.judges if config.reads_labels else ():
         for name in dict.fromkeys(one for benchmark in config.run.benchmarks for one in config.asked(run, benchmark)):
             if isinstance(config.judges[name], Llm):
                 asking.setdefault(name, []).append(run)
