@@ -213,7 +213,7 @@ class Config(Settings):
     def unaskable(self, family: str, model: str) -> str | None:
         """Why a family can ask nothing about a model's responses; None where it can, or what it said is given."""
         found = unaskable(self.models, model, family, self._plain)
-        return found and found.why
+        return found.why if found else None
 
     def asked_again(self, family: str, model: str) -> str | None:
         """The model that a family asks about the responses of `model`: itself, or the one that it names.

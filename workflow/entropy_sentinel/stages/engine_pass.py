@@ -2,9 +2,9 @@
 
 A family with `asks` has a module `asking` beside its declaration, with two functions: `ask(part, engine, settings,
 asked_with)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those
-that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids` or, in
-`unasked`, the reason, `unusable`. `settings` is the family's section of the config; `asked_with` what the traces of the
-model that is asked depend on, its prompt and sampling among it.
+that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; of
+those in `unasked` only RESPONSE and the reason, `unusable`, are sure to be there. `settings` is the family's section of
+the config; `asked_with` what the traces of the model that is asked depend on, its prompt and sampling among it.
 
 Responses are asked about in parts whose bounds follow from the traces alone, each with an empty cache: a job that is
 killed goes on from its last whole part, and what it writes is the same. Of a family that is `per_item` a part has all
