@@ -8,7 +8,9 @@ import pytest
 
 from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.jobs import fingerprint as module
-from entropy_sentinel.jobs.fingerprint import fingerprint, normal_form
+from entropy_sentinel.jobs import sources
+from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.jobs.normal_form import normal_form
 
 CODE = '''
 """Module."""
@@ -141,7 +143,7 @@ def test_other_files_count_by_their_content(tree: Path) -> None:
     before = fingerprint("job.py", "page.html.j2")
     assert "entropy_sentinel/page.html.j2 " in " ".join(before)
     (tree / "entropy_sentinel" / "page.html.j2").write_text("<p >")
-    module._hash.cache_clear()
+    sources.read_source.cache_clear()
     changed = set(fingerprint("job.py", "page.html.j2")) ^ set(before)
     assert {entry.split()[0] for entry in changed} == {"entropy_sentinel/page.html.j2"}
 
@@ -170,3 +172,62 @@ def test_the_description_of_a_key_is_documentation() -> None:
     assert form(key.format("folds").replace("ge=2", "ge=3")) != form(key.format("folds"))
     # Elsewhere it is a string like any other.
     assert form("Bar(description='a')") != form("Bar(description='b')")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own, and a process that has read nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    start_again()
+    return tmp_path / "home" / "entropy-sentinel" / "sources.jsonl"
+
+
+def start_again() -> None:
+    sources.read_source.cache_clear()
+    sources._kept.cache_clear()
+
+
+@pytest.mark.parametrize("damage", [b"", b"[1]\n", b"{}\n\xff[\n", b'["0123456789ab", "ab'])
+def test_what_is_kept_saves_parsing_and_a_damaged_file_only_costs_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    parsed = []
+    monkeypatch.setattr(sources, "_parsed", lambda tree, parse=sources._parsed: parsed.append(tree) or parse(tree))
+    home.parent.mkdir(parents=True)
+    home.write_bytes(damage)
+    before = fingerprint("feature.py")
+    first = len(parsed)
+    start_again()
+    assert fingerprint("feature.py") == before
+    # All are found again but for the one whose line follows one that was not ended.
+    assert len(parsed) - first <= (not damage.endswith(b"\n") and damage != b"")
+    assert first > 5
+
+
+def test_what_is_kept_is_of_the_content_and_of_the_rules(
+    tree: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fingerprint("job.py")
+    (tree / "entropy_sentinel" / "stages" / "job.py").write_text("X = 1")
+    start_again()
+    assert [new.split()[0] for new in fingerprint("job.py") if new not in before] == ["entropy_sentinel/stages/job.py"]
+    monkeypatch.setattr(sources, "_rules", lambda: b"others")
+    start_again()
+    known = len(home.read_text().splitlines())
+    fingerprint("job.py")
+    assert len(home.read_text().splitlines()) > known
+
+
+def test_where_nothing_can_be_kept_nothing_is_lost(home: Path) -> None:
+    before = fingerprint("feature.py")
+    home.parent.rename(home.parent.with_name("aside"))
+    home.parent.write_text("in the way")
+    start_again()
+    assert fingerprint("feature.py") == before
+
+
+def test_a_long_file_begins_anew(home: Path) -> None:
+    home.parent.mkdir(parents=True)
+    home.write_bytes(b"[]\n" * (1 << 19))
+    fingerprint("feature.py")
+    assert 0 < home.stat().st_size < 1 << 20

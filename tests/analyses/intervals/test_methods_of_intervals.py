@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 from entropy_sentinel.analyses.intervals.adjusted import of_model
 from entropy_sentinel.analyses.intervals.beliefs import of_pass, of_samples, of_tokens
@@ -90,8 +91,39 @@ def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> No
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
     said = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
-    assert said.chosen == "base"
+    assert (said.chosen, said.may_hold) == ("base", True)
     assert said.advice.startswith("Nothing else has finite ends at this level")
+
+
+def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:
+    """Rows of SCORES and DIFFERENCES of both halves: of 100 questions so many are covered at 90 %."""
+    share = binomtest(covered, 100).proportion_ci(0.95, "wilson")
+    about = {"model": "m", "method": method, "level": 90.0, "n": 100, "score": score}
+    held = {"coverage": covered / 100, "coverage_lower": share.low, "coverage_upper": share.high}
+    return about | held | {"n_questions": 100}, about | {"difference": score - 9, "lower": -1.0, "upper": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("covered", "chosen", "may_hold", "said"),
+    [
+        # 95 of 100 have an upper limit of 97.8 %, 84 one of 89.9 %: the better score does not hold.
+        ({"base": 20, "conformal": 95, "sampling": 84}, "conformal", True, "Use Split conformal: it has the lowest"),
+        # 85 of 100 have one of 90.7 %.
+        ({"base": 20, "conformal": 95, "sampling": 85}, "sampling", True, "Use Sampling: it has the lowest score of"),
+        ({"base": 20, "conformal": 70, "sampling": 84}, "sampling", False, "No method with finite ends holds at this"),
+        ({"base": 85, "conformal": 70, "sampling": 84}, "base", True, "Use them as they are: no other that holds has"),
+    ],
+)
+def test_what_does_not_hold_is_not_chosen_for_its_score(
+    covered: dict[str, int], chosen: str, may_hold: bool, said: str
+) -> None:
+    score = {"base": 9.0, "conformal": 5.0, "sampling": 4.0}
+    rows = [_one(method, score[method], number) for method, number in covered.items()]
+    halves = [{"half": half} for half in ("calibration", "test")]
+    frames = [pl.DataFrame([half | row[number] for half in halves for row in rows]) for number in (0, 1)]
+    (found,) = summaries(*frames)
+    assert (found.chosen, found.may_hold) == (chosen, may_hold)
+    assert found.advice.startswith(said)
 
 
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
@@ -107,7 +139,8 @@ def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bo
     assert compared.filter(half="test")["reason"].null_count() == 0
     said = summaries(pl.DataFrame(found), compared)[0]
     nothing = "No method can be chosen: on no question do all have a finite interval."
-    chosen = "As stated has the lowest score on the calibration half; on the test half it has no interval."
+    chosen = "As stated has the lowest score of those that hold on the calibration half; on the test half it has no "
+    chosen += "interval."
     assert said.advice == (chosen if known else nothing)
     assert ("could be read" in said.holds) != new
 

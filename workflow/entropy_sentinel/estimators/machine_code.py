@@ -5,7 +5,6 @@ can write it decides what runs; per kind of processor and source file, since nod
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+
+from entropy_sentinel.frames.caches import user_folder
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -42,10 +43,9 @@ def _folder(source: Path) -> str:
     """
     if numba.config.CACHE_DIR:
         return str(numba.config.CACHE_DIR)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
-    return str(cache / "entropy-sentinel" / f"{source.stem}-{key}")
+    return str(user_folder() / f"{source.stem}-{key}")
 
 
 @contextmanager

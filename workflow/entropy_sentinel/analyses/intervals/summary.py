@@ -21,8 +21,9 @@ Row = Mapping[str, Any]
 class Summary:
     """Of a model at a level, on the test half: rows of SCORES by method, and of DIFFERENCES by method.
 
-    `chosen` is the method of the lowest score on the calibration half, `best` that of the test half; None where no
-    question has an interval of every method, or no score is finite.
+    `chosen` is the method to use by the calibration half, see `choice`, `best` the one of the lowest score on the test
+    half; None where no question has an interval of every method, or no score is finite. `may_hold` says whether the
+    chosen one's intervals hold as often as the level says, as far as the calibration half can tell.
     """
 
     model: str
@@ -30,6 +31,7 @@ class Summary:
     scores: Mapping[str, Row]
     differences: Mapping[str, Row]
     chosen: str | None
+    may_hold: bool
     best: str | None
 
     @property
@@ -49,23 +51,28 @@ class Summary:
         """Which method to use by the calibration half, and what it did on the test half."""
         if self.chosen is None:
             return "No method can be chosen: on no question do all have a finite interval."
-        scored = self.scores[self.chosen]
+        scored, title = self.scores[self.chosen], METHODS[self.chosen].title
         if scored["coverage"] is None:
-            said = "has the lowest score on the calibration half; on the test half it has no interval."
-            return f"{METHODS[self.chosen].title} {said}"
+            return f"{title} {self._why}; on the test half it has no interval."
         others = (row for name, row in self.differences.items() if name != "base")
         if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
             return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
         if self.chosen == "base":
-            said = "Use them as they are: no method has a lower score on the calibration half."
-        else:
-            said = (
-                f"Use {METHODS[self.chosen].title}: it has the lowest score on the calibration half. On the test half "
-                f"{_share(scored)} of its intervals hold, and its score is {self._compared()}."
-            )
+            said = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
+            return f"{said} on the calibration half."
+        found = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
+        if not self.may_hold:
+            return f"No method with finite ends holds at this level. {title} {self._why}. {found}"
+        said = f"Use {title}: it {self._why}. {found}"
         if self.best in (None, self.chosen):
             return said
-        return f"{said} Looking back, {METHODS[str(self.best)].title} has the lowest score on the test half."
+        return (
+            f"{said} Whether they hold or not, {METHODS[str(self.best)].title} has the lowest score on the test half."
+        )
+
+    @property
+    def _why(self) -> str:
+        return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
 
     def _compared(self) -> str:
         row = self.differences[str(self.chosen)]
@@ -87,16 +94,30 @@ def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
     found = []
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
+        test = compared.filter(half=TEST)
         found.append(
             Summary(
-                *(str(model), float(str(level)), _by_method(own), _by_method(compared.filter(half=TEST))),
-                *(lowest(compared.filter(half=half)) for half in (CALIBRATION, TEST)),
+                *(str(model), float(str(level)), _by_method(own), _by_method(test)),
+                *choice(scores.filter(model=model, level=level, half=CALIBRATION), compared.filter(half=CALIBRATION)),
+                _lowest(test),
             )
         )
     return found
 
 
-def lowest(differences: pl.DataFrame) -> str | None:
+def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
+    """Which method to use, by rows of SCORES and of DIFFERENCES of one model, level and half; whether it may hold.
+
+    Of the methods that may hold, those with the level in the Wilson interval of their coverage or below it, the one of
+    the lowest finite score; where none may, the one of the lowest of all: an interval that does not hold is no answer
+    to the question which adjustment to use, however well it scores.
+    """
+    may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
+    among = _lowest(differences.filter(pl.col("method").is_in(may_hold.implode())))
+    return (among, True) if among is not None else (_lowest(differences), False)
+
+
+def _lowest(differences: pl.DataFrame) -> str | None:
     """The method with the lowest finite score of rows of DIFFERENCES; the first of the catalogue of several."""
     finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
     return finite["method"][0] if len(finite) else None

@@ -19,7 +19,7 @@ from entropy_sentinel.analyses.intervals.headings import (
     WILSON_NOTE,
     method_note,
 )
-from entropy_sentinel.analyses.intervals.summary import lowest
+from entropy_sentinel.analyses.intervals.summary import choice
 from entropy_sentinel.report.tables import Table, number_frame
 
 # What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
@@ -84,11 +84,11 @@ def _paper() -> pl.DataFrame:
     ).drop_nulls("published")
 
 
-def table_differences(differences: pl.DataFrame) -> Table:
+def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
     """By how much each method's score is from that of the stated intervals; which one the calibration half chooses."""
     keys = ["Model", "Level", "Method", "Chosen"]
-    numbers = ["Calibration score", "Score", "Difference", "from", "to", "Questions"]
-    rows = [*_compared(differences)]
+    numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
+    rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
     reasons = dict.fromkeys(
         f"{', '.join(_keys(row).values())}: no difference, since {row['reason']}."
         for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True)
@@ -98,24 +98,25 @@ def table_differences(differences: pl.DataFrame) -> Table:
         number_frame(rows, keys, numbers),
         (
             COMMON_NOTE,
-            "Calibration score: on the calibration half, each fifth of which is adjusted by the four others. The "
-            "lowest is chosen; so the test half has no part in the choice.",
+            "Calibration coverage and score: on the calibration half, each fifth of which is adjusted by the four "
+            "others. Chosen is the lowest score of those that may hold, with the level in the Wilson interval of their "
+            "coverage or below it, or where none may the lowest of all; the test half has no part in it.",
             "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
             *reasons,
         ),
     )
 
 
-def _compared(differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for _, own in differences.group_by("model", "level", maintain_order=True):
-        folds = own.filter(half=CALIBRATION)
-        chosen, before = lowest(folds), dict(folds.select("method", "score").iter_rows())
+def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for (model, level), own in differences.group_by("model", "level", maintain_order=True):
+        scores, folds = calibration.filter(model=model, level=level), own.filter(half=CALIBRATION)
+        chosen, _ = choice(scores, folds)
+        covered, before = (dict(of.iter_rows()) for of in (scores["method", "coverage"], folds["method", "score"]))
         for row in own.filter(half=TEST).iter_rows(named=True):
             yield _keys(row) | {
-                **{
-                    "Chosen": "chosen" if row["method"] == chosen else "",
-                    "Calibration score": before.get(row["method"]),
-                },
+                "Chosen": "chosen" if row["method"] == chosen else "",
+                "Calibration coverage": covered.get(row["method"]),
+                "Calibration score": before.get(row["method"]),
                 **{"Score": row["score"], "Difference": row["difference"], "from": row["lower"], "to": row["upper"]},
                 "Questions": row["n"],
             }
