@@ -1,5 +1,6 @@
 """Studies in which a model is asked again about its responses: who is asked, and what is refused while planning."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from study_trees import small_study
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import asked_model, generation_settings, pass_settings
+from entropy_sentinel.config.study import generation_settings, given_pass, pass_gpus, pass_settings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
 
@@ -30,12 +31,11 @@ def test_a_pass_depends_on_what_the_model_depends_on_and_on_its_section() -> Non
     assert (settings["family"], settings["version"]) == ("forced_answer", 1)
 
 
-def test_another_model_with_the_same_weights_may_be_asked(tmp_path: Any) -> None:
-    for name in ("gsm8k", "svamp"):
-        (tmp_path / f"{name}.jsonl").touch()
-    models = {"log": {"source": str(tmp_path), "same_as": "mine"}, "mine": WEIGHTS}
+def test_another_model_with_the_same_weights_may_be_asked(tmp_path: Path) -> None:
+    models = {"log": {"source": given(tmp_path, "gsm8k", "svamp"), "same_as": "mine"}, "mine": WEIGHTS}
     config = study(models)
-    assert asked_model(config, "log") == "mine"
+    assert config.asked_again("forced_answer", "log") == "mine"
+    assert pass_gpus(config, "forced_answer", "log") == 1
     assert pass_settings(config, "forced_answer", "log", "gsm8k")["asked_with"]["weights"] == "owner/name"
 
 
@@ -62,7 +62,8 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
         (
             {"log": {"source": "x"}},
             {},
-            "models.log has no engine ('source'); name a model with its weights in models.lo",
+            "traces made elsewhere ('source') have no engine; name a model with its weights in models.log.same_as, or "
+            "a folder with forced_answer/ in models.log.source_passes",
         ),
         ({"log": {"source": "x", "same_as": "b"}}, {}, "unknown model in models.log.same_as: 'b'; known: "),
     ],
@@ -79,6 +80,60 @@ def test_beside_a_model_that_can_be_asked_another_is_not_refused() -> None:
     why = "a server gives no token ids of a chat's prompt"
     assert pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"] == why
     assert "unaskable" not in pass_settings(config, "forced_answer", "mine", "gsm8k")
+    assert pass_gpus(config, "forced_answer", "far") == 0
+
+
+def test_models_that_cannot_be_asked_are_named_once(tmp_path: Path) -> None:
+    source, wordless = {"source": given(tmp_path, "gsm8k", "svamp")}, {"api": API["api"] | {"logprobs": False}}
+    models = {"mine": WEIGHTS, "log": source, "other": source, "far": wordless | {"prompt": "bare"}}
+    run = {"features": ["tokens", "forced_answer", "integers"], "models": list(models), "analyses": ["responses"]}
+    config = study(models, run=run, **PLAIN)
+    assert config.left_out[-2:] == [
+        "run.features: signals of forced_answer, integers are null for log, other, since traces made elsewhere "
+        "('source') have no engine",
+        "run.features: signals of forced_answer, integers are null for far, since it gives no log-probabilities "
+        "(models.far.api.logprobs: false)",
+    ]
+    assert pass_settings(config, "integers", "log", "gsm8k")["unaskable"].startswith("traces made elsewhere")
+
+
+def given(folder: Path, *files: str) -> str:
+    """The folder, with these files in it."""
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.parquet").touch()
+    return str(folder)
+
+
+def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> None:
+    files = ("gsm8k", "svamp", "passes/forced_answer/gsm8k", "passes/forced_answer/svamp")
+    log = {"source": given(tmp_path, *files), "source_passes": str(tmp_path / "passes"), "same_as": "mine"}
+    run = {"features": ["tokens", "forced_answer", "integers"], "models": ["log"]}
+    config = study({"log": log, "mine": WEIGHTS}, run=run)
+    file = f"{tmp_path}/passes/forced_answer/gsm8k.parquet"
+    assert given_pass(config, "forced_answer", "log", "gsm8k") == file
+    section = {"answers": ["own"], "positions": "all", "samples": None, "options": False}
+    expected = {"family": "forced_answer", "version": 1, "source": file, "settings": section}
+    assert pass_settings(config, "forced_answer", "log", "gsm8k") == expected
+    assert (config.asked_again("forced_answer", "log"), pass_gpus(config, "forced_answer", "log")) == (None, 0)
+    # The folder has nothing of the other family, which asks the weights.
+    assert (config.asked_again("integers", "log"), given_pass(config, "integers", "log", "gsm8k")) == ("mine", None)
+    alone = study({"log": log | {"same_as": None}}, run=run | {"features": ["tokens", "forced_answer"]})
+    assert alone.left_out == []
+
+
+@pytest.mark.parametrize(
+    ("passes", "said"),
+    [
+        ("passes", "models.log.source_passes: must hold forced_answer/svamp.parquet; '{}/passes' does not"),
+        ("nowhere", "models.log.source_passes: must hold forced_answer/gsm8k.parquet; '{}/nowhere' does not"),
+    ],
+)
+def test_every_file_of_passes_is_asked_for_before_anything_runs(tmp_path: Path, passes: str, said: str) -> None:
+    source = given(tmp_path, "gsm8k", "svamp", "passes/forced_answer/gsm8k")
+    with pytest.raises(ConfigError) as error:
+        study({"log": {"source": source, "source_passes": str(tmp_path / passes)}})
+    assert said.format(tmp_path) in str(error.value)
 
 
 def test_a_server_asked_for_beams_has_end_tokens() -> None:

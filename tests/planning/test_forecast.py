@@ -148,6 +148,18 @@ def test_passes_about_items_are_reckoned_by_hand(family: str, section: dict[str,
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
 
 
+def test_what_passes_said_elsewhere_and_what_cannot_be_asked_takes_no_time(tmp_path: Path) -> None:
+    for name in ("gsm8k", "svamp", "passes/forced_answer/gsm8k", "passes/forced_answer/svamp"):
+        make(tmp_path / f"{name}.parquet", 10)
+    raw = with_passes().model_dump(exclude_unset=True)
+    given = {"source": str(tmp_path), "source_passes": str(tmp_path / "passes")}
+    for models in ({"one": given}, {"one": given, "two": {"source": str(tmp_path)}}):
+        config = load_config(raw | {"models": models, "run": raw["run"] | {"models": list(models)}})
+        assert "asks again" not in text(config)
+        assert costs(config)["one"].gpu_h == 0
+        assert len(config.left_out) == len(models) - 1
+
+
 def test_parts_of_a_pass_under_way_are_done() -> None:
     config = with_passes()
     output = Path("results/paper/passes/forced_answer/one/svamp.parquet")

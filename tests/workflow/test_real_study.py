@@ -25,6 +25,19 @@ def test_it_is_planned_without_engine_and_network(tmp_path: Path) -> None:
     assert counts["accuracy_report"] == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("study", "passes"),
+    # Of the variants of the fermi study one has a pass, and nothing reads one of the others.
+    [("real/entropy-area", {"pass_forced_answer": 7}), ("fermi/study", {"pass_integers": 2})],
+)
+def test_what_asks_a_model_again_is_planned_without_an_engine(
+    tmp_path: Path, study: str, passes: dict[str, int]
+) -> None:
+    plan = dry_run(Project(tmp_path, []).folder, "--configfile", f"examples/{study}.yaml")
+    assert {rule: count for rule, count in job_counts(plan.output).items() if rule.startswith("pass")} == passes
+
+
 @pytest.mark.long(minutes=3)
 def test_it_runs_and_its_labels_are_those_that_stand_beside_the_traces(tmp_path: Path) -> None:
     project = Project(tmp_path, [STUDY])

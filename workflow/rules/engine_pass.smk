@@ -1,5 +1,5 @@
 # Needs: items of a benchmark, a model's traces on it with token ids, its weights or its server; a GPU, or a CPU build of
-#        vLLM.
+#        vLLM. Or, for traces made elsewhere, the file of what a pass said of them.
 # Makes: results/<study>/passes/{family}/{model}/{benchmark}.parquet, what the model says when it is asked again about
 #        its responses, for each family of run.features that needs it.
 #
@@ -13,6 +13,10 @@ for family in PASSES_OF:
         input:
             benchmark=ITEMS,
             generations=GENERATIONS,
+            source=lambda wildcards, family=family: study.given_pass(
+                CONFIG, family, wildcards.model, wildcards.benchmark
+            )
+            or [],
         output:
             expand(PASSES, family=family, allow_missing=True),
         log:
@@ -21,12 +25,14 @@ for family in PASSES_OF:
             "../../envs/generate.yaml"
         threads: CONFIG.generation.threads
         resources:
-            gpu=lambda wildcards: study.gpus(CONFIG, study.asked_model(CONFIG, wildcards.model)),
+            gpu=lambda wildcards, family=family: study.pass_gpus(CONFIG, family, wildcards.model),
             mem_mb=4000,
             runtime=240,
         params:
-            settings=lambda wildcards, family=family: study.pass_settings(
-                CONFIG, family, wildcards.model, wildcards.benchmark
+            settings=lambda wildcards, family=family: of_content(
+                study.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
+                study.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
+                PASSES.format(family=family, **wildcards),
             ),
         script:
             "../scripts/engine_pass.py"

@@ -40,19 +40,6 @@ def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out(
     ]
 
 
-def test_a_pass_made_elsewhere_is_of_the_variant_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {
-        "stated": {"99": "toy-99"},
-        "integers": {"1.0": "toy-integer-t1"},
-        "distribution": "toy-integer-t1",
-        "distribution_source": "passes",
-    }
-    shown = load(tmp_path, monkeypatch, models={"toy": asked}).analyses.intervals
-    assert shown.given_passes() == ["passes/known.parquet", "passes/new.parquet"]
-    without = load(tmp_path, monkeypatch, {"models": ["toy-99"]}, models={"toy": asked}).analyses.intervals
-    assert without.given_passes() == []
-
-
 def test_no_label_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = load(tmp_path, monkeypatch)
     stages = study_files(config).stages
@@ -81,10 +68,6 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
         ({"models": {"toy": {"stated": {"high": "toy-90"}}}}, "valid number"),
         ({"models": {"toy": {"stated": {}}}}, "at least 1"),
         ({"models": {"toy": {"stated": {"90": "toy-90", "95": "toy-90"}}}}, "'toy-90' is there twice"),
-        (
-            {"models": {"toy": {"stated": {"90": "toy-90"}, "distribution_source": "passes"}}},
-            "'distribution_source' goes with 'distribution'",
-        ),
         (
             {"models": {"toy": {"stated": {"90": "toy-90"}, "distribution": "toy-99"}}},
             "unknown variant in distribution",

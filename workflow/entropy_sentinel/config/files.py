@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import benchmark_settings, comparing_families
+from entropy_sentinel.config.study import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.engines.gguf import gguf_instead_of_weights
 from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
 from entropy_sentinel.frames.errors import InputError
@@ -49,6 +49,10 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
             for benchmark in config.run.benchmarks:
                 file = model.file(benchmark)
                 yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
+        for family, benchmark in product(config.run.asking_families, config.run.benchmarks):
+            if name in config.run.models and (said := given_pass(config, family, name, benchmark)):
+                must = f"{key}.source_passes: must hold {family}/{benchmark}.parquet"
+                yield Path(said), f"{must}; '{Path(said).parents[1]}' does not"
     for name, section in comparing_families(config).items():
         if section.path is not None:
             yield _folder(f"signals.{name}", section.path)

@@ -63,7 +63,7 @@ def fitted(config: Config) -> Config:
     left_out += more
     update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
     config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
-    config._left_out = [*lines, *left_out]
+    config._left_out = [*lines, *left_out, *_unasked(config)]
     return config
 
 
@@ -81,6 +81,20 @@ def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], li
     if not made:
         raise ValueError(f"run.analyses: nothing to make: {'; '.join(lines)}")
     return made, lines
+
+
+def _unasked(config: Config) -> list[str]:
+    """A line for the models that families cannot ask again: their signals are null, for one reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for model in config.run.models:
+        reasons = {family: config.unaskable(family, model) for family in config.run.asking_families}
+        for why in dict.fromkeys(filter(None, reasons.values())):
+            families = ", ".join(family for family, reason in reasons.items() if reason == why)
+            found.setdefault((families, why), []).append(model)
+    return [
+        f"run.features: signals of {families} are null for {', '.join(models)}, since {why}"
+        for (families, why), models in found.items()
+    ]
 
 
 def _groups(config: Config) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.analyses import Analysis, sections
-from entropy_sentinel.config.asking import lacking, unaskable
+from entropy_sentinel.config.asking import check_asking, unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
@@ -204,28 +204,30 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _models_can_be_asked_again(self) -> "Config":
-        families = self.run.asking_families
-        passes = [asks for family in families if (asks := FAMILIES[family].asks)]
-        reasons = {name: self.unaskable(name) for name in self.run.models if passes}
-        for name, why in reasons.items():
-            asked = self.models[name].same_as or name
-            check_names(f"model in models.{name}.same_as:", [asked], self.models)
-            if why and all(reasons.values()):
-                why = f"{why}; run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
-            elif not why:
-                why = lacking(self.models, name, asked, passes)
-            else:  # its signals are null, with the reason
-                continue
-            if why:
-                raise ValueError(
-                    f"models.{name}: run.features has '{families[0]}', for which the model is asked again about its "
-                    f"responses by token ids, and {why}"
-                )
+        for name in self.run.models if self.run.asking_families else ():
+            check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
+        for family in self.run.asking_families:
+            check_asking(self.models, self.run.models, family, self._plain)
         return self
 
-    def unaskable(self, model: str) -> str | None:
-        """Why a model cannot be asked again about its responses by token ids; None where it can."""
-        return unaskable(self.models[model], self.generation_prompts[self.prompt_of(model)].text is not None)
+    @property
+    def _plain(self) -> list[str]:
+        """The models that are asked with plain text."""
+        return [name for name in self.models if self.generation_prompts[self.prompt_of(name)].text is not None]
+
+    def unaskable(self, family: str, model: str) -> str | None:
+        """Why a family can ask nothing about a model's responses; None where it can, or what it said is given."""
+        found = unaskable(self.models, model, family, self._plain)
+        return found.why if found else None
+
+    def asked_again(self, family: str, model: str) -> str | None:
+        """The model that a family asks about the responses of `model`: itself, or the one that it names.
+
+        None where none is asked: for none can be, or what it said is given.
+        """
+        settings = self.models[model]
+        unasked = settings.given_passes(family) or self.unaskable(family, model)
+        return None if unasked else settings.same_as or model
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":

@@ -90,6 +90,10 @@ class Model(Settings):
         """The key that says that its responses have no log-probabilities; None where they have."""
         return None
 
+    def given_passes(self, family: str) -> Path | None:
+        """The folder of what a family's pass said of the model's responses; None where the pass is to be made."""
+        return None
+
     @field_validator("sampling")
     @classmethod
     def _sampling_is_known(cls, sampling: dict[str, Any]) -> dict[str, Any]:
@@ -189,11 +193,25 @@ class SourceModel(Model):
         description="raw_logprobs says that the log-probabilities are those before temperature, where the source's "
         "files do not say so themselves; none says that they have no log-probabilities, only text",
     )
+    source_passes: Text | None = Field(
+        None,
+        description="folder with what a model said where families of run.features asked it again about these "
+        "responses: {family}/{benchmark}.parquet, as a study has them in passes/{family}/{model}. A family that is "
+        "there asks nothing, and its section of `signals` has no say; one that is not asks the model of same_as",
+    )
 
     @property
     def no_logprobs(self) -> str | None:
         """The key that says that there are no log-probabilities."""
         return "source_logprobs_mode: none" if self.source_logprobs_mode == NO_LOGPROBS else None
+
+    def given_passes(self, family: str) -> Path | None:
+        """The folder of what a family's pass said of these traces; None where `source_passes` has none."""
+        if self.source_passes is None:
+            return None
+        folder = Path(self.source_passes)
+        # That there is no such folder is said where its files are missed.
+        return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
 
     def file(self, benchmark: str) -> str:
         """The file of a benchmark's traces, Parquet or a log: the first that is there."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import asked_model, family_settings, gpus
+from entropy_sentinel.config.study import family_settings, pass_gpus
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.planning.files import StudyFiles, read
@@ -35,7 +35,8 @@ def passes(
     rates: Mapping[str, tuple[Rates, str]],
 ) -> list[Passes]:
     """Of each family and model that have some left; benchmarks with an unknown number of items are left out."""
-    wanted = product(config.run.asking_families, config.run.models)
+    pairs = product(config.run.asking_families, config.run.models)
+    wanted = ((family, model) for family, model in pairs if config.asked_again(family, model))
     found = (_of(config, files, family, model, counts, rates) for family, model in wanted)
     return [one for one in found if one.responses]
 
@@ -54,8 +55,7 @@ def _of(
     left = [
         max((counts[model, benchmark].total or 0) - _in_parts(path), 0)
         for benchmark in config.run.benchmarks
-        if not config.unaskable(model)
-        and (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
+        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
     ]
     settings = family_settings(config, family)
     samples = config.samples_of(model)
@@ -63,7 +63,7 @@ def _of(
     responses = round(sum(left) * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
     seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s
-    return Passes(family, model, responses, contexts, seconds / 3600 * gpus(config, asked_model(config, model)))
+    return Passes(family, model, responses, contexts, seconds / 3600 * pass_gpus(config, family, model))
 
 
 def _in_parts(output: Path) -> int:

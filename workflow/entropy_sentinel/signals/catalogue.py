@@ -8,6 +8,7 @@ what is heavy is imported where it is used.
 import re
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
@@ -39,6 +40,11 @@ def _families() -> dict[str, Family]:
 def module_of(family: str) -> str:
     """The module of a family other than `tokens`."""
     return f"entropy_sentinel.signals.{family}"
+
+
+def asking_of(family: str) -> ModuleType:
+    """The module with what a family asks a model again; for families with `asks`."""
+    return import_module(f"{module_of(family)}.asking")
 
 
 def rules_of(family: str) -> Path | None:

@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, with_missing
+from entropy_sentinel.sources.given_table import of_items, of_none, read_columns, refuse_rows, with_missing
 
 log = logging.getLogger(__name__)
 
@@ -18,11 +18,9 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
     response, which are set aside. Raises InputError for what cannot be used.
     """
     found = read_columns(source, LABELS, {"item_id": False, "label": True})
-    answered = pl.col("item_id").is_in(responses["item_id"].implode())
-    known = pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
     if "sample" in pl.read_parquet_schema(source):
-        refuse_rows(found, source, {"sample": (answered & ~known, "must be that of a response of the model")})
-    refuse_rows(found, source, {"item_id": (answered & ~known, "must be there as often as it was answered at most")})
+        refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(found, source, {"item_id": (of_none(responses), "must be there as often as it was answered at most")})
     found, unused = of_items(found, responses["item_id"], source)
     frame = responses.select(SAMPLE).join(with_missing(found, LABELS), on=SAMPLE, how="left", maintain_order="left")
     labelled = frame.select(SAMPLE).join(found, on=SAMPLE, how="semi").height

@@ -12,7 +12,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract, Dtype
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.sources.steps import ImpossibleStep, of_one_width
 
 log = logging.getLogger(__name__)
@@ -41,8 +41,10 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
     refuse_rows(frame, source, nulls)
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
-    twice = pl.struct(SAMPLE).is_first_distinct().not_()
-    refuse_rows(frame, source, {"item_id": (twice, "must be there once per sample")})
+    # Of which model and benchmark it is, the study says.
+    key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
+    twice = pl.struct(key).is_first_distinct().not_()
+    refuse_rows(frame, source, {"item_id": (twice, f"must be there once per {' and '.join(key[1:])}")})
     return frame
 
 
@@ -62,6 +64,12 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
         rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
         if len(rows):
             raise unusable(source, rows[0], column, must, frame[column][rows[0]])
+
+
+def of_none(responses: pl.DataFrame) -> pl.Expr:
+    """Whether a row is on an item of `responses` (item_id, sample), and on none of these."""
+    answered = pl.col("item_id").is_in(responses["item_id"].implode())
+    return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
 
 def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:

@@ -2,9 +2,9 @@
 
 A family with `asks` has a module `asking` beside its declaration, with two functions: `ask(part, engine, settings,
 asked_with)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those
-that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids` or, in
-`unasked`, the reason, `unusable`. `settings` is the family's section of the config; `asked_with` what the traces of the
-model that is asked depend on, its prompt and sampling among it.
+that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; of
+those in `unasked` only RESPONSE and the reason, `unusable`, are sure to be there. `settings` is the family's section of
+the config; `asked_with` what the traces of the model that is asked depend on, its prompt and sampling among it.
 
 Responses are asked about in parts whose bounds follow from the traces alone, each with an empty cache: a job that is
 killed goes on from its last whole part, and what it writes is the same. Of a family that is `per_item` a part has all
@@ -16,9 +16,8 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, final
 
 import polars as pl
 
@@ -33,8 +32,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import REFUSED, scan_traces
 from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.signals.catalogue import FAMILIES, module_of
+from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
 from entropy_sentinel.stages.generation import asked, make_engine, with_commit
+from entropy_sentinel.stages.given_pass import GivenPass, write_given_pass
 from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)
@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 PART_TOKENS = 4096
 
 
+@final
 class PassSettings(TypedDict):
     """What a pass depends on beside the traces and items; `asked_with` is what the model's own traces depend on.
 
@@ -56,12 +57,18 @@ class PassSettings(TypedDict):
     unaskable: NotRequired[str]
 
 
-def write_engine_pass(benchmark: str, generations: str, settings: PassSettings, threads: int, output: str) -> None:
+def write_engine_pass(
+    benchmark: str, generations: str, settings: PassSettings | GivenPass, threads: int, output: str
+) -> None:
     """Ask about the responses in the file `generations` to the items in `benchmark`; rows in the order of the traces.
 
     The engine gets `threads` CPU cores. Goes on where a killed job with the same settings and responses stopped.
-    Raises ConfigError where no prompt is the one that was answered.
+    Raises ConfigError where no prompt is the one that was answered. A pass made elsewhere is checked and taken over
+    instead.
     """
+    if "source" in settings:
+        write_given_pass(generations, settings, output)
+        return
     declared = FAMILIES[settings["family"]].asks
     assert declared is not None  # only such families have a pass
     responses = _responses(benchmark, generations, settings.get("unaskable"))
@@ -105,7 +112,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     """The rows of all responses: those in `parts`, and those that still had to be asked for."""
     order, found = responses.select(RESPONSE), parts.read()
     usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
-    asking = import_module(f"{module_of(settings['family'])}.asking")
+    asking = asking_of(settings["family"])
     engine, done, start = None, 0, time.monotonic()
     # More than once only where a part turns out to be damaged at the end.
     while True:

@@ -19,15 +19,8 @@ INTERVALS_LEVELS = dict(INTERVALS.of_variants("stated"))
 INTERVALS_TEMPERATURES = dict(INTERVALS.of_variants("integers"))
 INTERVALS_MODELS = {variant: name for name, asked in INTERVALS.models.items() for variant in asked.variants}
 INTERVALS_READ = [asked.distribution for asked in INTERVALS.models.values() if asked.distribution]
-INTERVALS_ASKED = [
-    asked.distribution
-    for asked in INTERVALS.models.values()
-    if asked.distribution and not asked.distribution_source and INTEGER_FAMILY in PASSES_OF
-]
-INTERVALS_PASSES = [
-    *expand(PASSES, family=INTEGER_FAMILY, model=INTERVALS_ASKED, benchmark=INTERVALS_HALVES),
-    *INTERVALS.given_passes(),
-]
+INTERVALS_ASKED = [name for name in INTERVALS_READ if INTEGER_FAMILY in PASSES_OF]
+INTERVALS_PASSES = expand(PASSES, family=INTEGER_FAMILY, model=INTERVALS_ASKED, benchmark=INTERVALS_HALVES)
 INTERVALS_EXHIBITS = [f"{INTERVALS_FOLDER}/tables/table_{name}" for name in INTERVALS.tables]
 INTERVALS_PICTURES = [f"{INTERVALS_FOLDER}/figures/figure_{name}" for name in INTERVALS.figures]
 INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": study.estimation_seed(CONFIG)}

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.analyses.intervals.catalogue import FIGURES, TABLES
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Text, Whole, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 
 # Percent; keys of YAML must be text: "99.8".
 _Level = Annotated[float, Field(gt=0, lt=100)]
@@ -32,11 +32,6 @@ class Asked(Settings):
     distribution: Name | None = Field(
         None, description="the variant among them whose log-probabilities are read; null for none"
     )
-    distribution_source: Text | None = Field(
-        None,
-        description="folder with what the pass `integers` has said of that variant, {benchmark}.parquet: for traces "
-        "made elsewhere, which have no engine to ask again; null for the study's own pass, where run.features has it",
-    )
 
     @model_validator(mode="after")
     def _each_once(self) -> "Asked":
@@ -45,8 +40,6 @@ class Asked(Settings):
             raise ValueError(f"'{twice[0]}' is there twice: a variant is asked at one level, or one temperature")
         if self.distribution is not None:
             check_names("variant in distribution:", [self.distribution], self.integers.values())
-        elif self.distribution_source is not None:
-            raise ValueError("'distribution_source' goes with 'distribution'; name the variant that it is of")
         return self
 
     @property
@@ -59,7 +52,7 @@ class Asked(Settings):
         stated, integers = ({key: one for key, one in of.items() if one in run} for of in (self.stated, self.integers))
         left: dict[str, Any] = {"stated": stated, "integers": integers}
         if self.distribution in run:
-            left |= {"distribution": self.distribution, "distribution_source": self.distribution_source}
+            left["distribution"] = self.distribution
         return Asked.model_validate(left) if stated else None
 
 
@@ -131,11 +124,6 @@ class Intervals(Analysis):
             "figures": list(FIGURES) if self.figures is None else self.figures,
         }
         return self.model_copy(update=chosen), lines
-
-    def given_passes(self) -> list[str]:
-        """The files of passes made elsewhere."""
-        folders = [asked.distribution_source for asked in self.models.values() if asked.distribution_source]
-        return [f"{folder}/{benchmark}.parquet" for folder in folders for benchmark in self.halves]
 
     @property
     def halves(self) -> list[str]:

@@ -30,12 +30,11 @@ from entropy_sentinel.config.study.judging import (
     served_judges,
 )
 from entropy_sentinel.config.study.links import pages
-from entropy_sentinel.config.study.passes import asked_model, family_settings, pass_settings
+from entropy_sentinel.config.study.passes import family_settings, given_pass, pass_gpus, pass_settings
 from entropy_sentinel.config.study.servers import ledger, server_settings
 from entropy_sentinel.estimators.settings import group_file
 
 __all__ = [
-    "asked_model",
     "benchmark_settings",
     "comparing_families",
     "comparing_settings",
@@ -45,6 +44,7 @@ __all__ = [
     "feature_settings",
     "first_group",
     "generation_settings",
+    "given_pass",
     "gpus",
     "group_file",
     "group_files",
@@ -58,6 +58,7 @@ __all__ = [
     "own_judges",
     "pages",
     "paid_judges",
+    "pass_gpus",
     "pass_settings",
     "prompt_settings",
     "served_judges",

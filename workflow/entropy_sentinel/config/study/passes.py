@@ -3,25 +3,37 @@
 from typing import Any
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study.generations import generation_settings
+from entropy_sentinel.config.study.generations import generation_settings, gpus
 from entropy_sentinel.engines.settings import ApiModel, Model
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 
-def asked_model(config: Config, model: str) -> str:
-    """The model that is asked again about the responses of `model`: itself, or the one that it names."""
-    return config.models[model].same_as or model
+def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
+    """The file of what a family's pass said elsewhere, which stands in for an engine; None where there is none."""
+    folder = config.models[model].given_passes(family)
+    return str(folder / f"{benchmark}.parquet") if folder else None
+
+
+def pass_gpus(config: Config, family: str, model: str) -> int:
+    """GPUs of one job: those of the model that is asked, and none where nothing is."""
+    asked = config.asked_again(family, model)
+    return gpus(config, asked) if asked else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
     """What a pass of a family depends on, the traces and the items aside."""
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
-    asked, why = asked_model(config, model), config.unaskable(model)
+    if source := given_pass(config, family, model, benchmark):
+        said_by: dict[str, Any] = {"source": source}
+    else:
+        asked = config.models[model].same_as or model
+        said_by = {"asked_with": {**generation_settings(config, asked, benchmark), **_told(config.models[asked])}}
+    why = config.unaskable(family, model)
     return {
         "family": family,
         "version": declared.version,
-        "asked_with": {**generation_settings(config, asked, benchmark), **_told(config.models[asked])},
+        **said_by,
         "settings": family_settings(config, family),
         **({"unaskable": why} if why else {}),
     }

@@ -1,0 +1,144 @@
+"""Stage `engine_pass` with what passes said elsewhere: taken over, or refused with file, row and column."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from entropy_sentinel.frames.contract import Contract, read_provenance
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.integers.frame import INTEGERS
+from entropy_sentinel.sources.given_traces import complete_generations
+from entropy_sentinel.stages.engine_pass import write_engine_pass
+from entropy_sentinel.stages.signals import write_signals
+
+IDS = ["a-00000", "a-00003", "a-00007"]
+OWN = {"answers": ["own", "none"], "positions": "all", "samples": None, "options": False}
+
+
+def responses(folder: Path) -> str:
+    """The file of a study's traces of the model `mine`, a response to each item."""
+    n = len(IDS)
+    given = {
+        "item_id": IDS,
+        "sample": pl.Series([0] * n, dtype=pl.UInt16),
+        "text": ["1"] * n,
+        "finish_reason": ["stop"] * n,
+        "token_logprobs": pl.Series([[-0.5]] * n, dtype=GENERATIONS.schema["token_logprobs"]),
+        "top_logprobs": pl.Series([[[-0.5] * 20]] * n, dtype=GENERATIONS.schema["top_logprobs"]),
+    }
+    frame = complete_generations(pl.DataFrame(given)).select(GENERATIONS.schema.names())
+    GENERATIONS.write(frame, folder / "traces.parquet", {"model": "mine", "benchmark": "a", "identity": "x"})
+    return str(folder / "traces.parquet")
+
+
+def rows(contract: Contract, *given: dict[str, Any], of: str = "theirs") -> pl.DataFrame:
+    """Rows of a pass, of another model unless `of` says so; what is not given is null."""
+    known = {"model": of, "benchmark": "a", "sample": 0}
+    return contract.frame([tuple((known | row).get(name) for name in contract.schema) for row in given])
+
+
+def said(item: str, *probabilities: float, **more: Any) -> dict[str, Any]:
+    """A row of INTEGERS: the integers from 1 on, with these probabilities."""
+    values = list(range(1, 1 + len(probabilities)))
+    found = {"values": values, "logprobs": [math.log(p) for p in probabilities], "missing": 1 - sum(probabilities)}
+    return {"item_id": item, **found, "first_values": [], "first_logprobs": [], **more}
+
+
+def take(folder: Path, frame: pl.DataFrame, family: str = "integers", section: Any = None) -> str:
+    """The file that the stage writes of a given one."""
+    source, output = folder / "given.parquet", str(folder / f"{family}.parquet")
+    frame.write_parquet(source)
+    settings: Any = {"family": family, "version": 1, "source": str(source), "settings": section or {}}
+    write_engine_pass("no items are read", responses(folder), settings, 1, output)
+    return output
+
+
+def test_rows_come_in_the_order_of_the_traces_and_as_the_studys_own(tmp_path: Path) -> None:
+    given = [said(IDS[2], 0.5, 0.25), said("a-00009", 1.0), said(IDS[0], 0.2), said(IDS[1], 0.1, 0.4)]
+    output = take(tmp_path, rows(INTEGERS, *given).drop("benchmark"))
+    frame = INTEGERS.read(output)
+    assert frame.select("model", "benchmark", "item_id").rows() == [("mine", "a", item) for item in IDS]
+    assert frame["values"].to_list() == [[1], [1, 2], [1, 2]]
+    about = read_provenance(output)
+    assert (about["missing_responses"], about["unused_rows"], about["model"]) == (0, 1, "mine")
+    assert about["pass"]["source"].endswith("given.parquet")
+    assert "identity" not in about
+    write_signals("integers", str(tmp_path / "traces.parquet"), str(tmp_path / "signals.parquet"), asked=output)
+    likeliest = pl.read_parquet(tmp_path / "signals.parquet")["integer_max"]
+    assert likeliest.to_list() == pytest.approx([1.0, 0.4 / 0.5, 0.5 / 0.75])
+
+
+def test_a_response_without_a_row_is_null_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    frame = INTEGERS.read(output := take(tmp_path, rows(INTEGERS, said(IDS[1], 0.5))))
+    assert frame["values"].to_list() == [None, [1], None]
+    assert frame["reason"].to_list() == ["no row in the file of the pass", None, "no row in the file of the pass"]
+    assert read_provenance(output)["missing_responses"] == 2
+    assert "given.parquet: has no row for 2 of 3 responses" in caplog.text
+
+
+def test_a_response_has_a_row_for_each_kind_of_answer(tmp_path: Path) -> None:
+    given = [{"item_id": IDS[0], "answer": kind, "eas": eas} for kind, eas in (("none", 2.0), ("own", 1.0))]
+    frame = FORCED_ANSWERS.read(take(tmp_path, rows(FORCED_ANSWERS, *given), "forced_answer", OWN))
+    lacking = [(item, kind, None) for item in IDS[1:] for kind in ("own", "none")]
+    assert frame.select("item_id", "answer", "eas").rows() == [(IDS[0], "none", 2.0), (IDS[0], "own", 1.0), *lacking]
+    with pytest.raises(InputError, match="row 2: 'item_id' must be there once per sample and answer; was a-00000"):
+        take(tmp_path, rows(FORCED_ANSWERS, *given, given[0]), "forced_answer", OWN)
+
+
+def test_other_settings_than_those_of_the_file_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "made.parquet"
+    INTEGERS.write(rows(INTEGERS, said(IDS[0], 0.5)), path, {"pass": {"settings": {"prune_below": 0.02}}})
+    settings: Any = {"family": "integers", "version": 1, "source": str(path), "settings": {"prune_below": 0.01}}
+    write_engine_pass("", responses(tmp_path), settings, 1, str(tmp_path / "out.parquet"))
+    assert "signals.integers.prune_below is 0.01, and the file was made with 0.02, which counts" in caplog.text
+    assert read_provenance(tmp_path / "out.parquet")["source_pass"]["stage"] == "integers"
+
+
+UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
+    "a sample twice": (
+        rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.4)),
+        "row 1: 'item_id' must be there once per sample; was a-00000",
+    ),
+    "a response that the model did not give": (
+        rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.5, sample=1)),
+        "row 1: 'sample' must be that of a response of the model; was 1",
+    ),
+    "another benchmark": (
+        rows(INTEGERS, said(IDS[0], 0.5), said("b-00000", 0.5)),
+        "row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was b-00000",
+    ),
+    "no item of the study": (
+        rows(INTEGERS, said("a-00001", 0.5)),
+        "none of its 1 rows is on an item that the study uses, such as a-00000",
+    ),
+    "a missing column": (rows(INTEGERS, said(IDS[0], 0.5)).drop("missing"), "column 'missing' is missing; columns "),
+    "no sample": (rows(INTEGERS, said(IDS[0], 0.5)).drop("sample"), "column 'sample' is missing; columns there: "),
+    "another type": (
+        rows(INTEGERS, said(IDS[0], 0.5)).with_columns(values=pl.lit("one")),
+        "row 0: 'values' must be List(Int32); was one",
+    ),
+    "no id": (rows(INTEGERS, said(IDS[0], 0.5), {}), "row 1: 'item_id' must not be null; was None"),
+    "no row": (rows(INTEGERS), "has no row"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_cannot_be_used_is_named(tmp_path: Path, case: str) -> None:
+    frame, said = UNUSABLE[case]
+    with pytest.raises(InputError) as error:
+        take(tmp_path, frame)
+    assert f"given.parquet: {said}" in str(error.value)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "given.parquet"
+    rows(INTEGERS, said(IDS[0], 0.5)).write_parquet(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    settings: Any = {"family": "integers", "version": 1, "source": str(path), "settings": {}}
+    with pytest.raises(InputError, match=r"given\.parquet: must be a Parquet file: "):
+        write_engine_pass("", responses(tmp_path), settings, 1, str(tmp_path / "out.parquet"))
