@@ -2,8 +2,6 @@
 
 from entropy_sentinel.analyses.ambiguity.catalogue import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
-    FIGURES as AMBIGUITY_FIGURE_TITLES,
-    TABLES as AMBIGUITY_TABLE_TITLES,
     compared as ambiguity_compared,
 )
 from entropy_sentinel.analyses.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
@@ -35,7 +33,7 @@ def ambiguity_exhibits():
     for name in AMBIGUITY.figures:
         for model in MODELS if name == "3_relationship" else [None]:
             of = [model] if model else []
-            title = ", ".join([AMBIGUITY_FIGURE_TITLES[name], *of])
+            title = ", ".join([AMBIGUITY.FIGURES[name], *of])
             found["_".join([name, *of])] = {"figure": name, "title": title, "model": model}
     return found
 

@@ -175,7 +175,7 @@ rule intervals_tables:
         **USUAL,
     params:
         *analysis_code("intervals/tables", "report/exhibits.html.j2"),
-        titles={name: INTERVAL_TABLES[name] for name in INTERVALS.tables},
+        titles={name: INTERVALS.TABLES[name] for name in INTERVALS.tables},
         settings=INTERVALS_SHOWN,
     script:
         "scripts/tables.py"
@@ -195,7 +195,7 @@ rule intervals_figures:
         **USUAL,
     params:
         *analysis_code("intervals/figures", "report/exhibits.html.j2"),
-        titles={name: INTERVAL_FIGURES[name] for name in INTERVALS.figures},
+        titles={name: INTERVALS.FIGURES[name] for name in INTERVALS.figures},
         settings=INTERVALS_SHOWN,
     script:
         "scripts/figures.py"

@@ -1,10 +1,6 @@
 # What the analysis `rejection` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.rejection.catalogue import (
-    FIGURES as REJECTION_FIGURE_TITLES,
-    QUESTION_ONLY,
-    TABLES as REJECTION_TABLE_TITLES,
-)
+from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 
 REJECTION = CONFIG.analyses.rejection
 REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
@@ -27,7 +23,7 @@ def rejection_exhibits():
     found = {}
     for name in REJECTION.figures:
         for model in MODELS if name == "curves_by_domain" else [None]:
-            title = REJECTION_FIGURE_TITLES[name] + (f", {model}" if model else "")
+            title = REJECTION.FIGURES[name] + (f", {model}" if model else "")
             found[f"{name}_{model}" if model else name] = {"figure": name, "title": title, "model": model}
     return found
 
