@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from entropy_sentinel.analyses import figures
 from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distributions, of_features, of_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import Drawing, style, write_figure
+from entropy_sentinel.report.figures import Drawing
 
 _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
 
@@ -32,9 +32,7 @@ class FigureSettings(Shown):
 
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
     """The figure of this name, from those of `inputs` that its function names."""
-    with style():
-        drawing: Drawing = call(f"figure_{name}", _MODULES, inputs)
-        return drawing
+    return figures.draw(name, _MODULES, inputs)
 
 
 def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[str, str], folder: str) -> None:
@@ -48,5 +46,4 @@ def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[
         "validations": read_validations(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
-    for name, title in titles.items():
-        write_figure(Exhibit("figure", name, title), draw_figure(name, inputs), folder)
+    figures.write_figures(titles, _MODULES, inputs, folder)

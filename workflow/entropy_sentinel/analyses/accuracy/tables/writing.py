@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.analyses import tables
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
@@ -23,7 +24,7 @@ from entropy_sentinel.analyses.accuracy.tables import (
     of_validation,
 )
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import read_estimates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -57,8 +58,7 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     Beside it are the published values, where it has any.
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
-    table: Table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."), published=compare(name, inputs))
+    return replace(tables.make_table(name, _MODULES, inputs, label), published=compare(name, inputs))
 
 
 def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
