@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS, TEST
+from entropy_sentinel.analyses.intervals.catalogue import TEST, method_title
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure, plain
 
 _COLOURS, _MARKERS = (BLUE, ORANGE, GREEN), "osD^vP"
@@ -54,7 +54,7 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
     for axes, model in zip(panels, models, strict=False):
         own = rows.filter(model=model)
         for number, method in enumerate(("base", "conformal")):
-            _curve(axes, own.filter(method=method), METHODS[method].title, number)
+            _curve(axes, own.filter(method=method), method_title(method), number)
         _identity(axes, own)
         axes.set_title(model, fontsize=9)
     for axes in list(panels)[len(models) :]:

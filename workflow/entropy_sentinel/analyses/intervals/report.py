@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS, level_title
+from entropy_sentinel.analyses.intervals.catalogue import level_title, method_title
 from entropy_sentinel.analyses.intervals.frames import DIFFERENCES, SCORES
 from entropy_sentinel.analyses.intervals.headings import IntervalsShown
 from entropy_sentinel.analyses.intervals.summary import headline, summaries, summarise
@@ -33,7 +33,7 @@ def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summar
         headline=headline(found),
         summaries=found,
         level_title=level_title,
-        methods=METHODS,
+        method_title=method_title,
         tables=[read_fragment(path) for path in files["tables"]],
         figures=[read_fragment(path) for path in files["figures"]],
     )

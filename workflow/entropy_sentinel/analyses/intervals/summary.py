@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, METHODS, TEST, level_title
+from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST, level_title, method_title
 from entropy_sentinel.report.numbers import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
@@ -52,7 +52,7 @@ class Summary:
         scored = self.scores[self.chosen]
         if scored["coverage"] is None:
             said = "has the lowest score on the calibration half; on the test half it has no interval."
-            return f"{METHODS[self.chosen].title} {said}"
+            return f"{method_title(self.chosen)} {said}"
         others = (row for name, row in self.differences.items() if name != "base")
         if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
             return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
@@ -60,12 +60,12 @@ class Summary:
             said = "Use them as they are: no method has a lower score on the calibration half."
         else:
             said = (
-                f"Use {METHODS[self.chosen].title}: it has the lowest score on the calibration half. On the test half "
+                f"Use {method_title(self.chosen)}: it has the lowest score on the calibration half. On the test half "
                 f"{_share(scored)} of its intervals hold, and its score is {self._compared()}."
             )
         if self.best in (None, self.chosen):
             return said
-        return f"{said} Looking back, {METHODS[str(self.best)].title} has the lowest score on the test half."
+        return f"{said} Looking back, {method_title(str(self.best))} has the lowest score on the test half."
 
     def _compared(self) -> str:
         row = self.differences[str(self.chosen)]
@@ -119,7 +119,7 @@ def summarise(found: Sequence[Summary]) -> str:
     parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
     for one in headline(found):
         rows = [
-            [METHODS[name].title, number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
+            [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
             for name, row in one.scores.items()
         ]
         table = text_table(["method", "score", "coverage", "questions"], rows)
