@@ -19,6 +19,11 @@ RESPONSE_COLUMNS = (MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN, SAMPLE_COLUMN)
 ITEM = ("benchmark", "item_id")
 
 
+def of_responses(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The row of each response, in the order of the traces; null where `rows`, which RESPONSE identifies, lack it."""
+    return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+
+
 def item_numbers(responses: pl.DataFrame) -> np.ndarray:
     """A number for the item of each response, (n_responses,): the same where benchmark and item id are.
 
