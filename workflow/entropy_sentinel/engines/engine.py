@@ -129,7 +129,7 @@ class Beams:
 
 
 def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
-    """What an engine says of `n_asked` things, in their order. Raises EntropySentinelError where it has not answered all."""
+    """What an engine says of `n_asked` things, in their order; EntropySentinelError where it has not answered all."""
     found = dict(answers)
     if len(found) < n_asked:
         raise EntropySentinelError(f"the engine answered {len(found)} of {n_asked} {what}")

@@ -30,9 +30,11 @@ OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequenc
 # How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
 REFUSED = "refused: "
 
+# Whether the engine refused the request.
+WAS_REFUSED = pl.col("finish_reason").str.starts_with(REFUSED)
 # Whether a response is cut off: it was begun and ended before its end, at the token limit or for a provider's other
 # reason. The one meaning of these words for judges, counts and reports.
-CUT_OFF = (pl.col("finish_reason") != "stop") & ~pl.col("finish_reason").str.starts_with(REFUSED)
+CUT_OFF = (pl.col("finish_reason") != "stop") & ~WAS_REFUSED
 
 GENERATIONS = Contract(
     stage="generations",
