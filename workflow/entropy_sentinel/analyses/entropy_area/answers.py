@@ -50,35 +50,39 @@ def comparing(settings: JudgeSettings) -> JudgeSettings:
 def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
     """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` keeps the contract LABELS.
 
-    An answer is readable where it has a label, and a text or the label true. All correct ones are one class. Of wrong
-    ones with the same normalised text the first stands for all.
+    An answer is readable where it has a label, and a text or the label true. All correct ones are one class; the
+    classes are numbered in the order of their first answers.
     """
     rows = labels.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
-    wrong = rows.filter(~pl.col("label")).drop_nulls("answer")
-    texts: dict[str, dict[str, str]] = {}
-    for item_id, answer in wrong.select("item_id", "answer").iter_rows():
-        texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
-    questions = dict(wrong.select("item_id", "question").iter_rows())
-    found = grouped([(Question(questions[one]), list(of.values())) for one, of in texts.items()], _ByJudge(judge))
-    class_of = {
-        (item_id, text): number
-        for (item_id, of), numbers in zip(texts.items(), found, strict=True)
-        for text, number in zip(of, numbers, strict=True)
-    }
-    numbers: dict[str, dict[int | None, int]] = {}
-    in_order: list[int | None] = []
+    wrong = _wrong_classes(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
+    order: dict[str, dict[int | None, int]] = {}
+    numbers: list[int | None] = []
     for item_id, label, answer in rows.select("item_id", "label", "answer").iter_rows():
         if label is None or (answer is None and not label):
-            in_order.append(None)
+            numbers.append(None)
         else:
-            own = numbers.setdefault(item_id, {})
-            in_order.append(own.setdefault(None if label else class_of[item_id, normalised(answer)], len(own)))
+            own = order.setdefault(item_id, {})
+            numbers.append(own.setdefault(None if label else wrong[item_id, normalised(answer)], len(own)))
     unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(
         *(pl.lit(whose[name]).alias(name) for name in ("model", "benchmark")),
         *("item_id", "sample", "label", "answer"),
-        pl.Series("answer_class", in_order, dtype=pl.UInt16),
+        pl.Series("answer_class", numbers, dtype=pl.UInt16),
     ).with_columns(reason=pl.when(pl.col("answer_class").is_null()).then(rows.select(unread).to_series()))
+
+
+def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
+    """The class of each wrong answer, by item and normalised text; of those with one such text the first is compared."""
+    texts: dict[str, dict[str, str]] = {}
+    for item_id, answer in rows.select("item_id", "answer").iter_rows():
+        texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
+    questions = dict(rows.select("item_id", "question").iter_rows())
+    found = grouped([(Question(questions[item]), list(own.values())) for item, own in texts.items()], _ByJudge(judge))
+    return {
+        (item, text): number
+        for (item, own), numbers in zip(texts.items(), found, strict=True)
+        for text, number in zip(own, numbers, strict=True)
+    }
 
 
 class _ByJudge:
