@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
 from entropy_sentinel.analyses.headings import Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.plain_text import below, text_table
@@ -38,7 +38,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     own = own_judges(settings["own_judges"])
     text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
     text += "".join(f"\n{line}\n" for line in own)
-    Path(summary).write_text(text, encoding="utf-8")
+    write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
     content = render(
         TEMPLATE,
@@ -50,8 +50,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
         rows=error_rows(errors, group.group),
         tables=[read_fragment(path) for path in files["tables"]],
     )
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(page, content)
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:

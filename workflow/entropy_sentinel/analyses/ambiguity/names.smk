@@ -25,20 +25,7 @@ AMBIGUITY_PUBLISHED = [
     for name in AMBIGUITY.tables
     if ambiguity_compared(name, MODELS, AMBIGUITY_BENCHMARKS)
 ]
-
-
-def ambiguity_exhibits():
-    """The figures to make, by the name of their files: which one, its title, and its model where it is of one."""
-    found = {}
-    for name in AMBIGUITY.figures:
-        for model in MODELS if name == "3_relationship" else [None]:
-            of = [model] if model else []
-            title = ", ".join([AMBIGUITY.FIGURES[name], *of])
-            found["_".join([name, *of])] = {"figure": name, "title": title, "model": model}
-    return found
-
-
-AMBIGUITY_EXHIBITS = ambiguity_exhibits()
+AMBIGUITY_EXHIBITS = drawn_figures(AMBIGUITY, "3_relationship")
 AMBIGUITY_FIGURES = [f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS]
 AMBIGUITY_SHOWN = {
     "label": AMBIGUITY.label(CONFIG.study),

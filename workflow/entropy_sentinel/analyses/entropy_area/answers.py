@@ -72,7 +72,7 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
 
 
 def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
-    """The class of each wrong answer, by item and normalised text; of those with one such text the first is compared."""
+    """The class of each wrong answer, by item and normalised text; of answers with one text the first is compared."""
     texts: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)

@@ -6,6 +6,7 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses import tables
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals import tables_of_answers, tables_of_beliefs, tables_of_scores
 from entropy_sentinel.analyses.intervals.frames import (
     ADJUSTED,
@@ -37,8 +38,8 @@ def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[st
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in files["benchmarks"]),
-        "stated": pl.concat(map(STATED.read, files["stated"])),
-        "integers": pl.concat([INTEGER_ANSWERS.frame([]), *map(INTEGER_ANSWERS.read, files["integers"])]),
+        "stated": read_all(STATED, files["stated"]),
+        "integers": read_all(INTEGER_ANSWERS, files["integers"]),
         "adjusted": ADJUSTED.read(files["adjusted"]),
         "scores": SCORES.read(files["scores"]),
         "differences": DIFFERENCES.read(files["differences"]),

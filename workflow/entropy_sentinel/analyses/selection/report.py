@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, T
 from entropy_sentinel.analyses.selection.frames import CANDIDATES, SELECTIONS
 from entropy_sentinel.analyses.tables import make_table
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.pages import read_fragment, render
@@ -56,8 +56,7 @@ def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSett
         **parts,
     )
     for path, written in ((summary, text), (page, content)):
-        with whole_file(path) as partial:
-            partial.write_text(written, encoding="utf-8")
+        write_whole(path, written)
 
 
 def _inputs(files: ReportFiles, models: Sequence[str], settings: ReportSettings) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distrib
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import read_estimates
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.figures import Drawing
 
 _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
@@ -42,7 +43,7 @@ def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_estimates(files["estimates"]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
         "validations": read_validations(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }

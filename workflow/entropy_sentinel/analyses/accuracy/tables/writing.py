@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
 from entropy_sentinel.analyses import tables
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
@@ -24,8 +22,9 @@ from entropy_sentinel.analyses.accuracy.tables import (
     of_validation,
 )
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import read_estimates
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -68,8 +67,8 @@ def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_estimates(files["estimates"]),
-        "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
+        "repeats": read_all(REPEATS, files["repeats"]),
         "validations": read_validations(files["validation"]),
         "rests_on": rests_on(*(list(map(read_provenance, paths)) for paths in (files["generations"], files["labels"]))),
     }
