@@ -1,7 +1,8 @@
 # Needs: of the variants that state intervals, or answer with integers, the responses to both halves; features; where the
 #        family `integers` is run, its pass; items. No labels.
 # Makes: results/<study>/intervals/: stated/{model}.parquet and integers/{model}.parquet, what variants say;
-#        beliefs.parquet, distributions over integers; adjusted.parquet, the intervals of every method; scores.parquet, differences.parquet, sets.parquet, tunnel_index.parquet; tables/, figures/, report.html, summary.txt.
+#        beliefs.parquet, distributions over integers; adjusted.parquet, the intervals of every method; scores.parquet,
+#        differences.parquet, sets.parquet, tunnel_index.parquet; tables/, figures/, report.html, summary.txt.
 
 
 include: "names.smk"
