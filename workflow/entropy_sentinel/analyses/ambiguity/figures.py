@@ -21,7 +21,7 @@ class FigureFiles(TypedDict):
 
 
 def write_figures(
-    files: FigureFiles, settings: AmbiguityShown, figures: Mapping[str, DrawnFigure], folder: str
+    files: FigureFiles, settings: AmbiguityShown, exhibits: Mapping[str, DrawnFigure], folder: str
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
     expected = {"model": settings["models"]}
@@ -34,4 +34,4 @@ def write_figures(
         "label": settings["label"],
     }
     modules = [figures_of_theory, figures_of_p_star, figures_of_items]
-    write_figures_of_models(figures, modules, inputs, folder)
+    write_figures_of_models(exhibits, modules, inputs, folder)

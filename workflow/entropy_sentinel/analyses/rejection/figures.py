@@ -23,7 +23,7 @@ class FigureFiles(TypedDict):
 def write_figures(
     files: FigureFiles,
     settings: RejectionShown,
-    figures: Mapping[str, DrawnFigure],
+    exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,
 ) -> None:
@@ -42,4 +42,4 @@ def write_figures(
         "accuracies": settings["accuracies"],
         "label": settings["label"],
     }
-    write_figures_of_models(figures, [figures_of_curves], inputs, folder)
+    write_figures_of_models(exhibits, [figures_of_curves], inputs, folder)
