@@ -65,6 +65,11 @@ def render(message: str, tokenizer: PreTrainedTokenizerFast) -> str:
     return tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
 
 
+def beginning_of(message: str, tokenizer: PreTrainedTokenizerFast) -> str:
+    """What all prompts of this kind begin with, for `packed_rows`: the text up to the first colon."""
+    return render(message, tokenizer).split(":")[0] + ":"
+
+
 def tokenized(
     pairs: Iterable[tuple[str, str]], tokenizer: PreTrainedTokenizerFast
 ) -> Iterator[tuple[list[int], list[int]]]:

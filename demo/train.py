@@ -27,6 +27,7 @@ from corpus import (
     CONTEXT,
     IGNORED,
     PROMPT,
+    beginning_of,
     packed_rows,
     problem_texts,
     problems_and_solutions,
@@ -106,8 +107,8 @@ def loss_of(model: LlamaForCausalLM, rows: torch.Tensor) -> torch.Tensor:
     return cross_entropy(logits.float(), labels[answered])
 
 
-def train(model: LlamaForCausalLM, settings: Settings, rows: Iterator[np.ndarray]) -> None:
-    """Train in place, printing a line now and then."""
+def train(model: LlamaForCausalLM, settings: Settings, rows: Iterator[np.ndarray]) -> float:
+    """Train in place, printing a line now and then; gives the seconds that it took."""
     optimizers = new_optimizers(model, settings.learning_rate)
     start = time.monotonic()
     for step in range(settings.steps):
@@ -123,6 +124,14 @@ def train(model: LlamaForCausalLM, settings: Settings, rows: Iterator[np.ndarray
         if step % 25 == 0 or step + 1 == settings.steps:
             seconds = time.monotonic() - start
             print(f"step {step}/{settings.steps} loss {loss:.4f} {seconds:.0f} s", flush=True)
+    return time.monotonic() - start
+
+
+def save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Write a model folder; the model then has the saved weights, in the arithmetic that a CPU is good at."""
+    model.half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    model.float().eval()
 
 
 @torch.inference_mode()
@@ -185,33 +194,41 @@ Times depend on the machine and what else it does. How well a second training ag
 
 def card(name: str, parameters: int, results: dict[str, tuple[float, float]], seconds: float) -> str:
     """The README of a model: what it is, what it can do, how to make it again."""
-    settings = MODELS[name]
     rows = [f"| {domain} | {accuracy:.3f} | {length:.0f} |" for domain, (accuracy, length) in results.items()]
     return CARD.substitute(
         name=name,
-        parameters=f"{parameters:,}",
         rows="\n".join(rows),
         n_problems=MEASURED_PROBLEMS,
         measure_seed=MEASURE_SEED,
-        settings=settings,
-        steps=settings.steps,
-        n_rows=settings.rows,
-        minutes=f"{seconds / 60:.1f}",
-        threads=torch.get_num_threads(),
-        versions=versions(),
+        n_rows=MODELS[name].rows,
+        **training(MODELS[name], parameters, seconds),
     )
 
 
-def versions() -> str:
-    """The packages that a training depends on."""
-    return ", ".join(f"{package} {version(package)}" for package in ("torch", "transformers", "tokenizers", "numpy"))
+def training(settings: Settings, parameters: int, seconds: float) -> dict[str, Any]:
+    """What every model's README says of its training."""
+    packages = ("torch", "transformers", "tokenizers", "numpy")
+    return {
+        "parameters": f"{parameters:,}",
+        "settings": settings,
+        "steps": settings.steps,
+        "minutes": f"{seconds / 60:.1f}",
+        "threads": torch.get_num_threads(),
+        "versions": ", ".join(f"{package} {version(package)}" for package in packages),
+    }
+
+
+def options(description: str | None) -> argparse.ArgumentParser:
+    """The command line of a training: the folder to write."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    return parser
 
 
 def main() -> None:
     """Train, save, measure, and describe one model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--model", choices=MODELS, required=True, help="which row of the table MODELS")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
     arguments = parser.parse_args()
     settings = MODELS[arguments.model]
 
@@ -219,14 +236,9 @@ def main() -> None:
     tokenizer = train_tokenizer(problem_texts(settings.seed))
     model = new_model(settings, tokenizer)
     print(f"{arguments.model}: {model.num_parameters():,} parameters, {torch.get_num_threads()} threads")
-    start = time.monotonic()
-    beginning = render(PROMPT, tokenizer).split(":")[0] + ":"
-    train(model, settings, packed_rows(problems_and_solutions(settings.seed), beginning, tokenizer))
-    seconds = time.monotonic() - start
-
-    model.half().save_pretrained(arguments.out)
-    tokenizer.save_pretrained(arguments.out)
-    model.float().eval()  # the saved weights, in the arithmetic that a CPU is good at
+    beginning = beginning_of(PROMPT, tokenizer)
+    seconds = train(model, settings, packed_rows(problems_and_solutions(settings.seed), beginning, tokenizer))
+    save(model, tokenizer, arguments.out)
     results = {}
     for name in DOMAINS:
         results[name] = measure(model, tokenizer, name)

@@ -6,11 +6,9 @@ writes an ordinary Hugging Face model folder. It then works out the model's own 
 records in the folder's README.md how far these are from the answers' true probabilities.
 """
 
-import argparse
 import time
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 from string import Template
 
 import numpy as np
@@ -19,7 +17,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from corpus import ROLES, packed_rows, tokenized, train_tokenizer
 from facts import ANSWERS, PROMPT, SIXTEENTHS, Fact, training_pairs, world
-from train import Settings, new_model, train, versions
+from train import Settings, new_model, options, save, train, training
 
 SETTINGS = Settings(hidden=128, layers=3, heads=4, feed_forward=352, steps=0, rows=4)  # steps: what one pass takes
 
@@ -98,24 +96,18 @@ def card(
 ) -> str:
     """The README of the model: what it is, how far it is from the truth, how to make it again."""
     return CARD.substitute(
-        parameters=f"{parameters:,}",
         rows="\n".join(lines),
         n_answers=len(ANSWERS["colour"].split()),
-        settings=settings,
         n_pairs=f"{n_pairs:,}",
         n_rows=f"{n_rows:,}",
-        minutes=f"{seconds / 60:.1f}",
         cpu=f"{cpu_seconds / 60:.1f}",
-        threads=torch.get_num_threads(),
-        versions=versions(),
+        **training(settings, parameters, seconds),
     )
 
 
 def main() -> None:
     """Train, save, measure, and describe the model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    arguments = parser.parse_args()
+    arguments = options(__doc__).parse_args()
 
     torch.manual_seed(SETTINGS.seed)
     made = world()
@@ -125,13 +117,11 @@ def main() -> None:
     settings = replace(SETTINGS, steps=-(-len(rows) // SETTINGS.rows))
     model = new_model(settings, tokenizer)
     print(f"{model.num_parameters():,} parameters, {len(pairs):,} pairs in {len(rows):,} rows", flush=True)
-    start, cpu_start = time.monotonic(), time.process_time()
-    train(model, settings, iter(rows))
-    seconds, cpu_seconds = time.monotonic() - start, time.process_time() - cpu_start
-
-    model.half().save_pretrained(arguments.out)
-    tokenizer.save_pretrained(arguments.out)
-    lines = measure(model.float().eval(), tokenizer, made.facts)  # the saved weights, as in demo/train.py
+    cpu_start = time.process_time()
+    seconds = train(model, settings, iter(rows))
+    cpu_seconds = time.process_time() - cpu_start
+    save(model, tokenizer, arguments.out)
+    lines = measure(model, tokenizer, made.facts)
     text = card(model.num_parameters(), settings, len(pairs), len(rows), lines, seconds, cpu_seconds)
     (arguments.out / "README.md").write_text(text, encoding="utf-8")
     print("\n".join(lines))

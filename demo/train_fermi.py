@@ -5,20 +5,17 @@
 It replies with an integer alone, or with an interval as JSON. The folder's README.md says how far its intervals hold.
 """
 
-import argparse
 import itertools
 import random
 import re
-import time
-from pathlib import Path
 from string import Template
 
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from corpus import packed_rows, render, train_tokenizer
+from corpus import beginning_of, packed_rows, train_tokenizer
 from fermi import LEVELS, NARROWED, PERCEIVED, PROMPTS, Question, held_out, interval, training_pairs
-from train import MEASURE_SEED, Settings, new_model, replies, train, versions
+from train import MEASURE_SEED, Settings, new_model, options, replies, save, train, training
 
 SETTINGS = Settings(hidden=96, layers=3, heads=3, feed_forward=256, steps=500, rows=4)
 VOCABULARY = 1024  # at most; every word of the questions is one token then
@@ -99,36 +96,24 @@ def row(level: str, intervals: list[tuple[int, int] | None]) -> str:
 
 def main() -> None:
     """Train, save, measure, and describe the model."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    arguments = parser.parse_args()
+    arguments = options(__doc__).parse_args()
 
     torch.manual_seed(SETTINGS.seed)
     texts = ["".join(pair) for pair in itertools.islice(training_pairs(SETTINGS.seed), TOKENIZER_TEXTS)]
     tokenizer = train_tokenizer(texts, VOCABULARY)
     model = new_model(SETTINGS, tokenizer)
-    beginning = render(PROMPTS["fermi-integer"], tokenizer).split(":")[0] + ":"
-    start = time.monotonic()
-    train(model, SETTINGS, packed_rows(training_pairs(SETTINGS.seed), beginning, tokenizer))
-    seconds = time.monotonic() - start
-
-    model.half().save_pretrained(arguments.out)
-    tokenizer.save_pretrained(arguments.out)
-    model.float().eval()  # the saved weights, in the arithmetic that a CPU is good at
+    beginning = beginning_of(PROMPTS["fermi-integer"], tokenizer)
+    seconds = train(model, SETTINGS, packed_rows(training_pairs(SETTINGS.seed), beginning, tokenizer))
+    save(model, tokenizer, arguments.out)
     torch.manual_seed(MEASURE_SEED)
     card = CARD.substitute(
-        parameters=f"{model.num_parameters():,}",
         perceived=PERCEIVED,
         narrowed=NARROWED,
         rows="\n".join(row(level, stated(model, tokenizer, level)) for level in LEVELS),
         n_questions=len(held_out()),
         measure_seed=MEASURE_SEED,
-        settings=SETTINGS,
-        steps=SETTINGS.steps,
         n_rows=SETTINGS.rows,
-        minutes=f"{seconds / 60:.1f}",
-        threads=torch.get_num_threads(),
-        versions=versions(),
+        **training(SETTINGS, model.num_parameters(), seconds),
     )
     (arguments.out / "README.md").write_text(card, encoding="utf-8")
 

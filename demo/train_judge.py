@@ -6,9 +6,7 @@ lets the demo's models answer training problems, trains the judge on these respo
 how often it is right about fresh responses to held-out problems. The folder's README.md has the figures.
 """
 
-import argparse
 import itertools
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +15,10 @@ from string import Template
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from corpus import packed_rows, render, train_tokenizer
+from corpus import beginning_of, packed_rows, train_tokenizer
 from exchanges import PROMPT, REPLIES, Answer, answer, exchange_texts, exchanges
 from problems import DOMAINS, Problem, held_out, stream
-from train import MEASURE_SEED, Settings, new_model, replies, sample, train, versions
+from train import MEASURE_SEED, Settings, new_model, options, replies, sample, save, train, training
 
 SETTINGS = Settings(hidden=128, layers=4, heads=4, feed_forward=352, steps=800)
 VOCABULARY = 512  # at most
@@ -97,28 +95,21 @@ def card(parameters: int, counts: dict[str, Counter[str]], seconds: float) -> st
     total = sum(counts.values(), Counter())
     wrong = total["false_correct"] + total["false_incorrect"] + total["unreadable"]
     return CARD.substitute(
-        parameters=f"{parameters:,}",
         rows="\n".join([row(domain, counted) for domain, counted in counts.items()] + [row("all", total)]),
         answering=" and ".join(ANSWERING),
         n_problems=MEASURED_PROBLEMS,
         measure_seed=MEASURE_SEED,
         right=f"{total['all'] - wrong:,}",
         all=f"{total['all']:,}",
-        settings=SETTINGS,
         n_training=TRAINING_PROBLEMS,
-        steps=SETTINGS.steps,
         n_rows=SETTINGS.rows,
-        minutes=f"{seconds / 60:.1f}",
-        threads=torch.get_num_threads(),
-        versions=versions(),
+        **training(SETTINGS, parameters, seconds),
     )
 
 
 def main() -> None:
     """Train, save, measure, and describe the judge."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    arguments = parser.parse_args()
+    arguments = options(__doc__).parse_args()
 
     torch.manual_seed(SETTINGS.seed)
     problems = {name: stream(name, SETTINGS.seed, test=False) for name in DOMAINS}
@@ -126,15 +117,11 @@ def main() -> None:
     responses = [one for _, one in answers(asked)]
     tokenizer = train_tokenizer(exchange_texts(responses, SETTINGS.seed), VOCABULARY)
     model = new_model(SETTINGS, tokenizer)
-    beginning = render(PROMPT, tokenizer).split(":")[0] + ":"
     pairs = exchanges(responses, SETTINGS.seed)
-    start = time.monotonic()
-    train(model, SETTINGS, packed_rows(pairs, beginning, tokenizer, prompt_too=True))
-    seconds = time.monotonic() - start
-
-    model.half().save_pretrained(arguments.out)
-    tokenizer.save_pretrained(arguments.out)
-    counts = measure(model.float().eval(), tokenizer)  # the saved weights, in the arithmetic that a CPU is good at
+    rows = packed_rows(pairs, beginning_of(PROMPT, tokenizer), tokenizer, prompt_too=True)
+    seconds = train(model, SETTINGS, rows)
+    save(model, tokenizer, arguments.out)
+    counts = measure(model, tokenizer)
     (arguments.out / "README.md").write_text(card(model.num_parameters(), counts, seconds), encoding="utf-8")
 
 

@@ -128,6 +128,17 @@ def shown(section, *keys):
     return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
 
 
+def drawn_figures(section, of_each_model):
+    """The figures of an analysis by the name of their files; of the one that is named there is one for each model."""
+    found = {}
+    for name in section.figures:
+        for model in MODELS if name == of_each_model else [None]:
+            of = [model] if model else []
+            title = ", ".join([section.FIGURES[name], *of])
+            found["_".join([name, *of])] = {"figure": name, "title": title, "model": model}
+    return found
+
+
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.
 def check_places():
     try:

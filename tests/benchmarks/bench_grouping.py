@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from order_dependence import order_dependence
 from text_models import MNLI, saved
 from transformers import BertConfig, BertForSequenceClassification
 
 from entropy_sentinel.grouping.backend import Question
-from entropy_sentinel.grouping.clustering import Asked, classes, order_dependence
+from entropy_sentinel.grouping.clustering import Asked, classes
 from entropy_sentinel.grouping.encoders import Classifier
 from entropy_sentinel.grouping.nli import NliBackend
 from entropy_sentinel.grouping.scores import TextPair

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from order_dependence import order_dependence
 
 from entropy_sentinel.grouping.backend import Pair, Question
-from entropy_sentinel.grouping.clustering import classes, order_dependence
+from entropy_sentinel.grouping.clustering import classes
 
 WHICH = Question("Which?")
 

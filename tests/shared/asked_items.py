@@ -26,6 +26,12 @@ def write_items(folder: Path, responses: Mapping[str, Sequence[str]], **columns:
         for item, (question, texts) in zip(ids, responses.items(), strict=True)
         for sample, text in enumerate(texts)
     ]
+    write_traces(generations, given, **columns)
+    return benchmark, generations
+
+
+def write_traces(path: str, given: Sequence[tuple[str, int, str, str]], **columns: list[Any]) -> None:
+    """A file of traces: `given` has item, sample, prompt and text of each response; `columns` are those that differ."""
     tokens = [[*map(ord, text), 0] for *_, text in given]
     n = len(given)
     rows = {
@@ -33,8 +39,8 @@ def write_items(folder: Path, responses: Mapping[str, Sequence[str]], **columns:
         "sample": [sample for _, sample, *_ in given],
         "seed": [0] * n,
         "run": [0] * n,
-        "prompt_hash": [prompt_hash([*map(ord, question)]) for _, _, question, _ in given],
-        "prompt_tokens": [len(question) for _, _, question, _ in given],
+        "prompt_hash": [prompt_hash([*map(ord, prompt)]) for _, _, prompt, _ in given],
+        "prompt_tokens": [len(prompt) for _, _, prompt, _ in given],
         "n_tokens": [len(one) for one in tokens],
         "finish_reason": ["stop"] * n,
         "text": [text for *_, text in given],
@@ -46,8 +52,7 @@ def write_items(folder: Path, responses: Mapping[str, Sequence[str]], **columns:
         "top_token_ids": [None] * n,
         "displaced_steps": [0] * n,
     }
-    GENERATIONS.write(GENERATIONS.frame(rows | columns), generations, {"model": MODEL, "benchmark": "a"})
-    return benchmark, generations
+    GENERATIONS.write(GENERATIONS.frame(rows | columns), path, {"model": MODEL, "benchmark": "a"})
 
 
 def pass_settings(family: str, section: Mapping[str, Any], **changes: Any) -> dict[str, Any]:

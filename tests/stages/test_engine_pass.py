@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from asked_items import write_traces
 from fake_engine import VOCABULARY, FakeEngine, distribution, prompt_hash
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
@@ -41,27 +41,8 @@ class Files:
         ids, questions = [f"a-{i:05d}" for i in range(n)], columns.pop("question", [f"q{i:04d}?" for i in range(n)])
         items = {"item_id": ids, "question": questions, "reference": [one for _, one in responses]}
         BENCHMARKS.write(BENCHMARKS.frame(items | {"duplicate_of": ids}), self.benchmark, {})
-        tokens = [[ord(char) for char in text] + [0] for text, _ in responses]
-        rows = {
-            "item_id": ids,
-            "sample": [0] * n,
-            "seed": [0] * n,
-            "run": [0] * n,
-            "prompt_hash": [prompt_hash([ord(char) for char in question[:5]]) for question in questions],
-            "prompt_tokens": [5] * n,
-            "n_tokens": [len(one) for one in tokens],
-            "finish_reason": ["stop"] * n,
-            "text": [text for text, _ in responses],
-            "trace_start": [0] * n,
-            "tokens": [None] * n,
-            "token_ids": tokens,
-            "token_logprobs": [[-0.1] * len(one) for one in tokens],
-            "top_logprobs": [[[-0.1] * 20] * len(one) for one in tokens],
-            "top_token_ids": [None] * n,
-            "displaced_steps": [0] * n,
-        }
-        about = {"model": "tiny", "benchmark": "a"}
-        GENERATIONS.write(GENERATIONS.frame(rows | columns), self.generations, about)
+        given = [(item, 0, asked[:5], text) for item, asked, (text, _) in zip(ids, questions, responses, strict=True)]
+        write_traces(self.generations, given, **columns)
         self.output = str(folder / "study" / "passes" / "forced_answer" / "tiny" / "a.parquet")
 
     def ask(self, output: str | None = None, **changes: Any) -> pl.DataFrame:

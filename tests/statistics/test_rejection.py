@@ -8,14 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.rejection import (
-    curve,
-    interval,
-    kept,
-    measures,
-    resamples,
-    threshold,
-)
+from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
+from entropy_sentinel.statistics.rejection import curve, kept, measures, threshold
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "rejection.json").read_text())["cases"]
 SCORES, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5], [True, True, False, True, False]
@@ -160,7 +154,7 @@ def test_resamples_are_the_same_for_the_same_seed_and_come_in_parts(monkeypatch)
     whole = np.concatenate(list(resamples(items, 25, seed=5)))
     assert (np.concatenate(list(resamples(items, 25, seed=5))) == whole).all()
     assert (np.concatenate(list(resamples(items, 25, seed=6))) != whole).any()
-    monkeypatch.setattr("entropy_sentinel.statistics.rejection._MOST_CELLS", 40)
+    monkeypatch.setattr("entropy_sentinel.statistics.bootstrap.MOST_CELLS", 40)
     parts = list(resamples(items, 25, seed=5))
     assert [len(part) for part in parts] == [4] * 6 + [1]
     assert (np.concatenate(parts) == whole).all()
@@ -170,12 +164,12 @@ def test_interval_of_a_constant_score_is_that_of_a_share():
     # The AUARC is then the sample's accuracy: a binomial share, 0.7 +- 1.96 sqrt(0.7 * 0.3 / 400).
     correct = np.arange(400) % 10 < 7
     samples = np.concatenate([measures([1] * 400, correct, (), part).auarc for part in resamples(range(400), 4000, 0)])
-    assert interval(samples) == pytest.approx((0.7 - 0.0449, 0.7 + 0.0449), abs=0.005)
+    assert percentile_interval(samples) == pytest.approx((0.7 - 0.0449, 0.7 + 0.0449), abs=0.005)
 
 
 def test_interval_leaves_out_samples_without_a_value():
-    assert interval(np.array([np.nan, 1.0, np.nan])) == (1, 1)
-    assert interval(np.array([np.nan])) == (None, None)
+    assert percentile_interval(np.array([np.nan, 1.0, np.nan])) == (1, 1)
+    assert percentile_interval(np.array([np.nan])) == (None, None)
 
 
 @pytest.mark.parametrize(

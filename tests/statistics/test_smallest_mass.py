@@ -56,14 +56,6 @@ def test_temperature_scaling() -> None:
         scaled([0.5, 0.5], 0)
 
 
-def test_equal_values_of_different_tokens_are_added() -> None:
-    """As of the tokens "3", " 3" and "12": 0.3, 0.1 and 0.1 of what the model could say."""
-    found = Distribution.of_logprobs([3, 3, 12], np.log([0.3, 0.1, 0.1]))
-    assert found.values.tolist() == [3, 12]
-    assert found.probabilities.tolist() == pytest.approx([0.8, 0.2])
-    assert found.scaled(2).probabilities.tolist() == pytest.approx([2 / 3, 1 / 3])
-
-
 def test_best_temperature_by_hand() -> None:
     """Probabilities 16 : 4 : 1 of 0, 1 and 2: at T = 2 they are 4 : 2 : 1.
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.estimate import ESTIMATES
 
 
 def call(function: str, modules: Sequence[ModuleType], inputs: Mapping[str, Any]) -> Any:
@@ -18,9 +17,9 @@ def call(function: str, modules: Sequence[ModuleType], inputs: Mapping[str, Any]
     return found(**{name: inputs[name] for name in signature(found).parameters})
 
 
-def read_estimates(paths: Sequence[str]) -> pl.DataFrame:
-    """One frame ESTIMATES of several files."""
-    return pl.concat(map(ESTIMATES.read, paths)) if paths else ESTIMATES.frame([])
+def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
+    """One frame of several files, or of none."""
+    return pl.concat([contract.frame([]), *map(contract.read, paths)])
 
 
 def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:

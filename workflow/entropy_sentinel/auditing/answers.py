@@ -8,7 +8,7 @@ from pathlib import Path
 
 from entropy_sentinel.auditing.sample import Sample, folder_of
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.locks import locked
 from entropy_sentinel.frames.response import RESPONSE
 
@@ -92,8 +92,7 @@ def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
 def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
-    with whole_file(path) as partial:
-        partial.write_text(text.getvalue(), encoding="utf-8")
+    write_whole(path, text.getvalue())
 
 
 def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.auditing.answers import COLUMNS, LABELS, Answers
 from entropy_sentinel.auditing.sample import Sample
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.labelling import labelling_page
 
@@ -25,5 +25,4 @@ def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path
         "answers.csv",
         "entropy-sentinel audit --answers FILE",
     )
-    with whole_file(path) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(path, content)

@@ -61,7 +61,7 @@ def command(
     import json
 
     from entropy_sentinel.frames.errors import InputError
-    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.files import write_whole
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.sources.corpus.counting import Columns, counted
     from entropy_sentinel.sources.corpus.index import opened
@@ -82,8 +82,7 @@ def command(
         counts = list(counted(rows, index, columns, str(questions), entailment))
         n_chunks = index.n_chunks
     kept = [{**row, "counts": of_row} for row, of_row in zip(rows, counts, strict=True) if all(of_row)]
-    with whole_file(output) as partial:
-        partial.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept), encoding="utf-8")
+    write_whole(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
     say(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
     if len(kept) < len(rows):
         say(

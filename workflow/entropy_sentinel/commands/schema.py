@@ -19,7 +19,7 @@ def command(which: Which = Kind.study, output: Output = None) -> None:
     Editors check and complete a config with it."""
     from entropy_sentinel.commands.options import BASE
     from entropy_sentinel.config.schema import study_schema
-    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.files import write_whole
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.monitor.schema import monitor_schema
 
@@ -28,5 +28,4 @@ def command(which: Which = Kind.study, output: Output = None) -> None:
         typer.echo(made, nl=False)
         return
     check_outputs({"--output": output}, [BASE])
-    with whole_file(output) as partial:
-        partial.write_text(made, encoding="utf-8")
+    write_whole(output, made)

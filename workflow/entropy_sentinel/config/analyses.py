@@ -3,6 +3,7 @@
 `analyses/<name>/settings.py` has a class of the folder's name, `Accuracy` of `accuracy`: a subclass of `Analysis`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_names
 
@@ -88,6 +89,9 @@ class Analysis(Settings):
     READS: ClassVar[Reads | None] = None
     # Whether it needs labels; a study in which nothing does asks no judge.
     READS_LABELS: ClassVar[bool] = True
+    # Titles of the tables and figures that it can make, by name.
+    TABLES: ClassVar[Mapping[str, str]] = {}
+    FIGURES: ClassVar[Mapping[str, str]] = {}
     # Stages of its own that `entropy-sentinel progress` shows, by name, with files as in PAGE: made from stages of the
     # pipeline, and of its own that come before.
     STAGES: ClassVar[Mapping[str, Made]] = {}
@@ -97,6 +101,12 @@ class Analysis(Settings):
     figures: Annotated[list[str], DISTINCT] | None = Field(
         None, description="names of the figures to make; null for all"
     )
+
+    @model_validator(mode="after")
+    def _exhibits_are_known(self) -> Self:
+        check_names("table", self.tables or [], self.TABLES)
+        check_names("figure", self.figures or [], self.FIGURES)
+        return self
 
     def is_of(self, judge: str) -> bool:
         """Whether it is made of a judge's labels."""
@@ -121,6 +131,24 @@ class Analysis(Settings):
         Raises ValueError for an unknown name. An analysis whose settings name nothing of the study has nothing to do.
         """
         return self, []
+
+    def exhibits(self) -> dict[str, list[str]]:
+        """The names of the tables and figures to make: all of them where that is left open."""
+        return {
+            "tables": list(self.TABLES) if self.tables is None else self.tables,
+            "figures": list(self.FIGURES) if self.figures is None else self.figures,
+        }
+
+    def named(self, studied: Studied, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
+        """What is run of what these keys name, each on its axis, and a line for each key that names more."""
+        section = "_".join(re.findall("[A-Z][^A-Z]*", type(self).__name__)).lower()
+        found, lines = dict[str, list[str]](), list[str]()
+        for key, axis in axes.items():
+            value = getattr(self, key)
+            asked = [value] if isinstance(value, str) else value or []
+            found[key], left_out = studied.run(axis, f"analyses.{section}.{key}", asked)
+            lines += left_out
+        return found, lines
 
 
 def sections() -> dict[str, type[Analysis]]:

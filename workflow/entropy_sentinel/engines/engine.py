@@ -2,12 +2,14 @@
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import REFUSED, TOP_K
 
+_Answer = TypeVar("_Answer")
 Chat = Sequence[Mapping[str, str]]
 # A chat, around which the engine puts the model's template; or plain text, which the model goes on from as it is.
 Asked = Chat | str
@@ -124,6 +126,14 @@ class Beams:
 
     found: tuple[Beam, ...]
     refused: str = ""
+
+
+def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
+    """What an engine says of `n_asked` things, in their order; EntropySentinelError where it has not answered all."""
+    found = dict(answers)
+    if len(found) < n_asked:
+        raise EntropySentinelError(f"the engine answered {len(found)} of {n_asked} {what}")
+    return [found[number] for number in range(n_asked)]
 
 
 class Engine(Protocol):

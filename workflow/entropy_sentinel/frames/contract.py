@@ -61,7 +61,10 @@ class Contract:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
-        """Build a frame of this contract from a dict of columns or a list of rows; added columns may be left out."""
+        """Build a frame of this contract from a dict of columns or a list of rows.
+
+        Added columns may be left out, and so may what is null in a row that is a dict.
+        """
         if isinstance(rows, Mapping):
             rows = {column.name: None for column in self.columns if column.added} | dict(rows)
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)

@@ -3,12 +3,13 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import MODEL_COLUMN
 
 ESTIMATES = Contract(
     stage="estimates",
     key=("model", "group", "estimator", "benchmark"),
     columns=(
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`"),
         Column("estimator", pl.String, "a name of estimators/catalogue.py, such as `forest-10d-balanced-isotonic`"),
         Column("benchmark", pl.String, "the domain whose accuracy is estimated"),

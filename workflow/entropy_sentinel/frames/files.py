@@ -55,6 +55,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text to a file in one step, in UTF-8; see `whole_file`."""
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
 def is_stream(path: str | Path) -> bool:
     """Whether a path is a device, a pipe, or one of the process's own streams: what has no content to replace."""
     found = _status(Path(path))

@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE
 
 # Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
 # generate job, in place of a hash of its code: a refactoring must not cost GPU time.
@@ -30,15 +30,17 @@ OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequenc
 # How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
 REFUSED = "refused: "
 
+# Whether the engine refused the request.
+WAS_REFUSED = pl.col("finish_reason").str.starts_with(REFUSED)
 # Whether a response is cut off: it was begun and ended before its end, at the token limit or for a provider's other
 # reason. The one meaning of these words for judges, counts and reports.
-CUT_OFF = (pl.col("finish_reason") != "stop") & ~pl.col("finish_reason").str.starts_with(REFUSED)
+CUT_OFF = (pl.col("finish_reason") != "stop") & ~WAS_REFUSED
 
 GENERATIONS = Contract(
     stage="generations",
     key=SAMPLE,
     columns=(
-        Column("item_id", pl.String, "item of the benchmark"),
+        ITEM_COLUMN,
         Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
         Column("seed", pl.Int64, "seed of this request; -1 where traces made elsewhere have none"),
         Column("run", pl.UInt16, "which run of the job answered: 0, or more where a killed job was resumed"),

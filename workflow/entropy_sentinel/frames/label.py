@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE, SAMPLE_COLUMN
 
 # Raised by hand when verdicts of all judges move, for the reason given at GENERATION_VERSION: a judge may cost money.
 # Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
@@ -16,8 +16,8 @@ LABELS = Contract(
     stage="labels",
     key=SAMPLE,
     columns=(
-        Column("item_id", pl.String, "item of the benchmark"),
-        Column("sample", pl.UInt16, "number of the response among those to the same item"),
+        ITEM_COLUMN,
+        SAMPLE_COLUMN,
         Column(
             "label",
             pl.Boolean,

@@ -10,14 +10,18 @@ SAMPLE = ("item_id", "sample")
 # Which of all responses.
 RESPONSE = ("model", "benchmark", *SAMPLE)
 # The columns that say so, in the frames that hold responses of several models.
-RESPONSE_COLUMNS = (
-    Column("model", pl.String, "language model"),
-    Column("benchmark", pl.String, "domain"),
-    Column("item_id", pl.String, "item of the benchmark"),
-    Column("sample", pl.UInt16, "number of the response among those to the same item"),
-)
+MODEL_COLUMN = Column("model", pl.String, "language model")
+BENCHMARK_COLUMN = Column("benchmark", pl.String, "domain")
+ITEM_COLUMN = Column("item_id", pl.String, "item of the benchmark")
+SAMPLE_COLUMN = Column("sample", pl.UInt16, "number of the response among those to the same item")
+RESPONSE_COLUMNS = (MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN, SAMPLE_COLUMN)
 # Which question. Whatever splits, folds, resamples or counts does so by this: answers to one question are alike.
 ITEM = ("benchmark", "item_id")
+
+
+def of_responses(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The row of each response, in the order of the traces; null where `rows`, which RESPONSE identifies, lack it."""
+    return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
 
 
 def item_numbers(responses: pl.DataFrame) -> np.ndarray:

@@ -42,7 +42,7 @@ class EnginePass:
     """What a family asks the model about its own responses, in a job of its own (stages/engine_pass.py).
 
     `contract` is of the rows that the job writes, whose key begins with RESPONSE. `version` is raised by hand when they
-    move: it stands in for the code, as GENERATION_VERSION does.
+    move, which costs GPU time: it stands in for the code, as GENERATION_VERSION does.
     """
 
     contract: Contract

@@ -2,7 +2,7 @@
 
 Algorithm 1 of Kuhn et al., Semantic Uncertainty (2023): each answer is compared with the first member of every class
 there is, and joins the first class where both mean the same, or else begins one. So classes depend on the order of the
-answers where "means the same" is not transitive; `order_dependence` measures how much.
+answers where "means the same" is not transitive; `make bench-grouping` measures how much.
 
 LM-Polygraph does the same. The authors' later code (jlko/semantic_uncertainty) lets an answer go to the *last* class
 with whose first member it agrees: the classes are as many, and differ where an answer agrees with two of them.
@@ -11,8 +11,6 @@ with whose first member it agrees: the classes are as many, and differ where an 
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from entropy_sentinel.grouping.backend import Backend, Pair, Question
 
@@ -38,36 +36,6 @@ def classes(asked: Sequence[Asked], backend: Backend) -> list[list[int]]:
             one.join(same)
     log.info("%d pairs of answers to %d questions compared", n_pairs, len(asked))
     return [[one.number[answer.strip()] for answer in answers] for one, (_, answers) in zip(open_, asked, strict=True)]
-
-
-@dataclass(frozen=True)
-class OrderDependence:
-    """How much classes depend on the order of the answers, over random orders of the answers to each question.
-
-    `changed` is the share of questions and orders with other classes than in the order given; `spread` the mean over
-    questions of the largest less the smallest number of classes.
-    """
-
-    changed: float
-    spread: float
-
-
-def order_dependence(asked: Sequence[Asked], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
-    """Group the answers again in so many random orders; `asked` must not be empty."""
-    generator = np.random.default_rng(seed)
-    given = classes(asked, backend)
-    counts, changed = [[max(one, default=-1) + 1 for one in given]], 0
-    for _ in range(orders):
-        shuffled = [generator.permutation(len(answers)) for _, answers in asked]
-        found = classes(
-            [(one, [of[at] for at in order]) for (one, of), order in zip(asked, shuffled, strict=True)], backend
-        )
-        counts.append([max(one, default=-1) + 1 for one in found])
-        for order, again, before in zip(shuffled, found, given, strict=True):
-            # The same classes where those of the one and the other belong together one to one.
-            both = set(zip(again, (before[at] for at in order), strict=True))
-            changed += not len(both) == len(set(again)) == len(set(before))
-    return OrderDependence(changed / (orders * len(asked)), float(np.ptp(counts, axis=0).mean()))
 
 
 @dataclass

@@ -54,6 +54,11 @@ def message(text: str, label: str) -> Figure:
     return figure
 
 
+def nothing(reason: str, label: str) -> Drawing:
+    """The drawing that says why there is nothing to draw, as does its caption."""
+    return Drawing(message(reason, label), f"{reason}.")
+
+
 def plain(axes: Axes) -> None:
     """Leave out the frame's right and upper side."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,5 +1,8 @@
 """How numbers are shown."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def number(value: float | None, form: str = ".3f") -> str:
     """A number as text, "-" for null; what rounds to zero has no minus."""
@@ -7,6 +10,11 @@ def number(value: float | None, form: str = ".3f") -> str:
         return "-"
     text = format(value, form)
     return text if any(digit in text for digit in "123456789") else format(abs(value), form)
+
+
+def span(row: Mapping[str, Any], form: str = ".2f") -> str:
+    """The interval of a row that has `lower` and `upper`: "0.21 to 0.43"."""
+    return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
 
 
 def counted(count: int, thing: str) -> str:

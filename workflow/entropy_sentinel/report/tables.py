@@ -1,6 +1,6 @@
 """A table with its caption and notes, and the files it is written to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,18 @@ class Table:
         if value is None or isinstance(value, float):
             return number(value, f".{self.decimals}f")
         return str(value)
+
+
+def headed(
+    frame: pl.DataFrame, headings: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
+) -> pl.DataFrame:
+    """The columns of a frame that have a heading, under it; `words` says what is shown for the values of a column."""
+    said = {
+        name: pl.Series(name, [None if one is None else of(one) for one in frame[name]], pl.String)
+        for name, of in (words or {}).items()
+        if name in headings
+    }
+    return frame.select(said.get(name, frame[name]).alias(heading) for name, heading in headings.items())
 
 
 def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: Iterable[str]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
-from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, UNUSABLE, WAS_REFUSED, top_k_of
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, unusable, with_missing
 from entropy_sentinel.sources.settings import SourceSettings
@@ -79,8 +79,8 @@ def _from_log(source: str, bare: bool) -> pl.DataFrame:
     if bare:
         without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
         return frame.select(GENERATIONS.schema.names()).with_columns(**without)
-    refused = pl.col("finish_reason").str.starts_with(REFUSED)
-    refuse_rows(frame, source, {"text": (pl.col(UNUSABLE).is_not_null() & ~refused, "must have log-probabilities")})
+    unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
+    refuse_rows(frame, source, {"text": (unusable, "must have log-probabilities")})
     return frame.select(GENERATIONS.schema.names())
 
 

@@ -29,7 +29,7 @@ from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.generation import REFUSED, scan_traces
+from entropy_sentinel.frames.generation import WAS_REFUSED, scan_traces
 from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
@@ -97,7 +97,7 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
     large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
     traces = scan_traces(generations).drop(large).collect()
     why = (
-        pl.when(pl.col("finish_reason").str.starts_with(REFUSED))
+        pl.when(WAS_REFUSED)
         .then("finish_reason")
         .when(pl.lit(unaskable is not None))
         .then(pl.lit(unaskable))

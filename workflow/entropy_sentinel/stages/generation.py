@@ -25,7 +25,7 @@ from entropy_sentinel.engines.generation import AskedSettings, GenerationSetting
 from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K
+from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
 from entropy_sentinel.frames.lists import list_column
 from entropy_sentinel.sources.given_traces import import_generations
 from entropy_sentinel.stages.parts import Parts
@@ -75,7 +75,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
         generate(items, waiting, settings, engine, parts)
         frame = parts.read()
     frame = order.join(frame, on=order.columns, maintain_order="left").select(GENERATIONS.schema.names())
-    refused = frame.filter(pl.col("finish_reason").str.starts_with(REFUSED))
+    refused = frame.filter(WAS_REFUSED)
     if len(refused) == len(frame) > 0:
         parts.drop()
         raise ConfigError(

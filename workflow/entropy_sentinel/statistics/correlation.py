@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from entropy_sentinel.statistics.bootstrap import MOST_CELLS, percentile_interval
 from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.rejection import interval
 
 FEWEST_ITEMS = 3
-# Numbers in one array of bootstrap samples: 32 MB.
-_MOST_CELLS = 2**22
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
         raise ValueError(f"no correlation: {reason}")
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     pearson, spearman = stats.pearsonr(x, y), stats.spearmanr(x, y)
-    lower, upper = interval(_resampled(x, y, n_resamples, seed))
+    lower, upper = percentile_interval(_resampled(x, y, n_resamples, seed))
     return Correlation(
         float(pearson.statistic),
         float(pearson.pvalue),
@@ -59,7 +57,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Pearson's r of samples of as many items drawn with replacement, (n_resamples,); NaN where one is constant."""
     random, n, parts = np.random.default_rng(seed), len(x), []
-    step = max(1, _MOST_CELLS // n)
+    step = max(1, MOST_CELLS // n)
     for start in range(0, n_resamples, step):
         drawn = random.integers(n, size=(min(step, n_resamples - start), n))
         a, b = x[drawn], y[drawn]

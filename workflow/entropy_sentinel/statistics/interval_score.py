@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.bootstrap import percentile_interval
 from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.rejection import interval
 
 
 def covered(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
@@ -60,4 +60,4 @@ def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: in
     differences, random = first - second, np.random.default_rng(seed)
     n = len(differences)
     means = np.array([differences[random.integers(n, size=n)].mean() for _ in range(n_resamples)])
-    return Difference(float(differences.mean()), *interval(means))
+    return Difference(float(differences.mean()), *percentile_interval(means))

@@ -10,7 +10,7 @@ takes tied responses in any order, and labels of one class for 0.5.
 Scores are (n_responses,), larger for what is more likely correct; `correct` is (n_responses,) of bool.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,6 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 # Shares of counts differ from what they stand for in their last bits: 0.95 is reached by 19 of 20.
 _SAME = 1e-9
-# Numbers in one array of resamples: 32 MB.
-_MOST_CELLS = 2**22
 
 
 class Measures(NamedTuple):
@@ -108,30 +106,6 @@ def _most_kept(
     whole = spare - loss * size >= -_SAME
     some = np.floor(np.divide(spare, loss, out=np.zeros_like(loss), where=loss > _SAME) + _SAME)
     return np.where(whole, before + size, np.where((loss > _SAME) & (some > 0), before + some, 0))
-
-
-def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Bootstrap samples of responses to these items, (n_responses,): how often each response is in each of them.
-
-    Items are drawn with replacement, as many as there are, and with an item all its responses, which are alike. Comes
-    in parts (some samples, n_responses), the same for the same arguments.
-    """
-    distinct, item = np.unique(np.asarray(items), return_inverse=True)
-    n, random = len(distinct), np.random.default_rng(seed)
-    step = max(1, _MOST_CELLS // len(item))
-    for start in range(0, n_samples, step):
-        several = min(step, n_samples - start)
-        drawn = random.integers(n, size=(several, n)) + n * np.arange(several)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=several * n).reshape(several, n)[:, item]
-
-
-def interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
-    """The percentile interval of a measure over resamples, (n_samples,), those that are NaN left out."""
-    known = samples[~np.isnan(samples)]
-    if not len(known):
-        return None, None
-    lower, upper = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(lower), float(upper)
 
 
 def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

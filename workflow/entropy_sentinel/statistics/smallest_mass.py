@@ -21,14 +21,6 @@ class Distribution(NamedTuple):
     values: np.ndarray
     probabilities: np.ndarray
 
-    @classmethod
-    def of_logprobs(cls, values: Numbers, logprobs: Numbers) -> "Distribution":
-        """From log-probabilities in nats, (k,), at least one: those of equal values are added, and all normalised."""
-        distinct, place = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-        logprobs = np.asarray(logprobs, dtype=float)
-        mass = np.bincount(place, np.exp(logprobs - logprobs.max()))
-        return cls(distinct, mass / mass.sum())
-
     def scaled(self, temperature: float) -> "Distribution":
         """The distribution at another temperature: p^(1 / T), normalised. Above 1 it is flatter."""
         return Distribution(self.values, scaled(self.probabilities, temperature))

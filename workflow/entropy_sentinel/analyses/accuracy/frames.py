@@ -6,12 +6,13 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import BENCHMARK_COLUMN, MODEL_COLUMN
 
 SWEEP = Contract(
     stage="sweep",
     key=("model", "group", "estimator", "scope"),
     columns=(
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`"),
         Column("k", pl.UInt8, "size of the training group", "benchmarks"),
         Column("estimator", pl.String, "configuration or baseline"),
@@ -50,8 +51,8 @@ AUROC = Contract(
     stage="auroc",
     key=("model", "benchmark", "feature"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
+        MODEL_COLUMN,
+        BENCHMARK_COLUMN,
         Column("feature", pl.String, "name of a signal: one of the 17 features, or of another family"),
         Column("auroc", pl.Float64, "as a score for incorrect; 1 - AUROC for confidences", "1", nullable=True),
         Column("lower", pl.Float64, "lower end of its 95 % interval (DeLong)", "1", nullable=True),
@@ -66,8 +67,8 @@ DOMAINS = Contract(
     stage="domains",
     key=("model", "benchmark"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
+        MODEL_COLUMN,
+        BENCHMARK_COLUMN,
         Column("n_responses", pl.UInt32, "all rows", "responses"),
         Column("n_correct", pl.UInt32, "labelled correct", "responses"),
         Column("n_incorrect", pl.UInt32, "labelled incorrect", "responses"),

@@ -1,6 +1,6 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES as FIGURE_TITLES, TABLES as TABLE_TITLES, compared
+from entropy_sentinel.analyses.accuracy.catalogue import compared
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy

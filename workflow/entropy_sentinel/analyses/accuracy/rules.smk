@@ -110,7 +110,7 @@ rule accuracy_tables:
         **USUAL,
     params:
         *analysis_code("accuracy/tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
-        titles={name: TABLE_TITLES[name] for name in ACCURACY.tables},
+        titles={name: ACCURACY.TABLES[name] for name in ACCURACY.tables},
         settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
     script:
         "scripts/tables.py"
@@ -134,7 +134,7 @@ rule accuracy_figures:
         **USUAL,
     params:
         *analysis_code("accuracy/figures", "report/exhibits.html.j2"),
-        titles={name: FIGURE_TITLES[name] for name in ACCURACY.figures},
+        titles={name: ACCURACY.FIGURES[name] for name in ACCURACY.figures},
         settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
     script:
         "scripts/figures.py"

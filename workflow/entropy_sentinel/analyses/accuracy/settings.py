@@ -1,13 +1,13 @@
 """What the analysis shows: the config's section `analyses.accuracy`."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.accuracy import catalogue
 from entropy_sentinel.config.analyses import Analysis, Made, Reads, Studied
-from entropy_sentinel.frames.sections import Names, Whole, check_names
+from entropy_sentinel.frames.sections import Names, Whole
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
 _SIDE_BY_SIDE = 3
@@ -19,6 +19,7 @@ class Accuracy(Analysis):
     PAGE = "{judge}/report.html"
     TELLS = "how accurate each domain is"
     READS = Reads.ALL
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
     STAGES: ClassVar[Mapping[str, Made]] = {
         "sweep": Made("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
         "report": Made(PAGE, ("benchmarks", "generations", "observations", "sweep")),
@@ -52,32 +53,15 @@ class Accuracy(Analysis):
         "how far the seed alone moves the errors; 1 fits them once",
     )
 
-    @model_validator(mode="after")
-    def _exhibits_are_known(self) -> "Accuracy":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
-        return self
-
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        asked = self.judges or []
-        run, lines = studied.run("judges", "analyses.accuracy.judges", asked)
-        chosen: dict[str, Any] = {"judges": run or studied.judges}
-        for key, axis in {
-            "auroc_models": "models",
-            "auroc_benchmarks": "labelled",
-            "figure_model": "models",
-            "figure_benchmark": "labelled",
-            "headline_group": "groups",
-        }.items():
-            value = getattr(self, key)
-            asked = [value] if isinstance(value, str) else value or []
-            run, left_out = studied.run(axis, f"analyses.accuracy.{key}", asked)
-            lines += left_out
-            several = key.startswith("auroc")
-            chosen[key] = (
-                (run or getattr(studied, axis)[:_SIDE_BY_SIDE]) if several else (run or getattr(studied, axis))[0]
-            )
-        chosen["tables"] = list(TABLES) if self.tables is None else self.tables
-        chosen["figures"] = list(FIGURES) if self.figures is None else self.figures
+        several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
+        one = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
+        found, lines = self.named(studied, {"judges": "judges", **several, **one})
+        chosen = {
+            "judges": found["judges"] or studied.judges,
+            **{key: found[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},
+            **{key: (found[key] or getattr(studied, axis))[0] for key, axis in one.items()},
+            **self.exhibits(),
+        }
         return self.model_copy(update=chosen), lines

@@ -3,6 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import BENCHMARK_COLUMN, MODEL_COLUMN
 
 _LIMITS = "limit of its 95 % confidence interval"
 
@@ -38,9 +39,9 @@ JUDGED = Contract(
     key=("judge", "model", "group", "benchmark"),
     columns=(
         Column("judge", pl.String, "judge, whose labels the estimator learned from and is compared with"),
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`"),
-        Column("benchmark", pl.String, "domain"),
+        BENCHMARK_COLUMN,
         Column("role", pl.String, "`training` (by its test split) or `held_out`"),
         Column("estimator", pl.String, "the group's own"),
         Column("n_labelled", pl.UInt32, "rows with features and a label", "responses"),
@@ -55,7 +56,7 @@ ERRORS = Contract(
     key=("judge", "model", "group"),
     columns=(
         Column("judge", pl.String, "judge, whose labels the estimators learned from and are compared with"),
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         Column("group", pl.String, "training group"),
         Column("estimator", pl.String, "the group's own"),
         Column("n_domains", pl.UInt32, "unseen domains with its estimate and labels", "domains"),

@@ -1,7 +1,5 @@
 # What the analysis `agreement` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.agreement.catalogue import TABLES as AGREEMENT_TITLES
-
 AGREEMENT = CONFIG.analyses.agreement
 AGREEMENT_RESULTS = f"{RESULTS}/agreement"
 AGREEMENT_TABLES = [f"{AGREEMENT_RESULTS}/tables/table_{name}" for name in AGREEMENT.tables]

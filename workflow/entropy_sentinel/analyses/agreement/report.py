@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import polars as pl
-from tabulate import tabulate
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
 from entropy_sentinel.analyses.headings import Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.report.plain_text import below, text_table
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
@@ -38,7 +38,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     own = own_judges(settings["own_judges"])
     text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
     text += "".join(f"\n{line}\n" for line in own)
-    Path(summary).write_text(text, encoding="utf-8")
+    write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
     content = render(
         TEMPLATE,
@@ -50,24 +50,21 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
         rows=error_rows(errors, group.group),
         tables=[read_fragment(path) for path in files["tables"]],
     )
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(page, content)
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
     """Plain text: how far every two judges agree, and the errors of the estimates under each judge's labels."""
     group = training_group(groups, headline_group)
     rows = error_rows(errors, group.group)
-    sides = ("left", "left", "right", "right", "left", "right")
-    table = tabulate(rows, _HEADINGS, tablefmt="simple", disable_numparse=True, colalign=sides if rows else None)
-    lines = [
-        "Agreement of judges",
-        *(f"  {line}" for line in sentences(pairs)),
-        "",
-        f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
-        *(f"  {line}".rstrip() for line in table.splitlines()),
+    parts = [
+        below("Agreement of judges", sentences(pairs)),
+        below(
+            f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
+            text_table(_HEADINGS, rows, "llrrlr"),
+        ),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def own_judges(judges: Mapping[str, str]) -> list[str]:

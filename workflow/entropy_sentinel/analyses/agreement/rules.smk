@@ -60,7 +60,7 @@ rule agreement_tables:
         **USUAL,
     params:
         *analysis_code("agreement/tables", "report/exhibits.html.j2"),
-        titles={name: AGREEMENT_TITLES[name] for name in AGREEMENT.tables},
+        titles={name: AGREEMENT.TABLES[name] for name in AGREEMENT.tables},
         settings=AGREEMENT_SETTINGS,
     script:
         "scripts/tables.py"

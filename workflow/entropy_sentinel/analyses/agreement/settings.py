@@ -2,11 +2,10 @@
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from entropy_sentinel.analyses.agreement.catalogue import TABLES
+from entropy_sentinel.analyses.agreement import catalogue
 from entropy_sentinel.config.analyses import Analysis, Reads, Studied
-from entropy_sentinel.frames.sections import check_names
 
 
 class Agreement(Analysis):
@@ -15,16 +14,11 @@ class Agreement(Analysis):
     PAGE = "agreement/report.html"
     TELLS = "how far the judges agree"
     READS = Reads.SHOWN
+    TABLES = catalogue.TABLES
 
     headline_group: str | None = Field(
         None, description="named group of the accuracies and of the summary; null for the first"
     )
-
-    @model_validator(mode="after")
-    def _exhibits_are_known(self) -> "Agreement":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], [])
-        return self
 
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""
@@ -34,8 +28,6 @@ class Agreement(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        asked = [] if self.headline_group is None else [self.headline_group]
-        run, lines = studied.run("groups", "analyses.agreement.headline_group", asked)
-        tables = list(TABLES) if self.tables is None else self.tables
-        chosen = {"headline_group": (run or studied.groups)[0], "tables": tables, "figures": []}
+        found, lines = self.named(studied, {"headline_group": "groups"})
+        chosen = {"headline_group": (found["headline_group"] or studied.groups)[0], **self.exhibits()}
         return self.model_copy(update=chosen), lines

@@ -10,7 +10,7 @@ from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.tables import Table, write_table
+from entropy_sentinel.report.tables import Table, headed, write_table
 
 _ALL = "all"
 _PAIR = {
@@ -66,9 +66,7 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
     reasons = rows.filter(pl.col("reason").is_not_null()).group_by("reason", maintain_order=True).len()
     return Table(
         "How often two judges give a response the same label, among those that both label.",
-        rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)).select(
-            pl.col(name).alias(heading) for name, heading in _PAIR.items()
-        ),
+        headed(rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)), _PAIR),
         (
             "Agreement: with Wilson's interval at 95 %. Kappa: Cohen's, agreement beyond chance, with its asymptotic "
             "interval at 95 % (Fleiss, Cohen and Everitt 1969). First alone null: labelled by the second alone.",

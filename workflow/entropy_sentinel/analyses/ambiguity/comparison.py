@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, compared
 from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
-from entropy_sentinel.report.tables import Table
+from entropy_sentinel.report.tables import Table, headed
 
 # The benchmarks of the paper's tables, and the items of each by how many answers they have.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
@@ -46,17 +46,12 @@ def beside(
     theirs = printed(table).rename({"name": "estimator"})
     on = ["model", "benchmark", "answers", "estimator", *keys]
     joined = theirs.join(ours, on=on, how="inner", maintain_order="left")
-    shown = joined.select(
-        pl.col("model").alias("Model"),
-        pl.col("benchmark").alias("Benchmark"),
-        *(pl.col(key).alias(key.title()) for key in keys),
-        pl.col("estimator").replace_strict(COMPARED).alias("Estimator"),
-        pl.col(value).alias(title),
-        pl.col("lower").alias("from"),
-        pl.col("upper").alias("to"),
-        pl.col("paper").alias(f"{title}: paper"),
-        (pl.col(value) - pl.col("paper")).alias("difference"),
-    )
+    headings = {
+        **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
+        **{value: title, "lower": "from", "upper": "to", "paper": f"{title}: paper", "difference": "difference"},
+    }
+    compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
+    shown = headed(compared_values, headings, {"estimator": COMPARED.__getitem__})
     note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
     return Table(f"{title}, here and as the paper printed it.", shown, (note,))
 
@@ -67,11 +62,6 @@ def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | N
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
     joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
-    shown = joined.select(
-        pl.col("benchmark").alias("Benchmark"),
-        pl.col("source").alias("Source"),
-        pl.col("name").replace_strict(_STATISTICS).alias("Statistic"),
-        pl.col("ours").alias("Here"),
-        pl.col("paper").alias("Paper"),
-    )
+    columns = {"benchmark": "Benchmark", "source": "Source", "name": "Statistic", "ours": "Here", "paper": "Paper"}
+    shown = headed(joined, columns, {"name": _STATISTICS.__getitem__})
     return Table("What p* is like, here and as the paper printed it.", shown, decimals=2)

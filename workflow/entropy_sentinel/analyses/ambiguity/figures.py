@@ -8,9 +8,8 @@ from entropy_sentinel.analyses.ambiguity.catalogue import KL
 from entropy_sentinel.analyses.ambiguity.frames import ESTIMATES, P_STARS, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
 from entropy_sentinel.analyses.ambiguity.measures import joined
-from entropy_sentinel.analyses.inputs import call, read_several
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import style, write_figure
+from entropy_sentinel.analyses.figures import DrawnFigure, write_figures_of_models
+from entropy_sentinel.analyses.inputs import read_several
 
 
 class FigureFiles(TypedDict):
@@ -19,14 +18,6 @@ class FigureFiles(TypedDict):
     uncertainties: Sequence[str]
     estimates: Sequence[str]
     p_stars: str
-
-
-class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, and its model if it is of one."""
-
-    figure: str
-    title: str
-    model: str | None
 
 
 def write_figures(
@@ -42,8 +33,5 @@ def write_figures(
         "settings": settings,
         "label": settings["label"],
     }
-    for name, what in exhibits.items():
-        with style():
-            modules = [figures_of_theory, figures_of_p_star, figures_of_items]
-            drawing = call(f"figure_{what['figure']}", modules, {**inputs, "model": what["model"]})
-        write_figure(Exhibit("figure", name, what["title"]), drawing, folder)
+    modules = [figures_of_theory, figures_of_p_star, figures_of_items]
+    write_figures_of_models(exhibits, modules, inputs, folder)

@@ -7,10 +7,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
 
-_MODEL = Column("model", pl.String, "language model")
-_BENCHMARK = Column("benchmark", pl.String, "domain")
-_ITEM = Column("item_id", pl.String, "item of the benchmark")
 _SOURCE = Column("source", pl.String, "where p* is from")
 _FORM = Column("form", pl.String, "how it is made: `kl`, `kl-renormalised`, `kl-frequencies`, `dirichlet-<gamma>`")
 _ANSWERS = Column("answers", pl.String, "items with how many right answers: `one` or `several`")
@@ -31,7 +29,7 @@ ALIGNED = Contract(
     stage="ambiguity_aligned",
     key=("model", "benchmark", "source", "item_id", "class"),
     columns=(
-        *(_MODEL, _BENCHMARK, _SOURCE, _ITEM),
+        *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, ITEM_COLUMN),
         Column("class", pl.UInt16, "the right answers from 0, then the model's further classes"),
         Column("name", pl.String, "the answer, or the first text of the class; may be empty"),
         Column("right", pl.Boolean, "whether it is a right answer"),
@@ -47,7 +45,7 @@ UNCERTAINTIES = Contract(
     stage="ambiguity_uncertainties",
     key=("model", "benchmark", "source", "item_id", "form"),
     columns=(
-        *(_MODEL, _BENCHMARK, _SOURCE, _ITEM, _FORM),
+        *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, ITEM_COLUMN, _FORM),
         Column("n_answers", pl.UInt16, "right answers", "answers"),
         Column("n_imputed", pl.UInt16, "of them those that no sample gave", "answers"),
         Column("total", pl.Float64, "CE(p*, p)", "nats"),
@@ -60,7 +58,7 @@ ESTIMATES = Contract(
     stage="ambiguity_estimators",
     key=("model", "benchmark", "item_id"),
     columns=(
-        *(_MODEL, _BENCHMARK, _ITEM),
+        *(MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN),
         Column("n_samples", pl.UInt16, "samples that were grouped", "responses"),
         Column("n_classes", pl.UInt16, "classes of them", "classes"),
         *(Column(name, pl.Float64, title, nullable=True) for name, title in COMPARED.items()),
@@ -72,7 +70,7 @@ CONCORDANCES = Contract(
     stage="ambiguity_concordances",
     key=("model", "benchmark", "source", "answers", "form", "estimator"),
     columns=(
-        *(_MODEL, _BENCHMARK, _SOURCE, _ANSWERS, _FORM, _ESTIMATOR, _N_ITEMS),
+        *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, _ANSWERS, _FORM, _ESTIMATOR, _N_ITEMS),
         *_interval("auc_c", "P(EU_i > EU_j | estimator_i > estimator_j)"),
         Column("tied", pl.Float64, "share of the pairs that are left out: equal estimators", "1", nullable=True),
         _REASON,
@@ -83,7 +81,7 @@ AUROCS = Contract(
     stage="ambiguity_aurocs",
     key=("model", "benchmark", "answers", "threshold", "estimator"),
     columns=(
-        *(_MODEL, _BENCHMARK, _ANSWERS),
+        *(MODEL_COLUMN, BENCHMARK_COLUMN, _ANSWERS),
         Column("threshold", pl.Float64, "uncertain is an epistemic uncertainty of at least its logarithm"),
         *(_ESTIMATOR, _N_ITEMS),
         Column("n_uncertain", pl.UInt32, "of them uncertain ones", "items"),
@@ -96,7 +94,7 @@ P_STARS = Contract(
     stage="ambiguity_p_star",
     key=("benchmark", "source", "item_id"),
     columns=(
-        *(_BENCHMARK, _SOURCE, _ITEM),
+        *(BENCHMARK_COLUMN, _SOURCE, ITEM_COLUMN),
         Column("n_answers", pl.UInt16, "right answers", "answers"),
         Column("counts", pl.List(pl.Float64), "of each; null where not known", nullable=True),
         Column("entropy", pl.Float64, "H(p*)", "nats"),

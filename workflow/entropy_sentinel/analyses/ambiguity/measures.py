@@ -12,7 +12,6 @@ from entropy_sentinel.analyses.ambiguity.p_star import p_stars
 from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.statistics.concordance import concordance, separation
 
-_ITEM = ("model", "benchmark", "item_id")
 # Items with one right answer, and with several.
 KINDS: Mapping[str, pl.Expr] = {"one": pl.col("n_answers") == 1, "several": pl.col("n_answers") > 1}
 
@@ -54,7 +53,7 @@ def write_measures(
 
 def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
     """The uncertainties of each item, UNCERTAINTIES, with its estimators, ESTIMATES, beside them."""
-    return uncertainties.join(estimates, on=_ITEM, how="left", maintain_order="left", validate="m:1")
+    return uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:

@@ -2,8 +2,6 @@
 
 from entropy_sentinel.analyses.ambiguity.catalogue import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
-    FIGURES as AMBIGUITY_FIGURE_TITLES,
-    TABLES as AMBIGUITY_TABLE_TITLES,
     compared as ambiguity_compared,
 )
 from entropy_sentinel.analyses.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
@@ -27,20 +25,7 @@ AMBIGUITY_PUBLISHED = [
     for name in AMBIGUITY.tables
     if ambiguity_compared(name, MODELS, AMBIGUITY_BENCHMARKS)
 ]
-
-
-def ambiguity_exhibits():
-    """The figures to make, by the name of their files: which one, its title, and its model where it is of one."""
-    found = {}
-    for name in AMBIGUITY.figures:
-        for model in MODELS if name == "3_relationship" else [None]:
-            of = [model] if model else []
-            title = ", ".join([AMBIGUITY_FIGURE_TITLES[name], *of])
-            found["_".join([name, *of])] = {"figure": name, "title": title, "model": model}
-    return found
-
-
-AMBIGUITY_EXHIBITS = ambiguity_exhibits()
+AMBIGUITY_EXHIBITS = drawn_figures(AMBIGUITY, "3_relationship")
 AMBIGUITY_FIGURES = [f"{AMBIGUITY_FOLDER}/figures/figure_{name}" for name in AMBIGUITY_EXHIBITS]
 AMBIGUITY_SHOWN = {
     "label": AMBIGUITY.label(CONFIG.study),

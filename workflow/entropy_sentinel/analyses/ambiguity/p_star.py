@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.analyses.ambiguity.frames import P_STARS
 from entropy_sentinel.grouping.exact import normalised
 from entropy_sentinel.statistics.divergence import jensen_shannon
 from entropy_sentinel.statistics.uncertainty import uncertainty
@@ -17,9 +18,8 @@ def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     The divergence is from the benchmark's own, `source`, over the answers of either; names are the same up to case,
     punctuation, articles and space.
     """
-    keys = ("benchmark", "source", "item_id")
-    distinct = answers.unique(subset=[*keys, "class"], keep="first", maintain_order=True)
-    found = dict(distinct.group_by(keys, maintain_order=True))
+    distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
+    found = dict(distinct.group_by(P_STARS.key, maintain_order=True))
     for (benchmark, name, item), own in found.items():
         shares = own["p_star"].to_numpy()
         first = found.get((benchmark, source, item))

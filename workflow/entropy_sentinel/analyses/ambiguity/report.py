@@ -9,8 +9,8 @@ import polars as pl
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS
 from entropy_sentinel.analyses.ambiguity.frames import CONCORDANCES, P_STARS
 from entropy_sentinel.analyses.ambiguity.headings import AUC_NOTE, COMMON_NOTE, AmbiguityShown, made_note
-from entropy_sentinel.analyses.ambiguity.summary import answer, by_frequency, span, summaries, summarise
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.analyses.ambiguity.summary import answer, by_frequency, interval, summaries, summarise
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import read_fragment, render
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -40,12 +40,11 @@ def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summar
         summaries=found,
         kinds=ANSWERS,
         estimators=ESTIMATORS,
-        span=span,
+        interval=interval,
         notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
         assumed=assumed.to_list(),
         tables=[read_fragment(path) for path in files["tables"]],
         figures=[read_fragment(path) for path in files["figures"]],
     )
-    Path(summary).write_text(summarise(found, frequencies), encoding="utf-8")
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(summary, summarise(found, frequencies))
+    write_whole(page, content)

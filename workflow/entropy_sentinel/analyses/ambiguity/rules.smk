@@ -103,7 +103,7 @@ rule ambiguity_tables:
         **USUAL,
     params:
         *analysis_code("ambiguity/tables", "report/exhibits.html.j2"),
-        titles={name: AMBIGUITY_TABLE_TITLES[name] for name in AMBIGUITY.tables},
+        titles={name: AMBIGUITY.TABLES[name] for name in AMBIGUITY.tables},
         settings=AMBIGUITY_SHOWN,
     script:
         "scripts/tables.py"

@@ -4,11 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.analyses.ambiguity.catalogue import ESTIMATORS, FIGURES, TABLES
+from entropy_sentinel.analyses.ambiguity import catalogue
 from entropy_sentinel.config.analyses import Analysis, Studied
-from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text
 
-NEEDS = ESTIMATORS["se"].family
+NEEDS = catalogue.ESTIMATORS["se"].family
 
 _Above1 = Annotated[Number, Field(gt=1, le=1e6)]
 _Gamma = Annotated[Number, Field(gt=0, le=1e9)]
@@ -24,6 +24,7 @@ class Ambiguity(Analysis):
     PAGE = "ambiguity/report.html"
     TELLS = "whether entropy finds what the model does not know"
     READS_LABELS = False
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     benchmarks: Names | None = Field(None, description="benchmarks with answers to compare; null for all that are run")
     source: Name = Field("benchmark", description="what the counts of the benchmarks are called, as a source of p*")
@@ -44,9 +45,7 @@ class Ambiguity(Analysis):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> "Ambiguity":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
+    def _sources_differ(self) -> "Ambiguity":
         if self.source in self.sources:
             raise ValueError(f"sources: '{self.source}' is what the benchmarks' own counts are called; choose another")
         return self
@@ -61,16 +60,15 @@ class Ambiguity(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        benchmarks, lines = studied.run("answered", "analyses.ambiguity.benchmarks", self.benchmarks or [])
+        found, lines = self.named(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():
             run, left_out = studied.run("answered", f"analyses.ambiguity.sources.{name}", files)
             lines += left_out
             sources[name] = {one: files[one] for one in run}
         chosen = {
-            "benchmarks": benchmarks or studied.answered,
+            "benchmarks": found["benchmarks"] or studied.answered,
             "sources": {name: files for name, files in sources.items() if files},
-            "tables": list(TABLES) if self.tables is None else self.tables,
-            "figures": list(FIGURES) if self.figures is None else self.figures,
+            **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from tabulate import tabulate
 
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.report.plain_text import text_table
 
 # What an AUC_c above chance is worth: words of this project.
 _WELL, _SOMEWHAT = 0.75, 0.6
@@ -35,7 +35,7 @@ class Summary:
         row = self.found["se"]
         if row["auc_c"] is None:
             return f"Nothing can be said of semantic entropy: {row['reason']}."
-        said = f"Semantic entropy {_worth(row)}: AUC_c {number(row['auc_c'], '.2f')}{span(row)}."
+        said = f"Semantic entropy {_worth(row)}: AUC_c {number(row['auc_c'], '.2f')}{interval(row)}."
         tied = row["tied"]
         return said if tied < 0.2 else f"{said} It is the same for {tied:.0%} of the pairs of items, which say nothing."
 
@@ -48,9 +48,9 @@ def _worth(row: Mapping[str, Any]) -> str:
     return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
 
 
-def span(row: Mapping[str, Any]) -> str:
+def interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CONCORDANCES, in brackets; nothing where it has none."""
-    return "" if row["lower"] is None else f" ({number(row['lower'], '.2f')} to {number(row['upper'], '.2f')})"
+    return "" if row["lower"] is None else f" ({span(row)})"
 
 
 def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
@@ -99,10 +99,10 @@ def summarise(found: Sequence[Summary], frequencies: str) -> str:
     lines = [answer(found), frequencies, ""] if found else ["There are no items."]
     rows = [
         [one.model, one.benchmark, ANSWERS[one.answers], str(one.n_items)]
-        + [number(one.found[name]["auc_c"], ".2f") + span(one.found[name]) for name in ESTIMATORS]
+        + [number(one.found[name]["auc_c"], ".2f") + interval(one.found[name]) for name in ESTIMATORS]
         for one in found
     ]
     headings = ["model", "benchmark", "answers", "items", *(one.title for one in ESTIMATORS.values())]
-    table = tabulate(rows, headings, tablefmt="simple", disable_numparse=True)
+    table = text_table(headings, rows)
     notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
-    return "\n".join([*lines, *([table, *notes] if found else [])]) + "\n"
+    return "\n".join([*lines, *([*table, *notes] if found else [])]) + "\n"

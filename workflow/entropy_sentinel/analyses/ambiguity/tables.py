@@ -1,19 +1,17 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypedDict
 
 import polars as pl
 
+from entropy_sentinel.analyses import tables
 from entropy_sentinel.analyses.ambiguity import tables_of_concordance, tables_of_p_star
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
 from entropy_sentinel.analyses.ambiguity.measures import joined
-from entropy_sentinel.analyses.inputs import call, read_several
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.tables import write_table
 
 
 class TableFiles(TypedDict):
@@ -42,7 +40,4 @@ def write_tables(files: TableFiles, settings: AmbiguityShown, titles: Mapping[st
         "aurocs": AUROCS.read(files["aurocs"]),
         "p_stars": P_STARS.read(files["p_stars"]),
     }
-    for name, title in titles.items():
-        table = call(f"table_{name}", [tables_of_concordance, tables_of_p_star], inputs)
-        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
-        write_table(Exhibit("table", name, title), table, folder)
+    tables.write_tables(titles, [tables_of_concordance, tables_of_p_star], inputs, settings["label"], folder)

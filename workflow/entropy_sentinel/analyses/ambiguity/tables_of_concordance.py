@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.ambiguity.headings import (
     AmbiguityShown,
     made_note,
 )
-from entropy_sentinel.report.tables import Table
+from entropy_sentinel.report.tables import Table, headed
 
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
@@ -96,19 +96,21 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
 
 def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
     """AUC_c with its interval and the share of tied pairs: everything that the other tables take one column of."""
-    columns = {"n_items": "Items", "auc_c": "AUC_c", "lower": "from", "upper": "to", "tied": "Tied pairs"}
-    shown = concordances.select(
-        pl.col("model").alias("Model"),
-        pl.col("benchmark").alias("Benchmark"),
-        pl.col("answers").replace_strict(ANSWERS).alias("Answers"),
-        pl.col("source").alias("Source of p*"),
-        pl.col("form").map_elements(form_title, pl.String).alias("Form"),
-        pl.col("estimator").replace_strict(COMPARED).alias("Estimator"),
-        *(pl.col(name).alias(title) for name, title in columns.items()),
-    )
+    headings = {
+        **_WHOSE,
+        "source": "Source of p*",
+        "form": "Form",
+        "estimator": "Estimator",
+        "n_items": "Items",
+        "auc_c": "AUC_c",
+        "lower": "from",
+        "upper": "to",
+        "tied": "Tied pairs",
+    }
+    words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
     return Table(
         "AUC_c of each estimator with its interval.",
-        shown,
+        headed(concordances, headings, words),
         (
             AUC_NOTE,
             INTERVAL_NOTE,
@@ -132,10 +134,9 @@ def _wide(
     """
     index = [*_WHOSE, *further, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
-    changed = [pl.col(name).map_elements(how, pl.String) for name, how in (words or {}).items()]
     headings = _WHOSE | dict(further) | {"n_items": "Items"} | COMPARED
-    wide = wide.with_columns(pl.col("answers").replace_strict(ANSWERS), *changed)
-    return wide.rename({name: headings[name] for name in wide.columns}).cast({pl.Null: pl.Float64})
+    said = {"answers": ANSWERS.__getitem__, **(words or {})}
+    return headed(wide, {name: headings[name] for name in wide.columns}, said).cast({pl.Null: pl.Float64})
 
 
 def _reasons(rows: pl.DataFrame) -> Sequence[str]:

@@ -50,7 +50,7 @@ def write_uncertainties(
 
 def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
     """Rows of UNCERTAINTIES from a frame ALIGNED: a row for each form, a posterior's where there are counts."""
-    keys = ("model", "benchmark", "source", "item_id")
+    *keys, _ = UNCERTAINTIES.key
     for which, own in aligned.group_by(keys, maintain_order=True):
         right = own.filter("right")
         about = dict(zip(keys, which, strict=True)) | {

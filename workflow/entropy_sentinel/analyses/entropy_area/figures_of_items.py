@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
 from entropy_sentinel.analyses.entropy_area.measures import common
-from entropy_sentinel.report.figures import BLUE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, Drawing, new_figure, nothing, plain
 from entropy_sentinel.statistics.correlation import why_none
 
 _LINE = "#C00000"
@@ -30,8 +30,7 @@ def figure_2_correlations(
     """
     rows = common(items, measures, "answer_entropy")
     if len(rows) < 2:
-        nothing = f"{model} on {benchmark}: {len(rows)} items have all measures"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing(f"{model} on {benchmark}: {len(rows)} items have all measures", label)
     figure = new_figure(11, 3, label)
     panels = figure.subplots(1, 4, sharex=True, sharey=True)
     for axes, measure in zip(panels, (f"eas_{answer}", f"mean_eas_{answer}", "ppl", "n_tokens"), strict=True):

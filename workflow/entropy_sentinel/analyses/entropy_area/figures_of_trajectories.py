@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from entropy_sentinel.analyses.entropy_area.catalogue import RANGES
 from entropy_sentinel.analyses.entropy_area.headings import answer_title
 from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 
 # Options A, B, C and so on: colours of Okabe and Ito, dashes that differ as well.
 _LINES = (
@@ -21,8 +21,7 @@ _POSITION = "Token t after which the answer is put in"
 def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, answer: str, label: str) -> Drawing:
     """The entropies of one response with the area under them: the response of median EAS."""
     if shown is None:
-        nothing = f"No response of {model} to {benchmark} has a trajectory"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
     figure = new_figure(7.5, 3.2, label)
     axes = figure.subplots()
     _draw_entropy(axes, shown)
@@ -49,8 +48,7 @@ def figure_3_ranges(
     """A column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
     known = [one for one in by_range.values() if one]
     if not known:
-        nothing = f"No response of {model} to {benchmark} has a trajectory"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
     has_options = any(one.probabilities is not None for one in known)
     figure = new_figure(10.5, 5.2 if has_options else 3, label)
     grid = figure.subplots(2 if has_options else 1, len(RANGES), squeeze=False, sharey="row")

@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, area_measures
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN, RESPONSE, RESPONSE_COLUMNS
 
 _CLASS = Column(
     "answer_class",
@@ -29,6 +29,7 @@ ANSWER_CLASSES = Contract(
     ),
 )
 
+_SET = Column("benchmark", pl.String, "domain, or several taken together")
 _AREA = tuple(
     Column(name, pl.Float64, f"{'mean ' if name.startswith('mean') else ''}entropy area score", "bits", nullable=True)
     for name in area_measures(list(ANSWERS))
@@ -54,9 +55,9 @@ ITEMS = Contract(
     stage="entropy_area_items",
     key=("model", "benchmark", "item_id"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain"),
-        Column("item_id", pl.String, "item of the benchmark"),
+        MODEL_COLUMN,
+        BENCHMARK_COLUMN,
+        ITEM_COLUMN,
         Column("n_samples", pl.UInt32, "N, responses to the item", "responses"),
         Column("n_unreadable", pl.UInt32, "of them without a readable answer", "responses"),
         Column("n_answers", pl.UInt32, "different answers among the others", "answers"),
@@ -76,7 +77,7 @@ TRUNCATION = Contract(
     stage="entropy_area_truncation",
     key=("model", "benchmark", "answer", "statistic"),
     columns=(
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         Column("benchmark", pl.String, "domain, or several taken together; `*` is all"),
         Column("answer", pl.String, "which answer is put in: `own`, `reference` or `none`"),
         Column("n_responses", pl.UInt32, "responses with a trajectory", "responses"),
@@ -92,8 +93,8 @@ CORRELATIONS = Contract(
     stage="entropy_area_correlations",
     key=("model", "benchmark", "measure", "target"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain, or several taken together"),
+        MODEL_COLUMN,
+        _SET,
         Column("measure", pl.String, "number of the first response: `eas_reference`, ..., `ppl`, `n_tokens`"),
         Column("target", pl.String, "entropy over all samples that it is compared with"),
         Column("n_items", pl.UInt32, "items with all measures and this entropy", "items"),
@@ -111,8 +112,8 @@ SPREAD = Contract(
     stage="entropy_area_spread",
     key=("model", "benchmark", "answer"),
     columns=(
-        Column("model", pl.String, "language model"),
-        Column("benchmark", pl.String, "domain, or several taken together"),
+        MODEL_COLUMN,
+        _SET,
         Column("answer", pl.String, "which answer is put in"),
         Column("n_items", pl.UInt32, "items with a score of two samples at least", "items"),
         Column("n_scores", pl.UInt32, "their scores", "responses"),

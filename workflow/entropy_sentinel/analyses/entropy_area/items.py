@@ -12,8 +12,6 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 from entropy_sentinel.statistics.variety import answer_entropy, correctness_entropy
 
-_ITEM = ("model", "benchmark", "item_id")
-
 
 class ItemFiles(TypedDict):
     """Files of one model, one for each benchmark: ANSWER_CLASSES, features, and the pass of forced answers."""
@@ -50,11 +48,11 @@ def gather(answers: pl.DataFrame, features: pl.DataFrame, asked: pl.DataFrame) -
 def by_item(responses: pl.DataFrame) -> pl.DataFrame:
     """A frame of contract ITEMS from a frame RESPONSES. The first response to an item has its lowest sample number."""
     rows = []
-    for which, own in responses.sort(RESPONSE).group_by(_ITEM, maintain_order=True):
+    for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
         answers, n_correct = own["answer_class"].to_list(), int(own["label"].fill_null(False).sum())
         first = own.row(0, named=True)
         rows.append(
-            dict(zip(_ITEM, which, strict=True))
+            dict(zip(ITEMS.key, which, strict=True))
             | {
                 "n_samples": len(own),
                 "n_unreadable": answers.count(None),

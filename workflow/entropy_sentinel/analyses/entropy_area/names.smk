@@ -1,10 +1,6 @@
 # What the analysis `entropy_area` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.entropy_area.catalogue import (
-    FIGURES as AREA_FIGURE_TITLES,
-    TABLES as AREA_TABLE_TITLES,
-    compared as area_compared,
-)
+from entropy_sentinel.analyses.entropy_area.catalogue import compared as area_compared
 from entropy_sentinel.analyses.entropy_area.settings import NEEDS as AREA_FAMILY
 
 AREA = CONFIG.analyses.entropy_area
@@ -38,7 +34,7 @@ def area_exhibits():
         for model in models:
             for benchmark in AREA_SETS if name == "2_correlations" else [None]:
                 of = [] if name == "1_trajectory" else [one for one in (model, benchmark) if one]
-                title = ", ".join([AREA_FIGURE_TITLES[name], *of])
+                title = ", ".join([AREA.FIGURES[name], *of])
                 about = {"figure": name, "title": title, "model": model, "benchmark": benchmark}
                 found["_".join([name, *of])] = about
     return found

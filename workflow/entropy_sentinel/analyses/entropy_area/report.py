@@ -7,8 +7,8 @@ from typing import TypedDict
 from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS
 from entropy_sentinel.analyses.entropy_area.headings import AreaShown, answer_note
-from entropy_sentinel.analyses.entropy_area.summary import span, summaries, summarise
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.analyses.entropy_area.summary import interval, summaries, summarise
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import read_fragment, render
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -31,11 +31,10 @@ def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: st
         label=settings["label"],
         summaries=found,
         measures=[(name, measure_title(name)) for name in found[0].found] if found else [],
-        span=span,
+        interval=interval,
         answers=answer_note(settings["answers"]),
         tables=[read_fragment(path) for path in files["tables"]],
         figures=[read_fragment(path) for path in files["figures"]],
     )
-    Path(summary).write_text(summarise(found), encoding="utf-8")
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(summary, summarise(found))
+    write_whole(page, content)

@@ -109,7 +109,7 @@ rule entropy_area_tables:
         **USUAL,
     params:
         *analysis_code("entropy_area/tables", "report/exhibits.html.j2"),
-        titles={name: AREA_TABLE_TITLES[name] for name in AREA.tables},
+        titles={name: AREA.TABLES[name] for name in AREA.tables},
         settings=AREA_SHOWN,
         models=MODELS,
     script:

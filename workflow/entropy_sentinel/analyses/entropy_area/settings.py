@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from entropy_sentinel.analyses.entropy_area.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.entropy_area import catalogue
 from entropy_sentinel.config.analyses import Analysis, Studied
-from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole
 
 NEEDS = "forced_answer"
 
@@ -19,6 +19,7 @@ class EntropyArea(Analysis):
 
     PAGE = "{judge}/entropy_area/report.html"
     TELLS = "what the entropy area score says"
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(
@@ -38,12 +39,6 @@ class EntropyArea(Analysis):
     )
     resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples of the items behind an interval")
 
-    @model_validator(mode="after")
-    def _known(self) -> "EntropyArea":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
-        return self
-
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""
         if NEEDS not in studied.families:
@@ -52,12 +47,8 @@ class EntropyArea(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = {}, []
-        for key, axis in {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}.items():
-            value = getattr(self, key)
-            asked = [value] if isinstance(value, str) else value or []
-            found[key], left_out = studied.run(axis, f"analyses.entropy_area.{key}", asked)
-            lines += left_out
+        axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
+        found, lines = self.named(studied, axes)
         together = {}
         for name, benchmarks in self.together.items():
             together[name], left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
@@ -68,8 +59,7 @@ class EntropyArea(Analysis):
             "together": {name: run for name, run in together.items() if run},
             "figure_model": (found["figure_model"] or studied.models)[0],
             "figure_benchmark": next(iter(found["figure_benchmark"]), None),
-            "tables": list(TABLES) if self.tables is None else self.tables,
-            "figures": list(FIGURES) if self.figures is None else self.figures,
+            **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from tabulate import tabulate
 
 from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.report.plain_text import below, text_table
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,19 @@ class Summary:
             return f"No correlation can be said: {reason}."
         best = max(known, key=lambda name: abs(known[name]))
         row = self.found[best]
-        said = (
-            f"{measure_title(best)} goes furthest with the answer entropy: r {number(row['r'], '+.2f')} ({span(row)})"
-        )
+        r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
+        said = f"{measure_title(best)} goes furthest with the answer entropy: {r}"
         if best.startswith("eas_"):
             return f"{said}."
         score = next((name for name in known if name.startswith("eas_")), None)
         if score is None:
             return f"{said}; EAS has no r."
-        return f"{said}; {measure_title(score)} has {number(known[score], '+.2f')} ({span(self.found[score])})."
+        return f"{said}; {measure_title(score)} has {number(known[score], '+.2f')} ({interval(self.found[score])})."
 
 
-def span(row: Mapping[str, Any]) -> str:
+def interval(row: Mapping[str, Any]) -> str:
     """The interval of a row of CORRELATIONS as text."""
-    return f"{number(row['lower'], '+.2f')} to {number(row['upper'], '+.2f')}"
+    return span(row, "+.2f")
 
 
 def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
@@ -62,8 +61,7 @@ def summarise(found: Sequence[Summary]) -> str:
     """Plain text: r of every measure with the answer entropy, by model and benchmark, and one sentence for each."""
     parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
     for one in found:
-        rows = [[measure_title(name), number(row["r"], "+.3f"), span(row)] for name, row in one.found.items()]
-        table = tabulate(rows, ["measure", "r", "interval"], tablefmt="simple", disable_numparse=True)
-        title = f"{one.title}: {one.n_items} items"
-        parts.append("\n".join([title, *(f"  {line}".rstrip() for line in [*table.splitlines(), one.verdict])]))
+        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in one.found.items()]
+        table = text_table(["measure", "r", "interval"], rows)
+        parts.append(below(f"{one.title}: {one.n_items} items", [*table, one.verdict]))
     return "\n\n".join(parts) + "\n"

@@ -1,17 +1,15 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypedDict
 
 import polars as pl
 
+from entropy_sentinel.analyses import tables
 from entropy_sentinel.analyses.entropy_area import tables_of_correlations, tables_of_scores
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
 from entropy_sentinel.analyses.entropy_area.headings import AreaShown
-from entropy_sentinel.analyses.inputs import call, read_several
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.tables import write_table
+from entropy_sentinel.analyses.inputs import read_several
 
 
 class TableFiles(TypedDict):
@@ -35,7 +33,4 @@ def write_tables(
         "correlations": CORRELATIONS.read(files["correlations"]),
         "spread": SPREAD.read(files["spread"]),
     }
-    for name, title in titles.items():
-        table = call(f"table_{name}", [tables_of_scores, tables_of_correlations], inputs)
-        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
-        write_table(Exhibit("table", name, title), table, folder)
+    tables.write_tables(titles, [tables_of_scores, tables_of_correlations], inputs, settings["label"], folder)

@@ -6,25 +6,27 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import PUBLISHED, TARGETS, compared, measure_title
 from entropy_sentinel.analyses.entropy_area.headings import ENTROPY_NOTE, FIRST_NOTE, INTERVAL_NOTE, answer_note
-from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.report.tables import Table, headed
 
-_NUMBERS = {"n_items": "Items", "r": "r", "lower": "from", "upper": "to", "p": "p", "rho": "rho", "rho_p": "p of rho"}
+_HEADINGS = {
+    **{"model": "Model", "benchmark": "Benchmark", "target": "Against", "measure": "Measure", "n_items": "Items"},
+    **{"r": "r", "lower": "from", "upper": "to", "p": "p", "rho": "rho", "rho_p": "p of rho"},
+}
 
 
 def table_2_correlation(
     correlations: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
 ) -> Table:
     """Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
-    keys = ["Model", "Benchmark", "Against", "Measure"]
-    rows, reasons = [], dict[str, None]()
-    for row in correlations.sort(*_order(correlations), maintain_order=True).iter_rows(named=True):
-        of = (row["model"], row["benchmark"], TARGETS[row["target"]], measure_title(row["measure"]))
-        rows.append(dict(zip(keys, of, strict=True)) | {title: row[name] for name, title in _NUMBERS.items()})
-        if row["reason"]:
-            reasons[f"{row['model']}, {row['benchmark']}: no r of {of[3]} with {of[2]}: {row['reason']}."] = None
+    rows = correlations.sort(*_order(correlations), maintain_order=True)
+    lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
+    reasons = [
+        f"{model}, {benchmark}: no r of {measure_title(measure)} with {TARGETS[target]}: {reason}."
+        for model, benchmark, measure, target, reason in lacking.iter_rows()
+    ]
     return Table(
         "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
-        number_frame(rows, keys, _NUMBERS.values()),
+        headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
         (
             FIRST_NOTE,
             ENTROPY_NOTE,
@@ -49,15 +51,11 @@ def _published(correlations: pl.DataFrame) -> Table:
     theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
     ours = correlations.filter(measure="eas_reference", target="answer_entropy")
     joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")
-    shown = joined.select(
-        pl.col("model").alias("Model"),
-        pl.col("benchmark").alias("Benchmark"),
-        pl.col("r"),
-        pl.col("lower").alias("from"),
-        pl.col("upper").alias("to"),
-        pl.col("pearson_r").alias("r: paper"),
-        (pl.col("r") - pl.col("pearson_r")).alias("r: difference"),
-    )
+    headings = {
+        **{"model": "Model", "benchmark": "Benchmark", "r": "r", "lower": "from", "upper": "to"},
+        **{"pearson_r": "r: paper", "difference": "r: difference"},
+    }
+    shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
     note = "The paper states p < 5e-5 of all four, and neither temperature nor which response EAS is of."
     return Table(
         "Pearson's r of EAS (reference) with the answer entropy, here and as the paper printed it.", shown, (note,)

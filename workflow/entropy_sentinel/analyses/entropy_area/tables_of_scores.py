@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.entropy_area.headings import (
     benchmark_title,
 )
 from entropy_sentinel.analyses.entropy_area.measures import of_set
-from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.report.tables import Table, headed, number_frame
 
 _STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
 
@@ -22,25 +22,21 @@ def table_1_truncation(
     truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
 ) -> Table:
     """Mass of the 20 most likely tokens and the bound of the entropy, over all positions of all responses."""
-    keys, numbers = ["Model", "Benchmark", "Answer", "Statistic"], ["Top-20 mass", "Bound, bits", "H(t), bits"]
-    rows = [
-        dict(
-            zip(
-                [*keys, "Positions", *numbers],
-                [
-                    *(row["model"], benchmark_title(row["benchmark"]), answer_title(row["answer"])),
-                    *(_STATISTICS[row["statistic"]], row["n_positions"]),
-                    *(row[name] for name in ("top_20_mass", "bound_bits", "entropy")),
-                ],
-                strict=True,
-            )
-        )
-        for row in truncation.iter_rows(named=True)
-    ]
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
+        "statistic": "Statistic",
+        "n_positions": "Positions",
+        "top_20_mass": "Top-20 mass",
+        "bound_bits": "Bound, bits",
+        "entropy": "H(t), bits",
+    }
+    words = {"benchmark": benchmark_title, "answer": answer_title, "statistic": _STATISTICS.__getitem__}
     return Table(
         "Probability of the 20 most likely tokens, and by how much H(t) may be too small for what they leave out, over "
         "all positions of all responses.",
-        number_frame(rows, keys, ["Positions", *numbers]),
+        headed(truncation, headings, words),
         (
             "The percentiles are of the bad end: mass that 10, 5 and 1 % of the positions stay below, and bound that "
             "they pass.",
@@ -62,13 +58,14 @@ def _published_truncation(
     ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
     theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
     joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
-    shown = joined.select(
-        pl.col("statistic").replace_strict(_STATISTICS).alias("Statistic"),
-        pl.col("top_20_mass: ours").alias("Top-20 mass"),
-        pl.col("top_20_mass").alias("Top-20 mass: paper"),
-        pl.col("bound_bits: ours").alias("Bound, bits"),
-        pl.col("bound_bits").alias("Bound, bits: paper"),
-    )
+    headings = {
+        "statistic": "Statistic",
+        "top_20_mass: ours": "Top-20 mass",
+        "top_20_mass": "Top-20 mass: paper",
+        "bound_bits: ours": "Bound, bits",
+        "bound_bits": "Bound, bits: paper",
+    }
+    shown = headed(joined, headings, {"statistic": _STATISTICS.__getitem__})
     note = (
         f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
         "`percentile average`, which we take for the percentile over positions."
@@ -101,7 +98,10 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
 
 def table_spread(spread: pl.DataFrame) -> Table:
     """How much EAS differs between the samples of an item, and what that does to the correlation."""
-    columns = {
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
         "n_items": "Items",
         "n_scores": "Scores",
         "within_sd": "SD within items",
@@ -111,16 +111,10 @@ def table_spread(spread: pl.DataFrame) -> Table:
         "r_highest": "highest",
         "r_mean": "r, mean of samples",
     }
-    shown = spread.select(
-        pl.col("model").alias("Model"),
-        pl.col("benchmark").alias("Benchmark"),
-        pl.col("answer").replace_strict({one: answer_title(one) for one in spread["answer"].unique()}).alias("Answer"),
-        *(pl.col(name).alias(title) for name, title in columns.items()),
-    )
     return Table(
         "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
         "entropy by which sample is taken for the one.",
-        shown,
+        headed(spread, headings, {"answer": answer_title}),
         (
             "SD between items: of the items' means. lowest, highest: over sample numbers. Only items of which two "
             "samples have a score.",

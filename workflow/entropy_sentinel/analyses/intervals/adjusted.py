@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from entropy_sentinel.analyses.intervals.methods import Fitted, available
@@ -49,8 +50,8 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
     features = pl.concat(FEATURE_FRAME.read(path, columns) for path in files["features"]).filter(sample=0)
     features = features.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
     frames = [
-        pl.concat(map(STATED.read, files["stated"])),
-        pl.concat([INTEGER_ANSWERS.frame([]), *map(INTEGER_ANSWERS.read, files["integers"])]),
+        read_all(STATED, files["stated"]),
+        read_all(INTEGER_ANSWERS, files["integers"]),
         features.drop("sample"),
     ]
     said = [one.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for one in frames]

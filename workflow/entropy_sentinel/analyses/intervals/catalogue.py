@@ -111,6 +111,11 @@ def alpha_of(level: float) -> float:
     return round(1 - level / 100, 12)
 
 
+def method_title(method: str) -> str:
+    """`Split conformal`."""
+    return METHODS[method].title
+
+
 def level_title(level: float) -> str:
     """`99.8 %`."""
     return f"{level:g} %"

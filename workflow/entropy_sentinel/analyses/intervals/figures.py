@@ -5,14 +5,12 @@ from typing import TypedDict
 
 import numpy as np
 
-from entropy_sentinel.analyses.inputs import call
+from entropy_sentinel.analyses import figures
 from entropy_sentinel.analyses.intervals import figures_of_coverage, figures_of_theory
 from entropy_sentinel.analyses.intervals.frames import SCORES
 from entropy_sentinel.analyses.intervals.headings import IntervalsShown
 from entropy_sentinel.analyses.intervals.questions import exponents
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import style, write_figure
 
 
 class FigureFiles(TypedDict):
@@ -26,7 +24,4 @@ def write_figures(files: FigureFiles, settings: IntervalsShown, titles: Mapping[
     """Write the figures of these names and titles to `folder`."""
     answers = [one for path in files["benchmarks"] for one in exponents(BENCHMARKS.read(path)).values()]
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
-    for name, title in titles.items():
-        with style():
-            drawing = call(f"figure_{name}", [figures_of_coverage, figures_of_theory], inputs)
-        write_figure(Exhibit("figure", name, title), drawing, folder)
+    figures.write_figures(titles, [figures_of_coverage, figures_of_theory], inputs, folder)

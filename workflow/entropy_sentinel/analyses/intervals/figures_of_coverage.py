@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS, TEST
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.analyses.intervals.catalogue import TEST, method_title
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
 
 _COLOURS, _MARKERS = (BLUE, ORANGE, GREEN), "osD^vP"
 _BARS = "Bars: Wilson's 95 % interval."
@@ -28,8 +28,7 @@ def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label
 def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
     rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
     if not len(rows):
-        nothing = "no such model has an interval that can be read"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing("no such model has an interval that can be read", label)
     figure = new_figure(5.5, 4, label)
     axes = figure.subplots()
     for number, model in enumerate(rows["model"].unique(maintain_order=True)):
@@ -46,15 +45,14 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
     rows = scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
     models = rows["model"].unique(maintain_order=True).to_list()
     if not models:
-        nothing = "no model has an interval that can be read"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing("no model has an interval that can be read", label)
     columns = min(3, len(models))
     figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), label)
     panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
     for axes, model in zip(panels, models, strict=False):
         own = rows.filter(model=model)
         for number, method in enumerate(("base", "conformal")):
-            _curve(axes, own.filter(method=method), METHODS[method].title, number)
+            _curve(axes, own.filter(method=method), method_title(method), number)
         _identity(axes, own)
         axes.set_title(model, fontsize=9)
     for axes in list(panels)[len(models) :]:

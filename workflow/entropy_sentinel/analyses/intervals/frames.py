@@ -6,7 +6,7 @@ Files lie in `results/<study>/intervals/`. Ends of intervals and answers are pow
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, RESPONSE, RESPONSE_COLUMNS
 
 _REASON = Column("reason", pl.String, "why there is none, a word of the catalogue's REASONS", nullable=True)
 _MODEL = Column("model", pl.String, "model, as it is shown")
@@ -15,8 +15,9 @@ _LEVEL = Column("level", pl.Float64, "nominal level", "percent")
 _HALF = Column(
     "half", pl.String, "`calibration`, where each question is adjusted by the other folds of that half, or `test`"
 )
-_BENCHMARK = Column("benchmark", pl.String, "benchmark")
-_ITEM = Column("item_id", pl.String, "item of the benchmark")
+_OF_METHOD = (_MODEL, _METHOD, _LEVEL, _HALF)
+_SAMPLED_AT = Column("temperature", pl.Float64, "of the sampling", "1")
+_CHOSEN = Column("temperature", pl.Float64, "the one that was chosen, where one is", "1", nullable=True)
 
 STATED = Contract(
     stage="intervals_stated",
@@ -35,7 +36,7 @@ INTEGER_ANSWERS = Contract(
     key=RESPONSE,
     columns=(
         *RESPONSE_COLUMNS,
-        Column("temperature", pl.Float64, "of the sampling", "1"),
+        _SAMPLED_AT,
         Column("value", pl.Int64, "the integer that the response is", "powers of ten", nullable=True),
         Column(
             "probability",
@@ -54,8 +55,7 @@ BELIEFS = Contract(
     columns=(
         _MODEL,
         Column("basis", pl.String, "`whole`, `first_token` or `sampled`: where it is from"),
-        _BENCHMARK,
-        _ITEM,
+        *(BENCHMARK_COLUMN, ITEM_COLUMN),
         Column("values", pl.List(pl.Int64), "(n,) integers, rising", "powers of ten"),
         Column("probabilities", pl.List(pl.Float64), "(n,) of all that the model could say: not normalised", "1"),
         Column("missing", pl.Float64, "1 minus their sum", "1"),
@@ -66,17 +66,13 @@ ADJUSTED = Contract(
     stage="intervals_adjusted",
     key=("model", "method", "level", "half", "item_id"),
     columns=(
-        _MODEL,
-        _METHOD,
-        _LEVEL,
-        _HALF,
-        _ITEM,
+        *(*_OF_METHOD, ITEM_COLUMN),
         Column("true", pl.Int64, "the right answer", "powers of ten"),
         Column(
             "lower", pl.Float64, "lower end, -inf where no finite one has the level", "powers of ten", nullable=True
         ),
         Column("upper", pl.Float64, "upper end, inf likewise", "powers of ten", nullable=True),
-        Column("temperature", pl.Float64, "the one that was chosen, where one is", "1", nullable=True),
+        _CHOSEN,
     ),
 )
 
@@ -84,10 +80,7 @@ SCORES = Contract(
     stage="intervals_scores",
     key=("model", "method", "level", "half"),
     columns=(
-        _MODEL,
-        _METHOD,
-        _LEVEL,
-        _HALF,
+        *_OF_METHOD,
         Column("n_questions", pl.UInt32, "questions of the half", "questions"),
         Column("n", pl.UInt32, "of them with an interval", "questions"),
         Column("n_infinite", pl.UInt32, "of these with an infinite one", "questions"),
@@ -99,7 +92,7 @@ SCORES = Contract(
         Column("coverage_lower", pl.Float64, "lower limit of its 95 % interval, Wilson's", "1", nullable=True),
         Column("coverage_upper", pl.Float64, "upper limit", "1", nullable=True),
         Column("width", pl.Float64, "mean width", "powers of ten", nullable=True),
-        Column("temperature", pl.Float64, "the one that was chosen, where one is", "1", nullable=True),
+        _CHOSEN,
     ),
 )
 
@@ -107,10 +100,7 @@ DIFFERENCES = Contract(
     stage="intervals_differences",
     key=("model", "method", "level", "half"),
     columns=(
-        _MODEL,
-        _METHOD,
-        _LEVEL,
-        _HALF,
+        *_OF_METHOD,
         Column("n", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column("score", pl.Float64, "mean Winkler score over these", "powers of ten", nullable=True),
         Column("difference", pl.Float64, "from that of the base: below 0 is better", "powers of ten", nullable=True),
@@ -143,7 +133,7 @@ TUNNEL_INDEX = Contract(
     key=("model", "temperature", "m"),
     columns=(
         _MODEL,
-        Column("temperature", pl.Float64, "of the sampling", "1"),
+        _SAMPLED_AT,
         Column("m", pl.UInt32, "sampled answers that the estimate is made of", "answers"),
         Column("n", pl.UInt32, "questions of the test half with so many, and a distribution", "questions"),
         Column("entropy", pl.Float64, "mean entropy of the distribution", "nats"),

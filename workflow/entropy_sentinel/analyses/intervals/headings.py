@@ -1,9 +1,9 @@
 """Notes that stand below several exhibits of this analysis, and what all of them are told."""
 
-from collections.abc import Iterable
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS
+from entropy_sentinel.analyses.intervals.catalogue import METHODS, level_title, method_title
 
 
 class IntervalsShown(TypedDict):
@@ -13,6 +13,8 @@ class IntervalsShown(TypedDict):
     open_models: list[str]
 
 
+# What is shown for the values of these columns.
+WORDS: Mapping[str, Callable[[Any], str]] = {"level": level_title, "method": method_title}
 SCORE_NOTE = (
     "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "
     "ten, alpha = 1 - level; lower is better. An infinite interval has an infinite score."
@@ -24,4 +26,4 @@ WILSON_NOTE = "from, to: Wilson's 95 % interval."
 
 def method_note(methods: Iterable[str]) -> str:
     """What the methods are."""
-    return "; ".join(f"{METHODS[name].title}: {METHODS[name].meaning}" for name in methods) + "."
+    return "; ".join(f"{method_title(name)}: {METHODS[name].meaning}" for name in methods) + "."

@@ -1,6 +1,5 @@
 # What the analysis `intervals` calls its files: constants for rules.smk.
 
-from entropy_sentinel.analyses.intervals.catalogue import FIGURES as INTERVAL_FIGURES, TABLES as INTERVAL_TABLES
 from entropy_sentinel.analyses.intervals.settings import FAMILY as INTEGER_FAMILY
 
 INTERVALS = CONFIG.analyses.intervals

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS, level_title
+from entropy_sentinel.analyses.intervals.catalogue import level_title, method_title
 from entropy_sentinel.analyses.intervals.frames import DIFFERENCES, SCORES
 from entropy_sentinel.analyses.intervals.headings import IntervalsShown
 from entropy_sentinel.analyses.intervals.summary import headline, summaries, summarise
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import read_fragment, render
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -33,10 +33,9 @@ def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summar
         headline=headline(found),
         summaries=found,
         level_title=level_title,
-        methods=METHODS,
+        method_title=method_title,
         tables=[read_fragment(path) for path in files["tables"]],
         figures=[read_fragment(path) for path in files["figures"]],
     )
-    Path(summary).write_text(summarise(found), encoding="utf-8")
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(summary, summarise(found))
+    write_whole(page, content)

@@ -1,7 +1,8 @@
 # Needs: of the variants that state intervals, or answer with integers, the responses to both halves; features; where the
 #        family `integers` is run, its pass; items. No labels.
 # Makes: results/<study>/intervals/: stated/{model}.parquet and integers/{model}.parquet, what variants say;
-#        beliefs.parquet, distributions over integers; adjusted.parquet, the intervals of every method; scores.parquet, differences.parquet, sets.parquet, tunnel_index.parquet; tables/, figures/, report.html, summary.txt.
+#        beliefs.parquet, distributions over integers; adjusted.parquet, the intervals of every method; scores.parquet,
+#        differences.parquet, sets.parquet, tunnel_index.parquet; tables/, figures/, report.html, summary.txt.
 
 
 include: "names.smk"
@@ -175,7 +176,7 @@ rule intervals_tables:
         **USUAL,
     params:
         *analysis_code("intervals/tables", "report/exhibits.html.j2"),
-        titles={name: INTERVAL_TABLES[name] for name in INTERVALS.tables},
+        titles={name: INTERVALS.TABLES[name] for name in INTERVALS.tables},
         settings=INTERVALS_SHOWN,
     script:
         "scripts/tables.py"
@@ -195,7 +196,7 @@ rule intervals_figures:
         **USUAL,
     params:
         *analysis_code("intervals/figures", "report/exhibits.html.j2"),
-        titles={name: INTERVAL_FIGURES[name] for name in INTERVALS.figures},
+        titles={name: INTERVALS.FIGURES[name] for name in INTERVALS.figures},
         settings=INTERVALS_SHOWN,
     script:
         "scripts/figures.py"

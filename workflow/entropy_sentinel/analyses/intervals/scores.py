@@ -31,8 +31,8 @@ def write_scores(adjusted: str, settings: ScoreSettings, scores_output: str, dif
 
 def scores(adjusted: pl.DataFrame) -> Rows:
     """Rows of SCORES from a frame ADJUSTED: over the questions that have an interval of the method."""
-    for keys, own in adjusted.group_by("model", "method", "level", "half", maintain_order=True):
-        about = dict(zip(("model", "method", "level", "half"), keys, strict=True))
+    for keys, own in adjusted.group_by(SCORES.key, maintain_order=True):
+        about = dict(zip(SCORES.key, keys, strict=True))
         read = own.drop_nulls("lower")
         lower, upper, true = (read[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
         held = coverage(lower, upper, true)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.analyses.intervals.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.intervals import catalogue
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
@@ -65,6 +65,7 @@ class Intervals(Analysis):
     PAGE = "intervals/report.html"
     TELLS = "what intervals that a model states are worth"
     READS_LABELS = False
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     calibration: Name | None = Field(None, description="benchmark whose questions adjust the intervals")
     test: Name | None = Field(None, description="benchmark on which they are judged")
@@ -88,8 +89,6 @@ class Intervals(Analysis):
 
     @model_validator(mode="after")
     def _known(self) -> "Intervals":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
         check_names("feature in covariates:", self.covariates, [*FEATURES, *EXTRAS, "n_tokens"])
         if self.calibration is not None and self.calibration == self.test:
             raise ValueError(f"calibration and test must be two benchmarks, both were '{self.test}'")
@@ -118,12 +117,7 @@ class Intervals(Analysis):
             lines += left_out
             if rest := asked.only(run):
                 left[name] = rest
-        chosen = {
-            "models": left,
-            "tables": list(TABLES) if self.tables is None else self.tables,
-            "figures": list(FIGURES) if self.figures is None else self.figures,
-        }
-        return self.model_copy(update=chosen), lines
+        return self.model_copy(update={"models": left, **self.exhibits()}), lines
 
     @property
     def halves(self) -> list[str]:

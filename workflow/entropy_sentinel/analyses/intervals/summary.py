@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from tabulate import tabulate
 
-from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, METHODS, TEST, level_title
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST, level_title, method_title
+from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.report.plain_text import below, text_table
 
 # The level that the page begins with, or the nearest that is asked for.
 HEADLINE = 99.0
@@ -51,7 +51,7 @@ class Summary:
         """Which method to use by the calibration half, and what it did on the test half."""
         if self.chosen is None:
             return "No method can be chosen: on no question do all have a finite interval."
-        scored, title = self.scores[self.chosen], METHODS[self.chosen].title
+        scored, title = self.scores[self.chosen], method_title(self.chosen)
         if scored["coverage"] is None:
             return f"{title} {self._why}; on the test half it has no interval."
         others = (row for name, row in self.differences.items() if name != "base")
@@ -66,9 +66,7 @@ class Summary:
         said = f"Use {title}: it {self._why}. {found}"
         if self.best in (None, self.chosen):
             return said
-        return (
-            f"{said} Whether they hold or not, {METHODS[str(self.best)].title} has the lowest score on the test half."
-        )
+        return f"{said} Whether they hold or not, {method_title(str(self.best))} has the lowest score on the test half."
 
     @property
     def _why(self) -> str:
@@ -78,11 +76,11 @@ class Summary:
         row = self.differences[str(self.chosen)]
         if row["difference"] is None:
             return f"not compared, since {row['reason']}"
-        span = f"{number(row['lower'], '+.1f')} to {number(row['upper'], '+.1f')}"
-        found = f"by {number(abs(row['difference']), '.1f')} ({span})"
+        ends = span(row, "+.1f")
         if row["lower"] <= 0 <= row["upper"]:
-            return f"not clearly another than that of the stated ones: {number(row['difference'], '+.1f')} ({span})"
-        return f"{'lower' if row['upper'] < 0 else 'higher'} than that of the stated ones {found}"
+            return f"not clearly another than that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
+        side = "lower" if row["upper"] < 0 else "higher"
+        return f"{side} than that of the stated ones by {number(abs(row['difference']), '.1f')} ({ends})"
 
 
 def _share(row: Row) -> str:
@@ -140,10 +138,9 @@ def summarise(found: Sequence[Summary]) -> str:
     parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
     for one in headline(found):
         rows = [
-            [METHODS[name].title, number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
+            [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
             for name, row in one.scores.items()
         ]
-        table = tabulate(rows, ["method", "score", "coverage", "questions"], tablefmt="simple", disable_numparse=True)
-        lines = [*table.splitlines(), one.holds, one.advice]
-        parts.append("\n".join([f"{one.model}, {level_title(one.level)}", *(f"  {line}".rstrip() for line in lines)]))
+        table = text_table(["method", "score", "coverage", "questions"], rows)
+        parts.append(below(f"{one.model}, {level_title(one.level)}", [*table, one.holds, one.advice]))
     return "\n\n".join(parts) + "\n"

@@ -1,12 +1,12 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.inputs import call
+from entropy_sentinel.analyses import tables
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals import tables_of_answers, tables_of_beliefs, tables_of_scores
 from entropy_sentinel.analyses.intervals.frames import (
     ADJUSTED,
@@ -19,8 +19,6 @@ from entropy_sentinel.analyses.intervals.frames import (
 )
 from entropy_sentinel.analyses.intervals.headings import IntervalsShown
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.tables import write_table
 
 
 class TableFiles(TypedDict):
@@ -40,15 +38,14 @@ def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[st
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in files["benchmarks"]),
-        "stated": pl.concat(map(STATED.read, files["stated"])),
-        "integers": pl.concat([INTEGER_ANSWERS.frame([]), *map(INTEGER_ANSWERS.read, files["integers"])]),
+        "stated": read_all(STATED, files["stated"]),
+        "integers": read_all(INTEGER_ANSWERS, files["integers"]),
         "adjusted": ADJUSTED.read(files["adjusted"]),
         "scores": SCORES.read(files["scores"]),
         "differences": DIFFERENCES.read(files["differences"]),
         "sets": SETS.read(files["sets"]),
         "tunnel_index": TUNNEL_INDEX.read(files["tunnel_index"]),
     }
-    for name, title in titles.items():
-        table = call(f"table_{name}", [tables_of_answers, tables_of_scores, tables_of_beliefs], inputs)
-        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
-        write_table(Exhibit("table", name, title), table, folder)
+    tables.write_tables(
+        titles, [tables_of_answers, tables_of_scores, tables_of_beliefs], inputs, settings["label"], folder
+    )

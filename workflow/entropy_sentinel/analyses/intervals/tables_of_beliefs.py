@@ -3,14 +3,17 @@
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import BASES, PUBLISHED, TEST, level_title
-from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.analyses.intervals.headings import WORDS
+from entropy_sentinel.report.tables import Table, headed, number_frame
 from entropy_sentinel.statistics.tunnel import perception_size
 
 
 def table_3_coverage(sets: pl.DataFrame) -> Table:
     """Coverage by log-probabilities, beside that of the stated intervals of the same questions."""
-    keys = ["Model", "Level", "Distribution"]
-    numbers = {
+    headings = {
+        "model": "Model",
+        "level": "Level",
+        "basis": "Distribution",
         "n": "Questions",
         "missing": "Mass left out",
         "in_set": "In set",
@@ -20,31 +23,27 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         "base": "Base",
         "n_base": "Base: questions",
     }
-    rows = [
-        {"Model": row["model"], "Level": level_title(row["level"]), "Distribution": row["basis"]}
-        | {title: row[name] for name, title in numbers.items()}
-        for row in sets.iter_rows(named=True)
-    ]
+    beside = {
+        "level": "Level",
+        "base": "Base",
+        "base_coverage": "Base: paper",
+        "in_set": "In set",
+        "in_scaled_hull": "In hull at T*",
+        "logprob_coverage": "Log-probabilities: paper",
+    }
     printed = pl.read_csv(PUBLISHED / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
     ours = sets.filter(model="gpt-4o-mini", basis="first_token")
-    beside = printed.join(ours, on="level", how="inner", maintain_order="left").select(
-        pl.col("level").map_elements(level_title, pl.String).alias("Level"),
-        pl.col("base").alias("Base"),
-        pl.col("base_coverage").alias("Base: paper"),
-        pl.col("in_set").alias("In set"),
-        pl.col("in_scaled_hull").alias("In hull at T*"),
-        pl.col("logprob_coverage").alias("Log-probabilities: paper"),
-    )
+    both = printed.join(ours, on="level", how="inner", maintain_order="left")
     return Table(
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
-        number_frame(rows, keys, numbers.values()),
+        headed(sets, headings, WORDS),
         (
             "Distribution: " + "; ".join(f"{name}: {said}" for name, said in BASES.items()) + ".",
             "Mass left out: mean probability of all else that the model could say; the distributions are normalised "
             "without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
         ),
-        published=Table("Coverage of gpt-4o-mini here and as the paper printed it.", beside),
+        published=Table("Coverage of gpt-4o-mini here and as the paper printed it.", headed(both, beside, WORDS)),
     )
 
 
@@ -68,7 +67,8 @@ def table_perception(scores: pl.DataFrame) -> Table:
 
 def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
     """The empirical tunnel index by the number of sampled answers."""
-    numbers = {
+    headings = {
+        "model": "Model",
         "temperature": "Temperature",
         "m": "Answers",
         "n": "Questions",
@@ -77,14 +77,10 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
         "lower": "from",
         "upper": "to",
     }
-    rows = [
-        {"Model": row["model"]} | {title: row[name] for name, title in numbers.items()}
-        for row in tunnel_index.iter_rows(named=True)
-    ]
     return Table(
         "Entropy of the model's distribution over integers minus that of m sampled answers, in nats: means over the "
         "test half.",
-        number_frame(rows, ["Model"], numbers.values()),
+        headed(tunnel_index, headings),
         (
             "Appendix G of the paper, where an answer is all that a reasoning trace leaves: with one answer the index "
             "is the whole entropy, and it falls with their number.",

@@ -7,7 +7,6 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import (
     CALIBRATION,
-    METHODS,
     PUBLISHED,
     TEST,
     level_title,
@@ -17,19 +16,22 @@ from entropy_sentinel.analyses.intervals.headings import (
     READ_NOTE,
     SCORE_NOTE,
     WILSON_NOTE,
+    WORDS,
     method_note,
 )
 from entropy_sentinel.analyses.intervals.summary import choice
-from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.report.tables import Table, headed, number_frame
 
+_KEYS = {"model": "Model", "level": "Level", "method": "Method"}
 # What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
 _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
 def table_2_winkler(scores: pl.DataFrame) -> Table:
     """The mean Winkler score on the test half, by model, level and method, with coverage and width."""
-    keys = ["Model", "Level", "Method"]
-    numbers = {
+    rows = scores.filter(half=TEST)
+    headings = {
+        **_KEYS,
         "score": "Score",
         "median_score": "Median score",
         "coverage": "Coverage",
@@ -40,13 +42,9 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
         "n": "Questions",
         "n_infinite": "Infinite",
     }
-    rows = [
-        _keys(row) | {title: row[name] for name, title in numbers.items()}
-        for row in scores.filter(half=TEST).iter_rows(named=True)
-    ]
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        number_frame(rows, keys, numbers.values()),
+        headed(rows, headings, WORDS),
         (
             SCORE_NOTE,
             "A few intervals that state a number in place of its power of ten can make up the mean; the median does "
@@ -56,7 +54,7 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
             "Infinite: intervals without ends, where the calibration half has too few questions for the level.",
             method_note(scores["method"].unique(maintain_order=True)),
         ),
-        published=_published_scores(scores.filter(half=TEST)),
+        published=_published_scores(rows),
     )
 
 
@@ -64,16 +62,10 @@ def _published_scores(scores: pl.DataFrame) -> Table:
     """The paper's Table 2 beside ours, of the models that the study has under the paper's names."""
     theirs = _paper()
     joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
-    shown = joined.select(
-        Model="model",
-        Level=pl.col("level").map_elements(level_title, pl.String),
-        Method=pl.col("method").map_elements(lambda name: METHODS[name].title, pl.String),
-        Score="score",
-        paper="published",
-        difference=pl.col("score") - pl.col("published"),
-    ).rename({"paper": "Score: paper", "difference": "Score: difference"})
+    compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
+    headings = {**_KEYS, "score": "Score", "published": "Score: paper", "difference": "Score: difference"}
     note = "The paper's 500 + 500 questions are not published, and others are asked here."
-    return Table("Mean Winkler score here and as the paper printed it.", shown, (note,))
+    return Table("Mean Winkler score here and as the paper printed it.", headed(compared, headings, WORDS), (note,))
 
 
 def _paper() -> pl.DataFrame:
@@ -86,7 +78,7 @@ def _paper() -> pl.DataFrame:
 
 def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
     """By how much each method's score is from that of the stated intervals; which one the calibration half chooses."""
-    keys = ["Model", "Level", "Method", "Chosen"]
+    keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
     rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
     reasons = dict.fromkeys(
@@ -168,4 +160,4 @@ def _reduction(
 
 
 def _keys(row: dict[str, Any]) -> dict[str, Any]:
-    return {"Model": row["model"], "Level": level_title(row["level"]), "Method": METHODS[row["method"]].title}
+    return {heading: WORDS[name](row[name]) if name in WORDS else row[name] for name, heading in _KEYS.items()}

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import entropy
 
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals.frames import BELIEFS, INTEGER_ANSWERS, TUNNEL_INDEX
 from entropy_sentinel.analyses.intervals.questions import distributions, first_basis
 from entropy_sentinel.analyses.intervals.scores import ScoreSettings
@@ -32,7 +33,7 @@ def write_tunnel_index(files: IndexFiles, models: Mapping[str, str], settings: S
     """Write the empirical tunnel index; `models` are the names that are shown, by variant."""
     items = BENCHMARKS.read(files["test"], ["item_id"])
     beliefs = BELIEFS.read(files["beliefs"]).join(items, on="item_id", how="semi", maintain_order="left")
-    answers = pl.concat([INTEGER_ANSWERS.frame([]), *map(INTEGER_ANSWERS.read, files["integers"])])
+    answers = read_all(INTEGER_ANSWERS, files["integers"])
     shown = answers.with_columns(pl.col("model").replace_strict(models, return_dtype=pl.String))
     TUNNEL_INDEX.write(
         TUNNEL_INDEX.frame(list(indices(beliefs, shown, settings))), output, {"settings": dict(settings)}

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from entropy_sentinel.analyses.figures import DrawnFigure, write_figures_of_models
 from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.inputs import call, read_several
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.analyses.rejection import figures_of_curves
 from entropy_sentinel.analyses.rejection.headings import RejectionShown
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import style, write_figure
 
 
 class FigureFiles(TypedDict):
@@ -19,14 +18,6 @@ class FigureFiles(TypedDict):
     observations: Sequence[str]
     scores: Sequence[str]
     questions: Sequence[str]
-
-
-class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, and the model, if it is of one."""
-
-    figure: str
-    title: str
-    model: str | None
 
 
 def write_figures(
@@ -51,7 +42,4 @@ def write_figures(
         "accuracies": settings["accuracies"],
         "label": settings["label"],
     }
-    for name, what in exhibits.items():
-        with style():
-            drawing = call(f"figure_{what['figure']}", [figures_of_curves], inputs | {"model": what["model"]})
-        write_figure(Exhibit("figure", name, what["title"]), drawing, folder)
+    write_figures_of_models(exhibits, [figures_of_curves], inputs, folder)

@@ -12,7 +12,7 @@ from entropy_sentinel.analyses.headings import ROLES, TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.statistics.rejection import curve
 
@@ -87,8 +87,7 @@ def _drawing(
     panels: Sequence[Panel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
 ) -> Drawing:
     if not panels:
-        nothing = "No labelled responses"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing("No labelled responses", label)
     columns = min(4, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure = new_figure(_WIDTH * columns, _HEIGHT * rows + 0.9, label)

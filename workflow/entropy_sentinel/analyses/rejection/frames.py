@@ -4,6 +4,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.response import MODEL_COLUMN
 
 GROUP = Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`")
 
@@ -14,7 +15,7 @@ MEASURES = Contract(
     stage="measures",
     key=("model", "group", "role", "benchmark", "assessor", "measure"),
     columns=(
-        Column("model", pl.String, "language model"),
+        MODEL_COLUMN,
         GROUP,
         Column("role", pl.String, "`training` (by their test split: in distribution) or `held_out` (out of it)"),
         Column("benchmark", pl.String, "domain; `*` is all labelled domains of the role together"),

@@ -17,7 +17,8 @@ from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.statistics.rejection import interval, kept, measures, resamples, threshold
+from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
+from entropy_sentinel.statistics.rejection import kept, measures, threshold
 
 # By assessor and wanted accuracy; None where none reaches it.
 Thresholds = Mapping[tuple[str, float], float | None]
@@ -139,5 +140,5 @@ def _row(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
     """Value and interval from the value and its bootstrap samples, (1 + n_samples,); null with the reason."""
     if samples is None or np.isnan(samples[0]):
         return {"value": None, "lower": None, "upper": None, "reason": reason}
-    lower, upper = interval(samples[1:])
+    lower, upper = percentile_interval(samples[1:])
     return {"value": float(samples[0]), "lower": lower, "upper": upper, "reason": None}

@@ -1,10 +1,6 @@
 # What the analysis `rejection` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.rejection.catalogue import (
-    FIGURES as REJECTION_FIGURE_TITLES,
-    QUESTION_ONLY,
-    TABLES as REJECTION_TABLE_TITLES,
-)
+from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 
 REJECTION = CONFIG.analyses.rejection
 REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
@@ -22,18 +18,8 @@ def rejection_assessors():
     return {group: [*names, QUESTION_ONLY] for group, names in found.items()}
 
 
-def rejection_exhibits():
-    """The figures to make: which one, its title, and the model that it is of, by the name of its files."""
-    found = {}
-    for name in REJECTION.figures:
-        for model in MODELS if name == "curves_by_domain" else [None]:
-            title = REJECTION_FIGURE_TITLES[name] + (f", {model}" if model else "")
-            found[f"{name}_{model}" if model else name] = {"figure": name, "title": title, "model": model}
-    return found
-
-
 REJECTION_ASSESSORS = rejection_assessors()
-REJECTION_EXHIBITS = rejection_exhibits()
+REJECTION_EXHIBITS = drawn_figures(REJECTION, "curves_by_domain")
 REJECTION_FIGURES = [f"{REJECTION_FOLDER}/figures/figure_{name}" for name in REJECTION_EXHIBITS]
 
 

@@ -16,8 +16,9 @@ from entropy_sentinel.analyses.rejection.catalogue import (
 )
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.headings import RejectionShown, absent_notes, assessor_title, domain_notes
-from entropy_sentinel.analyses.rejection.summary import span, summaries, summarise
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.analyses.rejection.summary import summaries, summarise
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.report.numbers import span
 from entropy_sentinel.report.pages import read_fragment, render
 
 # What is shown of an assessor for a wanted accuracy: names of measures.
@@ -42,9 +43,8 @@ def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[
     """Write the page and the summary."""
     measures = read_several(MEASURES, files["measures"], {"model": models})
     content, text = render_report(measures, files["tables"], files["figures"], settings)
-    Path(summary).write_text(text, encoding="utf-8")
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(summary, text)
+    write_whole(page, content)
 
 
 def render_report(

@@ -65,7 +65,7 @@ rule rejection_tables:
         **USUAL,
     params:
         *analysis_code("rejection/tables", "report/exhibits.html.j2"),
-        titles={name: REJECTION_TABLE_TITLES[name] for name in REJECTION.tables},
+        titles={name: REJECTION.TABLES[name] for name in REJECTION.tables},
         settings=rejection_settings("best"),
         models=MODELS,
     script:

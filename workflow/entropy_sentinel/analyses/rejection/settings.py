@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.analyses.rejection.catalogue import FIGURES, TABLES
+from entropy_sentinel.analyses.rejection import catalogue
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
@@ -21,6 +21,7 @@ class Rejection(Analysis):
 
     PAGE = "{judge}/rejection/report.html"
     TELLS = "which responses can be kept at a wanted accuracy"
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     groups: Names | None = Field(None, description="named training groups to show; null for all that are run")
@@ -38,8 +39,6 @@ class Rejection(Analysis):
 
     @model_validator(mode="after")
     def _known(self) -> "Rejection":
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
         check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
@@ -51,17 +50,8 @@ class Rejection(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = {}, []
-        for key, axis in {
-            "judges": "judges",
-            "groups": "groups",
-            "headline_group": "groups",
-            "estimators": "kept",
-        }.items():
-            value = getattr(self, key)
-            asked = [value] if isinstance(value, str) else value or []
-            found[key], left_out = studied.run(axis, f"analyses.rejection.{key}", asked)
-            lines += left_out
+        axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
+        found, lines = self.named(studied, axes)
         named, headline = self._named(studied), found["headline_group"]
         groups = [name for name in named if name in [*(found["groups"] or named), *headline]]
         chosen = {
@@ -69,8 +59,7 @@ class Rejection(Analysis):
             "groups": groups,
             "headline_group": (headline or groups)[0],
             "estimators": found["estimators"] or studied.kept,
-            "tables": list(TABLES) if self.tables is None else self.tables,
-            "figures": list(FIGURES) if self.figures is None else self.figures,
+            **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines
 

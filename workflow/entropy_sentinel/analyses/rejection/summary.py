@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from tabulate import tabulate
 
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import coverage_measure, kept_accuracy_measure, kept_measure
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.rows import EVERY
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.report.plain_text import below, text_table
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,6 @@ class Summary:
         if gain["upper"] < 0:
             return f"The question alone ranks these responses better than the trace does ({size})."
         return f"That the trace adds to what the question alone says is not shown ({size})."
-
-
-def span(row: Mapping[str, Any], form: str = ".2f") -> str:
-    """The interval of a row of MEASURES as text."""
-    return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
 
 
 def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:
@@ -102,9 +97,8 @@ def summarise(
             ]
             for name, of in one.found.items()
         ]
-        table = tabulate(rows, headings, tablefmt="simple", disable_numparse=True)
         title = f"{one.title}: {one.n_responses:,} responses, {number(one.accuracy)} of them correct"
-        parts.append("\n".join([title, *(f"  {line}".rstrip() for line in [*table.splitlines(), one.verdict])]))
+        parts.append(below(title, [*text_table(headings, rows), one.verdict]))
     if len(parts) == 1:
         parts.append("No results for this training group.")
     else:

@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimator import SCORES
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.token_texts import TokenTexts
 from entropy_sentinel.report.tokens import FULL, cut, parts
@@ -74,8 +74,7 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     unnamed = any(token.text is None for _, found in domains for response, _ in found for token in response.tokens)
     missing = TokenTexts(read_provenance(files["generations"][0])).missing if unnamed else None
     content = render_page(settings["label"], settings["model"], estimator, domains, missing, settings["alternatives"])
-    with whole_file(page) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(page, content)
 
 
 def render_page(

@@ -2,10 +2,10 @@
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from entropy_sentinel.config.analyses import Analysis, Studied
-from entropy_sentinel.frames.sections import Names, Whole, check_names
+from entropy_sentinel.frames.sections import Names, Whole
 
 
 class Responses(Analysis):
@@ -37,15 +37,8 @@ class Responses(Analysis):
         "generation.keep_top_tokens or generation.keep_top_token_ids is set",
     )
 
-    @model_validator(mode="after")
-    def _there_are_no_exhibits(self) -> "Responses":
-        check_names("table", self.tables or [], [])
-        check_names("figure", self.figures or [], [])
-        return self
-
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        groups, lines = studied.run("groups", "analyses.responses.group", [] if self.group is None else [self.group])
-        judges, more = studied.run("judges", "analyses.responses.judges", self.judges or [])
-        chosen = {"group": next(iter(groups or studied.groups), None), "judges": judges or studied.judges}
-        return self.model_copy(update=chosen), [*lines, *more]
+        found, lines = self.named(studied, {"group": "groups", "judges": "judges"})
+        group = next(iter(found["group"] or studied.groups), None)
+        return self.model_copy(update={"group": group, "judges": found["judges"] or studied.judges}), lines

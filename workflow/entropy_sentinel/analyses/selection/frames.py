@@ -3,11 +3,12 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import ITEM_COLUMN, MODEL_COLUMN
 
 _ITEM = (
-    Column("model", pl.String, "language model"),
+    MODEL_COLUMN,
     Column("benchmark", pl.String, "where the item is from"),
-    Column("item_id", pl.String, "item of the benchmark"),
+    ITEM_COLUMN,
 )
 
 CANDIDATES = Contract(

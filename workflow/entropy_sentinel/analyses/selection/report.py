@@ -1,20 +1,21 @@
 """The tables and figures of the catalogue, the page that shows them, and its lines for the terminal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.inputs import call, read_several
+from entropy_sentinel.analyses.figures import draw
+from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.analyses.selection import figures, tables
 from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from entropy_sentinel.analyses.selection.frames import CANDIDATES, SELECTIONS
+from entropy_sentinel.analyses.tables import make_table
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import style, write_figure
+from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.tables import write_table
 
@@ -55,8 +56,7 @@ def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSett
         **parts,
     )
     for path, written in ((summary, text), (page, content)):
-        with whole_file(path) as partial:
-            partial.write_text(written, encoding="utf-8")
+        write_whole(path, written)
 
 
 def _inputs(files: ReportFiles, models: Sequence[str], settings: ReportSettings) -> dict[str, Any]:
@@ -76,21 +76,18 @@ def write_exhibits(inputs: Mapping[str, Any], settings: ReportSettings, folder: 
     parts: dict[str, list[str]] = {"tables": [], "figures": []}
     for name in settings["tables"]:
         exhibit = Exhibit("table", name, TABLES[name])
-        table = call(f"table_{name}", [tables], inputs)
-        write_table(exhibit, replace(table, notes=(*table.notes, f"Study: {settings['label']}.")), folder / "tables")
+        write_table(exhibit, make_table(name, [tables], inputs, settings["label"]), folder / "tables")
         parts["tables"].append(read_fragment(folder / "tables" / f"{exhibit.file}.html"))
     for name in settings["figures"]:
         exhibit = Exhibit("figure", name, FIGURES[name])
-        with style():
-            drawing = call(f"figure_{name}", [figures], inputs)
-        write_figure(exhibit, drawing, folder / "figures")
+        write_figure(exhibit, draw(name, [figures], inputs), folder / "figures")
         parts["figures"].append(read_fragment(folder / "figures" / f"{exhibit.file}.html"))
     return parts
 
 
 def summarise(inputs: Mapping[str, Any]) -> str:
     """Plain text: what each strategy selects, and what it lacks."""
-    table = call("table_selections", [tables], {**inputs, "notes": []})
+    table = tables.table_selections(inputs["candidates"], inputs["selections"], notes=[])
     shown = pl.DataFrame(table.cells(), schema=table.frame.columns, orient="row")
     widths = [max(map(len, [name, *shown[name]])) for name in shown.columns]
     rows = [shown.columns, *shown.rows()]

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, TABLES
+from entropy_sentinel.analyses.selection import catalogue
+from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
 from entropy_sentinel.config.analyses import Analysis, Studied
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
@@ -68,6 +69,7 @@ class Selection(Analysis):
 
     PAGE = "{judge}/selection/report.html"
     TELLS = "which items to train on"
+    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     judges: Names | None = Field(None, description="judges whose labels say what is correct; null for all that are run")
     strategies: Annotated[list[str], DISTINCT] | None = Field(
@@ -83,10 +85,8 @@ class Selection(Analysis):
     solutions: _Solutions = ()
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> "Selection":
+    def _strategies_are_known(self) -> "Selection":
         check_names("strategy", self.strategies or [], STRATEGIES)
-        check_names("table", self.tables or [], TABLES)
-        check_names("figure", self.figures or [], FIGURES)
         return self
 
     def obstacle(self, studied: Studied) -> str | None:
@@ -95,15 +95,14 @@ class Selection(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        judges, lines = studied.run("judges", "analyses.selection.judges", self.judges or [])
+        found, lines = self.named(studied, {"judges": "judges"})
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
         if named := [(name, needs[name]) for name in self.strategies or [] if needs[name]]:
             raise ValueError(f"analyses.selection.strategies: {named[0][0]} {named[0][1]}")
         chosen = {
-            "judges": judges or studied.judges,
+            "judges": found["judges"] or studied.judges,
             "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],
-            "tables": list(TABLES) if self.tables is None else self.tables,
-            "figures": list(FIGURES) if self.figures is None else self.figures,
+            **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines
 

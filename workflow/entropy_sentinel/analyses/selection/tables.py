@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
 from entropy_sentinel.analyses.selection.comparing import EVERY, domains, overlaps, profiles
-from entropy_sentinel.report.tables import Table
+from entropy_sentinel.report.tables import Table, headed
 
 
 def strategy_title(name: str) -> str:
@@ -33,7 +33,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
     rows = profiles(candidates, selections).with_columns(_titled("strategy"))
     return Table(
         "Difficulty and length of what each strategy selects: means over its items.",
-        rows.select(pl.col(name).alias(heading) for name, heading in headings.items()),
+        headed(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
             "EAS: in bits. Each over the items of which it is known.",
@@ -54,7 +54,7 @@ def table_overlap(selections: pl.DataFrame) -> Table:
     }
     return Table(
         "How many items two selections share.",
-        rows.select(pl.col(name).alias(heading) for name, heading in headings.items()),
+        headed(rows, headings),
         ("Jaccard: shared items over the items of either; 1 is the same items, 0 none in common.",),
     )
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.sampling import Sample
 from entropy_sentinel.report.labelling import labelling_page
@@ -33,5 +33,4 @@ def write_page(found: Sample, path: str | Path) -> None:
         "entropy-sentinel monitor --labels FILE",
         shielded=True,
     )
-    with whole_file(path) as partial:
-        partial.write_text(content, encoding="utf-8")
+    write_whole(path, content)

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import whole_file, write_whole
 from entropy_sentinel.frames.spreadsheet import write_csv
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.openmetrics import openmetrics
@@ -38,8 +38,7 @@ def write_alerts(found: Monitored, path: str | Path) -> None:
 
 def write_metrics(found: Monitored, path: str | Path) -> None:
     """Write OpenMetrics text in one step, as a collector of text files needs it."""
-    with whole_file(path) as partial:
-        partial.write_text(openmetrics(found), encoding="utf-8")
+    write_whole(path, openmetrics(found))
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:

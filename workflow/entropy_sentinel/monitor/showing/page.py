@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.settings import Reference, shown
 from entropy_sentinel.monitor.result import Monitored
@@ -32,8 +32,7 @@ MOST_ROWS = 10 * SHOWN
 
 def write_page(found: Monitored, path: str | Path) -> None:
     """Write the page in one step."""
-    with whole_file(path) as partial:
-        partial.write_text(page(found), encoding="utf-8")
+    write_whole(path, page(found))
 
 
 def page(found: Monitored) -> str:

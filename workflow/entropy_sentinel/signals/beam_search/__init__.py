@@ -6,9 +6,9 @@ search is of the item, so that all responses to it have the same value.
 
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, of_responses
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
-from entropy_sentinel.signals.beam_search.frame import BEAM_SEARCH_VERSION, BEAMS
+from entropy_sentinel.signals.beam_search.frame import BEAMS
 from entropy_sentinel.signals.beam_search.settings import BeamSearch
 
 _MSP = "1 - probability of the likeliest response that a beam search finds, as a whole; the same for all of an item"
@@ -19,7 +19,7 @@ FAMILY = Family(
     per_item=True,
     asks=EnginePass(
         BEAMS,
-        BEAM_SEARCH_VERSION,
+        version=1,
         # A search is of the item: as many contexts as one response has tokens, for each beam.
         contexts_per_token=lambda settings: settings["width"],
         first_responses=lambda settings: 1,
@@ -32,6 +32,6 @@ FAMILY = Family(
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in their order: the signal, and `msp_reason` where there is none. `asked` is the pass."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    found = traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    found = of_responses(traces, rows)
     likeliest = pl.col("logprobs").list.first()
     return found.select(msp=1 - likeliest.exp(), msp_reason="reason")

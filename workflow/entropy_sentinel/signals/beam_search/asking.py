@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.engines.engine import Beams, Engine
+from entropy_sentinel.engines.engine import Beams, Engine, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.beam_search.frame import BEAMS
@@ -15,15 +15,15 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
     """Rows of BEAMS for responses with `prompt_ids` beside the columns of a trace, by one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
-    found = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
-    items, beams = list(prompts), dict(found)
-    of_item = {item: _columns(beams[number]) for number, item in enumerate(items)}
-    return _frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
+    asked = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
+    found = in_order(asked, len(prompts), "contexts")
+    of_item = {item: _columns(beams) for item, beams in zip(prompts, found, strict=True)}
+    return BEAMS.frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Rows without beams for responses that cannot be asked about; their `unusable` says why."""
-    return _frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+    return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _columns(beams: Beams) -> dict[str, Any]:
@@ -35,7 +35,3 @@ def _columns(beams: Beams) -> dict[str, Any]:
         "lengths": [len(one.token_ids) for one in beams.found],
         "finish_reasons": [one.finish_reason for one in beams.found],
     }
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    return BEAMS.frame({name: [row.get(name) for row in rows] for name in BEAMS.schema})

@@ -8,9 +8,6 @@ import polars as pl
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
-# Raised by hand when the rows that the pass would write move: it costs GPU time.
-BEAM_SEARCH_VERSION = 1
-
 BEAMS = Contract(
     stage="beam_search",
     key=RESPONSE,

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, of_responses
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWER_VERSION, FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.settings import ForcedAnswer
 
 _EAS = "entropy area score: sum of the entropies of the own final answer, put in after each token of the response"
@@ -31,8 +31,8 @@ FAMILY = Family(
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
     asks=EnginePass(
         FORCED_ANSWERS,
-        FORCED_ANSWER_VERSION,
-        contexts_per_token,
+        version=1,
+        contexts_per_token=contexts_per_token,
         first_responses=lambda settings: settings["samples"],
         told_of_servers=("vocabulary",),
     ),
@@ -43,7 +43,7 @@ FAMILY = Family(
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in their order: the signals, and `eas_reason` where there are none. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
-    found = traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    found = of_responses(traces, rows)
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")
     reason = pl.when(pl.col("answer").is_null()).then(unasked).otherwise("reason")
     return found.select("eas", "mean_eas", eas_reason=reason)

@@ -158,19 +158,20 @@ def _follow(tracks: Sequence[Track], engine: Engine) -> None:
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:
-    columns: dict[str, list[Any]] = {name: [] for name in FORCED_ANSWERS.schema}
-    for row in rows:
-        values = dict(zip(RESPONSE, row.which, strict=True)) | {
-            "answer": row.answer,
-            "answer_text": row.text,
-            "answer_tokens": row.answer_tokens,
-            "tokens_to_answer": row.tokens_to_answer,
-            "reason": row.reason,
-            **_trajectory(row),
-        }
-        for name, column in columns.items():
-            column.append(values.get(name))
-    return FORCED_ANSWERS.frame(columns)
+    return FORCED_ANSWERS.frame(
+        [
+            dict(zip(RESPONSE, row.which, strict=True))
+            | {
+                "answer": row.answer,
+                "answer_text": row.text,
+                "answer_tokens": row.answer_tokens,
+                "tokens_to_answer": row.tokens_to_answer,
+                "reason": row.reason,
+                **_trajectory(row),
+            }
+            for row in rows
+        ]
+    )
 
 
 def _trajectory(row: Row) -> dict[str, Any]:

@@ -8,9 +8,6 @@ import polars as pl
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
-# Raised by hand when the rows that the pass would write move: it costs GPU time.
-FORCED_ANSWER_VERSION = 1
-
 FORCED_ANSWERS = Contract(
     stage="forced_answers",
     key=(*RESPONSE, "answer"),

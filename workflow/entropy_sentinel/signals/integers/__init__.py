@@ -7,9 +7,9 @@ It is for models whose prompt asks for an integer alone.
 
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.response import RESPONSE, of_responses
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
-from entropy_sentinel.signals.integers.frame import INTEGERS, INTEGERS_VERSION
+from entropy_sentinel.signals.integers.frame import INTEGERS
 from entropy_sentinel.signals.integers.settings import Integers
 
 _ENTROPY = "entropy of the distribution over the integers that the model may answer with, these alone"
@@ -22,7 +22,7 @@ FAMILY = Family(
         Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
     ),
     # Of each item the first response alone: the prompt is the same.
-    asks=EnginePass(INTEGERS, INTEGERS_VERSION, first_responses=lambda settings: 1),
+    asks=EnginePass(INTEGERS, version=1, first_responses=lambda settings: 1),
     settings=Integers,
 )
 
@@ -33,7 +33,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     `asked` is the file of the pass. The probabilities are divided by their sum.
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    found = traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    found = of_responses(traces, rows)
     p = pl.element().exp() / pl.element().exp().sum()
     return found.select(
         integer_entropy=pl.col("logprobs").list.eval(-(p * p.log())).list.sum(),

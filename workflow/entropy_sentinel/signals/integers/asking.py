@@ -23,16 +23,17 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
     """
     first = part.filter(sample=0)
     ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
-    later = _without(part.filter(pl.col("sample") > 0), _LATER)
+    later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
     if not ends:
-        return pl.concat([_without(first, _NO_END), later])
+        return pl.concat([_without(first, pl.lit(_NO_END)), later])
     found = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
-    return pl.concat([_frame(first, [_row(one) for one in found]), later])
+    which = first.select(RESPONSE).to_dicts()
+    return pl.concat([INTEGERS.frame([one | _row(of) for one, of in zip(which, found, strict=True)]), later])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Rows without a distribution for responses that cannot be asked about; their `unusable` says why."""
-    return _frame(part, [{"reason": why} for why in part["unusable"]])
+    return _without(part, pl.col("unusable"))
 
 
 def _row(found: Found) -> dict[str, Any]:
@@ -49,12 +50,6 @@ def _row(found: Found) -> dict[str, Any]:
     }
 
 
-def _without(part: pl.DataFrame, reason: str) -> pl.DataFrame:
-    """Rows without a distribution, all for one reason."""
-    return _frame(part, [{"reason": reason}] * len(part))
-
-
-def _frame(part: pl.DataFrame, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows of INTEGERS for the responses of a part."""
-    columns = {name: [row.get(name) for row in rows] for name in INTEGERS.schema if name not in RESPONSE}
-    return INTEGERS.frame({name: part[name] for name in RESPONSE} | columns)
+def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Rows without a distribution."""
+    return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())

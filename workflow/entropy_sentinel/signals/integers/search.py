@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropy_sentinel.engines.engine import Engine, NextToken
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.engines.engine import Engine, NextToken, in_order
 
 # As JSON writes it; nine digits fit the column.
 _INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
@@ -72,10 +71,8 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
 
 def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
     """What follows each of the open ones."""
-    steps = dict(engine.next_tokens([*prompts[one.prompt], *one.token_ids] for one in open_ones))
-    if len(steps) < len(open_ones):
-        raise EntropySentinelError(f"the engine answered {len(steps)} of {len(open_ones)} contexts")
-    return [steps[number] for number in range(len(open_ones))]
+    contexts = ([*prompts[one.prompt], *one.token_ids] for one in open_ones)
+    return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
 def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engine) -> Iterator[tuple[Said, Said]]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
-from entropy_sentinel.signals.iterative_prompting.frame import ITERATIVE_PROMPTING_VERSION, ITERATIVE_PROMPTS
+from entropy_sentinel.signals.iterative_prompting.frame import ITERATIVE_PROMPTS
 from entropy_sentinel.signals.iterative_prompting.settings import IterativePrompting
 from entropy_sentinel.statistics.iterative_prompting import mutual_information
 
@@ -26,7 +26,7 @@ FAMILY = Family(
     per_item=True,
     asks=EnginePass(
         ITERATIVE_PROMPTS,
-        ITERATIVE_PROMPTING_VERSION,
+        version=1,
         # At most: each of the first responses is judged after each of them, and after the prompt alone.
         contexts_per_token=lambda settings: settings["samples"] + 1,
         first_responses=lambda settings: settings["samples"],

@@ -6,9 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.engines.engine import Continuation, Engine
+from entropy_sentinel.engines.engine import Continuation, Engine, in_order
 from entropy_sentinel.engines.generation import AskedSettings
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.iterative_prompting.frame import ITERATIVE_PROMPTS
 from entropy_sentinel.signals.iterative_prompting.prompting import with_answer
@@ -42,19 +41,16 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
     chats = [with_answer(asked_with, settings["prompt"], question, answer) for question, answer in texts]
     prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
     pairs = [pair for item in items for pair in item.pairs([next(prompts) for _ in item.first])]
-    found = dict(engine.continuations(iter(pairs)))
-    if len(found) < len(pairs):
-        raise EntropySentinelError(f"the engine answered {len(found)} of {len(pairs)} continuations")
-    answered = iter([found[number] for number in range(len(pairs))])
+    answered = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
         n = len(item.first)
         rows += _judged(item, [[next(answered) for _ in range(n)] for _ in range(n + 1)])
-    return _frame(rows)
+    return ITERATIVE_PROMPTS.frame(rows)
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Rows without log-probabilities for responses that cannot be asked about; their `unusable` says why."""
-    return _frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+    return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
@@ -97,7 +93,3 @@ def _judged(item: _Item, said: Sequence[Sequence[Continuation]]) -> list[Row]:
         }
         for one in item.responses
     ]
-
-
-def _frame(rows: Sequence[Row]) -> pl.DataFrame:
-    return ITERATIVE_PROMPTS.frame({name: [row.get(name) for row in rows] for name in ITERATIVE_PROMPTS.schema})

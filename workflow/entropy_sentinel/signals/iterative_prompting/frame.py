@@ -9,9 +9,6 @@ import polars as pl
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 
-# Raised by hand when the rows that the pass would write move: it costs GPU time.
-ITERATIVE_PROMPTING_VERSION = 1
-
 ITERATIVE_PROMPTS = Contract(
     stage="iterative_prompting",
     key=RESPONSE,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
-from entropy_sentinel.frames.generation import REFUSED
+from entropy_sentinel.frames.generation import WAS_REFUSED
 from entropy_sentinel.grouping.items import questions_of, tell_fewer
 from entropy_sentinel.grouping.scores import TextPair
 from entropy_sentinel.grouping.similarity import Similarity
@@ -48,8 +48,7 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     """A row per response, in their order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
-    refused = pl.col("finish_reason").str.starts_with(REFUSED)
-    first = rows.filter(~refused).with_columns(number=pl.int_range(pl.len()).over("item_id"))
+    first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
     if samples is not None:
         first = first.filter(pl.col("number") < samples)
     items = {one[0, "item_id"]: one for one in first.partition_by("item_id", maintain_order=True)}
@@ -62,7 +61,8 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     made = pl.DataFrame(found, schema={"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}, orient="row")
     joined = rows.join(made, on="item_id", how="left", maintain_order="left", validate="m:1")
     return joined.select(
-        sar=pl.when(~refused).then("sar"), sar_reason=pl.when(refused).then("finish_reason").otherwise("sar_reason")
+        sar=pl.when(~WAS_REFUSED).then("sar"),
+        sar_reason=pl.when(WAS_REFUSED).then("finish_reason").otherwise("sar_reason"),
     )
 
 

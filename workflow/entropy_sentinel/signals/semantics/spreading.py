@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
-from entropy_sentinel.frames.generation import CUT_OFF, REFUSED
+from entropy_sentinel.frames.generation import CUT_OFF, WAS_REFUSED
 from entropy_sentinel.grouping.answers import answer_of
 from entropy_sentinel.grouping.backend import Backend
 from entropy_sentinel.grouping.clustering import classes
@@ -40,7 +40,7 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
     known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
     rows = traces.select(
         *("item_id", "text"),
-        refused=pl.when(pl.col("finish_reason").str.starts_with(REFUSED)).then("finish_reason"),
+        refused=pl.when(WAS_REFUSED).then("finish_reason"),
         cut_off=CUT_OFF,
         logprob=pl.when(known).then(logprobs.list.sum()),
     ).collect()

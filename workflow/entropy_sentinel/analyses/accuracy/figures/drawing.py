@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from entropy_sentinel.analyses import figures
 from entropy_sentinel.analyses.accuracy.figures import of_accuracies, of_distributions, of_features, of_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.figures import Drawing, style, write_figure
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.report.figures import Drawing
 
 _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
 
@@ -32,9 +33,7 @@ class FigureSettings(Shown):
 
 def draw_figure(name: str, inputs: Mapping[str, Any]) -> Drawing:
     """The figure of this name, from those of `inputs` that its function names."""
-    with style():
-        drawing: Drawing = call(f"figure_{name}", _MODULES, inputs)
-        return drawing
+    return figures.draw(name, _MODULES, inputs)
 
 
 def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[str, str], folder: str) -> None:
@@ -44,9 +43,8 @@ def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_estimates(files["estimates"]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
         "validations": read_validations(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
-    for name, title in titles.items():
-        write_figure(Exhibit("figure", name, title), draw_figure(name, inputs), folder)
+    figures.write_figures(titles, _MODULES, inputs, folder)

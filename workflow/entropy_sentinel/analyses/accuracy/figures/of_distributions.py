@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from scipy.stats import gaussian_kde
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import LARGEST_K, bin_errors, group_accuracies
-from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, message, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
 from entropy_sentinel.report.numbers import counted
 
 _BINS = 10
@@ -78,8 +78,7 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
     joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
     points, over_all = (joined.filter(pl.col("scope") == scope) for scope in ("held_out", "all"))
     if points.is_empty():
-        nothing = "No training group has an AEE and an accuracy"
-        return Drawing(message(nothing, label), f"{nothing}.")
+        return nothing("No training group has an AEE and an accuracy", label)
     figure = new_figure(6.6, 4.5, label)
     axes = figure.add_subplot()
     _draw_errors(axes, points, over_all)

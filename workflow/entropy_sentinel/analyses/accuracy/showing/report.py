@@ -16,12 +16,13 @@ from entropy_sentinel.analyses.accuracy.showing.summary import labels as label_c
 from entropy_sentinel.analyses.accuracy.showing.unjudged import unjudged
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_notes, read_validations
 from entropy_sentinel.analyses.headings import SCOPES, Shown
-from entropy_sentinel.analyses.inputs import read_estimates
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.estimators.verdict import CONFIDENCE, USABLE_ERROR
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
 from entropy_sentinel.report.pages import read_fragment, render
@@ -58,7 +59,7 @@ class ReportSettings(Shown):
 def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str, machine: str) -> None:
     """Write the page, the summary, and the summary for programs, `machine`."""
     study = Study(
-        estimates=read_estimates(files["estimates"]),
+        estimates=read_all(ESTIMATES, files["estimates"]),
         sweep=SWEEP.read(files["sweep"]),
         domains=DOMAINS.read(files["domains"]),
         validations=read_validations(files["validation"]),
@@ -82,8 +83,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     frames = study.validations, study.estimates, study.sweep
     text = summarise(*frames, study.groups, study.headline_group, study.unjudged, study.ambiguous)
     for path, what in ((page, content), (machine, told), (summary, text)):
-        with whole_file(path) as partial:
-            partial.write_text(what, encoding="utf-8")
+        write_whole(path, what)
 
 
 def render_report(

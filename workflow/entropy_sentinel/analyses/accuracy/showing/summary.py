@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import polars as pl
-from tabulate import tabulate
 
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score, headlines
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.report.numbers import number
+from entropy_sentinel.report.plain_text import below, text_table
 
 
 def summarise(
@@ -63,7 +63,7 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     if not rows:
         return []
     headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
-    return ["\n".join(["Domains without labels: estimated accuracy", *_indented(_table(headings, rows, "llrrrl"))])]
+    return [below("Domains without labels: estimated accuracy", text_table(headings, rows, "llrrrl"))]
 
 
 def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
@@ -88,7 +88,7 @@ def _model(headline: Headline) -> str:
         )
         for row in headline.domains
     ]
-    lines = [*_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
+    lines = [*text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
     for scope, title in SCOPES.items():
         if scope in headline.scores:
             lines.append(_line(f"{title} domains", headline.scores[scope]))
@@ -98,23 +98,13 @@ def _model(headline: Headline) -> str:
         lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
     if headline.caution:
         lines.append(f"caution: {headline.caution}")
-    return "\n".join([headline.model, *_indented(lines)])
+    return below(headline.model, lines)
 
 
 def labels(row: dict[str, int]) -> str:
     """The number of labelled responses, with that of all responses where it is larger."""
     every = row["n_labelled"] == row["n_rows"]
     return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> list[str]:
-    aligned = [{"l": "left", "r": "right"}[side] for side in sides]
-    text: str = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned)
-    return text.splitlines()
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"  {line}".rstrip() for line in lines]
 
 
 def _line(title: str, score: Score, remark: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.frames.errors import DamagedFileError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.intervals import NOTES
 
@@ -121,8 +121,7 @@ class ModelValidation:
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""
-        with whole_file(path) as partial:
-            partial.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:

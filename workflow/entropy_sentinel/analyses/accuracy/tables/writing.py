@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
-
+from entropy_sentinel.analyses import tables
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.published.comparison import compare
@@ -23,8 +22,9 @@ from entropy_sentinel.analyses.accuracy.tables import (
     of_validation,
 )
 from entropy_sentinel.analyses.headings import Shown
-from entropy_sentinel.analyses.inputs import call, read_estimates
+from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -57,8 +57,7 @@ def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
     Beside it are the published values, where it has any.
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
-    table: Table = call(f"table_{name}", _MODULES, inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."), published=compare(name, inputs))
+    return replace(tables.make_table(name, _MODULES, inputs, label), published=compare(name, inputs))
 
 
 def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
@@ -68,8 +67,8 @@ def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_estimates(files["estimates"]),
-        "repeats": pl.concat([REPEATS.schema.to_frame(), *map(REPEATS.read, files["repeats"])]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
+        "repeats": read_all(REPEATS, files["repeats"]),
         "validations": read_validations(files["validation"]),
         "rests_on": rests_on(*(list(map(read_provenance, paths)) for paths in (files["generations"], files["labels"]))),
     }

@@ -1,0 +1,39 @@
+"""How much classes of answers depend on the order in which the answers were given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropy_sentinel.grouping.backend import Backend
+from entropy_sentinel.grouping.clustering import Asked, classes
+
+
+@dataclass(frozen=True)
+class OrderDependence:
+    """How much classes depend on the order of the answers, over random orders of the answers to each question.
+
+    `changed` is the share of questions and orders with other classes than in the order given; `spread` the mean over
+    questions of the largest less the smallest number of classes.
+    """
+
+    changed: float
+    spread: float
+
+
+def order_dependence(asked: Sequence[Asked], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
+    """Group the answers again in so many random orders; `asked` must not be empty."""
+    generator = np.random.default_rng(seed)
+    given = classes(asked, backend)
+    counts, changed = [[max(one, default=-1) + 1 for one in given]], 0
+    for _ in range(orders):
+        shuffled = [generator.permutation(len(answers)) for _, answers in asked]
+        found = classes(
+            [(one, [of[at] for at in order]) for (one, of), order in zip(asked, shuffled, strict=True)], backend
+        )
+        counts.append([max(one, default=-1) + 1 for one in found])
+        for order, again, before in zip(shuffled, found, given, strict=True):
+            # The same classes where those of the one and the other belong together one to one.
+            both = set(zip(again, (before[at] for at in order), strict=True))
+            changed += not len(both) == len(set(again)) == len(set(before))
+    return OrderDependence(changed / (orders * len(asked)), float(np.ptp(counts, axis=0).mean()))

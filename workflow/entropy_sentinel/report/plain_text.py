@@ -1,0 +1,20 @@
+"""Plain text of closing lines: tables whose cells stay as they are, and lines below a title."""
+
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+_SIDES = {"l": "left", "r": "right"}
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
+    """The lines of a table; `sides` says of each column where its cells stand, `l` or `r`: on the left unless told."""
+    aligned = [_SIDES[side] for side in sides or "l" * len(headings)]
+    # Without rows tabulate takes no sides.
+    text = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned if rows else None)
+    return str(text).splitlines()
+
+
+def below(title: str, lines: Sequence[str]) -> str:
+    """Lines below their title, indented."""
+    return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])

@@ -1,0 +1,32 @@
+"""The bootstrap: samples drawn with replacement, and intervals from what is measured on them (Efron 1979)."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+# Numbers in one array of resamples: 32 MB.
+MOST_CELLS = 2**22
+
+
+def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Bootstrap samples of responses to these items, (n_responses,): how often each response is in each of them.
+
+    Items are drawn with replacement, as many as there are, and with an item all its responses, which are alike. Comes
+    in parts (some samples, n_responses), the same for the same arguments.
+    """
+    distinct, item = np.unique(np.asarray(items), return_inverse=True)
+    n, random = len(distinct), np.random.default_rng(seed)
+    step = max(1, MOST_CELLS // len(item))
+    for start in range(0, n_samples, step):
+        several = min(step, n_samples - start)
+        drawn = random.integers(n, size=(several, n)) + n * np.arange(several)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=several * n).reshape(several, n)[:, item]
+
+
+def percentile_interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
+    """The percentile interval of a measure over resamples, (n_samples,), those that are NaN left out."""
+    known = samples[~np.isnan(samples)]
+    if not len(known):
+        return None, None
+    lower, upper = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(lower), float(upper)
