@@ -100,6 +100,7 @@ def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path:
     assert ask(source) == (8.0, 1)
 
 
+@pytest.mark.long
 def test_the_package_itself_fits_without_a_cache(tmp_path: Path) -> None:
     """A read-only installation and a user without a home: the same estimates as here."""
     import shutil

@@ -43,7 +43,7 @@ for prompt in prompts:
     found.append(by_value.tolist())
 json.dump(found, open(sys.argv[2], "w"))
 """
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

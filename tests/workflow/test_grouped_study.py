@@ -13,7 +13,7 @@ from workflow_runs import Project
 
 from entropy_sentinel.frames.contract import read_provenance
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 WORTH = {"which": 0.0, "one": 0.0, "red": 0.9, "crimson": 0.8, "navy": -0.7}
 SEMANTICS, SAR = (f"results/mine/signals/{family}/elsewhere/colours.parquet" for family in ("semantics", "sar"))

@@ -271,7 +271,7 @@ def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -
     [
         "generations/tiny-1m/one-digit-addition",
         "labels/math-verify/tiny-1m/percentages",
-        "estimates/math-verify/tiny-1m/percentages",
+        pytest.param("estimates/math-verify/tiny-1m/percentages", marks=pytest.mark.long),
     ],
 )
 def test_killed_in_any_stage_and_resumed(project: Project, name: str) -> None:

@@ -176,7 +176,7 @@ def test_methods_are_compared_on_the_same_questions(made: dict[str, Any]) -> Non
     held = {}
     for (method,), own in folds.drop_nulls("lower").group_by("method"):
         k = own.filter(pl.col("true").is_between("lower", "upper")).height
-        held[METHODS[str(method)].title] = binomtest(k, len(own)).proportion_ci(0.95, "wilson").high >= 0.9
+        held[METHODS[str(method)].title] = bool(binomtest(k, len(own)).proportion_ci(0.95, "wilson").high >= 0.9)
     assert 0 < sum(held.values()) < len(held), "both kinds are there"
     best = shown.filter(pl.col("Method").replace_strict(held)).sort("Calibration score")["Method"][0]
     assert shown.filter(Chosen="chosen")["Method"].to_list() == [best]
