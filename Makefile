@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
-.PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-selection study-fermi gallery how-well \
+.PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
     selection-page example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
@@ -70,6 +70,12 @@ study-fermi: $(INSTALLED)
 	$(call run-demo,--configfile examples/fermi/study.yaml)
 	@cat results/fermi-example/intervals/summary.txt
 	@echo 'The whole report: results/fermi-example/intervals/report.html'
+
+# The analysis of study-ambiguity on a real model's answers in examples/ambigqa. No engine, no network.
+study-ambigqa: $(INSTALLED)
+	$(call run-demo,--configfile examples/ambigqa/study.yaml)
+	@cat results/ambigqa/ambiguity/summary.txt
+	@echo 'The whole report: results/ambigqa/ambiguity/report.html'
 
 # docs/selection.md, from the results of `make study-selection`.
 selection-page: $(INSTALLED)

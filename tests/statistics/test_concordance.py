@@ -46,7 +46,7 @@ def test_ties_by_hand() -> None:
     found = concordance([0, 0, 1, 2], [0.1, 0.5, 0.5, 0.4])
     # (0,2) 0.1<0.5 yes, (0,3) 0.1<0.4 yes, (1,2) equal, (1,3) 0.5>0.4 no, (2,3) 0.5>0.4 no
     assert found.value == pytest.approx(2.5 / 5)
-    assert found.tied == pytest.approx(1 / 6)
+    assert (found.tied, found.alike) == (pytest.approx(1 / 6), pytest.approx(1 / 5))
 
 
 def test_the_interval_is_from_derivatives_by_weights() -> None:
@@ -73,7 +73,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
 
 
 def test_what_has_no_concordance_says_why() -> None:
-    assert concordance([1], [2]) == (None, None, None, None, "1 items, 2 are needed")
+    assert concordance([1], [2]) == (None, None, None, None, None, "1 items, 2 are needed")
     found = concordance([0, 0, 0], [1, 2, 3])
     assert (found.value, found.tied, found.reason) == (None, 1, "the estimator is the same for all items")
     # All in order: nothing varies.

@@ -176,7 +176,7 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
 
 def test_the_answer_says_what_cannot_be_said() -> None:
     def of(kind: str, value: float | None, lower: float | None) -> Summary:
-        row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0}
+        row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0, "alike": 0.0}
         return Summary("m", "b", kind, 9, {"se": row})
 
     one = answer([of("one", 0.9, 0.8)])
@@ -186,6 +186,17 @@ def test_the_answer_says_what_cannot_be_said() -> None:
     assert "several, no: " in answer([of("several", 0.58, 0.49)])
     assert of("several", None, None).verdict == "Nothing can be said of semantic entropy: few."
     assert "no better than chance" in of("several", 0.58, 0.49).verdict
+
+
+def test_pairs_that_show_nothing_are_told_where_they_are_many() -> None:
+    def caveats(tied: float, alike: float) -> str:
+        row = {"auc_c": 0.5, "lower": 0.47, "upper": 0.53, "tied": tied, "alike": alike}
+        return " ".join(Summary("m", "b", "one", 9, {"se": row}).caveats)
+
+    assert caveats(0.19, 0.19) == ""
+    assert caveats(0.2, 0.1) == "It is the same for 20% of the pairs of items, which say nothing."
+    assert caveats(0.1, 0.86).startswith("Of the pairs of items 86% count half")
+    assert "Of the others 86% count half" in caveats(0.3, 0.86)
 
 
 @pytest.mark.slow  # figures are drawn

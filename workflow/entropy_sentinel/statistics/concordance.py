@@ -18,13 +18,15 @@ class Concordance(NamedTuple):
     """AUC_c with the ends of its 95 % interval, all in [0, 1].
 
     `reason` says why there is none. The ends are also null where no pair speaks against the others: then the variance
-    is 0, and there is none to show. `tied` is the share of pairs that are left out, null for less than two questions.
+    is 0, and there is none to show. `tied` is the share of pairs that are left out, null for less than two questions;
+    `alike` the share of the others whose uncertainties are equal: they count half, and draw the value to 0.5.
     """
 
     value: float | None
     lower: float | None
     upper: float | None
     tied: float | None
+    alike: float | None
     reason: str | None
 
 
@@ -37,19 +39,21 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     x, y = np.asarray(estimator, dtype=float), np.asarray(epistemic, dtype=float)
     n = len(x)
     if n < 2:
-        return Concordance(None, None, None, None, f"{n} items, 2 are needed")
+        return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
     # Of each question: the others that it makes a pair with, and how many of these pairs are in order.
     pairs = n - _of_its_kind(x)
-    in_order = _below_both(x, y) + _below_both(-x, -y) + (_of_its_kind(y) - _of_its_kind(x, y)) / 2
+    equal = _of_its_kind(y) - _of_its_kind(x, y)
+    in_order = _below_both(x, y) + _below_both(-x, -y) + equal / 2
     tied = 1 - pairs.sum() / (n * (n - 1))
     if not pairs.any():
-        return Concordance(None, None, None, tied, "the estimator is the same for all items")
+        return Concordance(None, None, None, tied, None, "the estimator is the same for all items")
+    alike = float(equal.sum() / pairs.sum())
     value = float(in_order.sum() / pairs.sum())
     variance = float((((in_order - value * pairs) / (pairs.sum() / 2)) ** 2).sum())
     if not variance > 0:
-        return Concordance(value, None, None, tied, None)
+        return Concordance(value, None, None, tied, alike, None)
     half = float(norm.ppf((1 + CONFIDENCE) / 2)) * variance**0.5
-    return Concordance(value, max(0.0, value - half), min(1.0, value + half), tied, None)
+    return Concordance(value, max(0.0, value - half), min(1.0, value + half), tied, alike, None)
 
 
 def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:

@@ -73,6 +73,7 @@ CONCORDANCES = Contract(
         *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, _ANSWERS, _FORM, _ESTIMATOR, _N_ITEMS),
         *_interval("auc_c", "P(EU_i > EU_j | estimator_i > estimator_j)"),
         Column("tied", pl.Float64, "share of the pairs that are left out: equal estimators", "1", nullable=True),
+        Column("alike", pl.Float64, "share of the others that count half: equal uncertainties", "1", nullable=True),
         _REASON,
     ),
 )

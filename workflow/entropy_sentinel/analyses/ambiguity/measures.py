@@ -76,7 +76,7 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _concordance(part: pl.DataFrame, compared: pl.DataFrame, name: str) -> dict[str, Any]:
     if reason := _lacking(part, name):
-        return dict.fromkeys(("auc_c", "lower", "upper", "tied")) | {"reason": reason}
+        return dict.fromkeys(("auc_c", "lower", "upper", "tied", "alike")) | {"reason": reason}
     found = concordance(compared[name], compared["epistemic"])._asdict()
     return {"auc_c": found.pop("value"), **found}
 

@@ -12,6 +12,8 @@ from entropy_sentinel.report.plain_text import text_table
 
 # What an AUC_c above chance is worth: words of this project.
 _WELL, _SOMEWHAT = 0.75, 0.6
+# Shares of pairs that a sentence is worth.
+_MANY = 0.2
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,25 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """One sentence on semantic entropy."""
+        """What semantic entropy is worth, and what speaks against saying so."""
         row = self.found["se"]
         if row["auc_c"] is None:
             return f"Nothing can be said of semantic entropy: {row['reason']}."
-        said = f"Semantic entropy {_worth(row)}: AUC_c {number(row['auc_c'], '.2f')}{interval(row)}."
-        tied = row["tied"]
-        return said if tied < 0.2 else f"{said} It is the same for {tied:.0%} of the pairs of items, which say nothing."
+        found = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        return " ".join([f"Semantic entropy {_worth(row)}: {found}.", *self.caveats])
+
+    @property
+    def caveats(self) -> list[str]:
+        """Sentences on pairs of items that show nothing of semantic entropy, where these are many."""
+        row, said = self.found["se"], []
+        if (row["tied"] or 0) >= _MANY:
+            said.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
+        if (row["alike"] or 0) >= _MANY:
+            said.append(
+                f"Of the {'others' if said else 'pairs of items'} {row['alike']:.0%} count half, since the model knows "
+                "both equally well, as a rule not at all: that alone brings AUC_c near 0.5."
+            )
+        return said
 
 
 def _worth(row: Mapping[str, Any]) -> str:
@@ -105,4 +119,5 @@ def summarise(found: Sequence[Summary], frequencies: str) -> str:
     headings = ["model", "benchmark", "answers", "items", *(one.title for one in ESTIMATORS.values())]
     table = text_table(headings, rows)
     notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
+    notes += [" ".join([f"{one.title}, SE:", *one.caveats]) for one in found if one.caveats]
     return "\n".join([*lines, *([*table, *notes] if found else [])]) + "\n"

@@ -106,6 +106,7 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
         "lower": "from",
         "upper": "to",
         "tied": "Tied pairs",
+        "alike": "Alike pairs",
     }
     words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
     return Table(
@@ -116,6 +117,8 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
             INTERVAL_NOTE,
             "Tied pairs: the share that is left out, for the estimator is the same; many where a model gives most "
             "questions one answer.",
+            "Alike pairs: the share of the others that counts half, for the epistemic uncertainty is the same; many "
+            "where a model gives no right answer to most questions.",
         ),
     )
 
