@@ -1,5 +1,6 @@
 # What the analysis `intervals` calls its files: constants for rules.smk.
 
+from entropy_sentinel.analyses.intervals.catalogue import PUBLISHED as INTERVALS_PAPER
 from entropy_sentinel.analyses.intervals.settings import FAMILY as INTEGER_FAMILY
 
 INTERVALS = CONFIG.analyses.intervals
@@ -21,6 +22,12 @@ INTERVALS_READ = [asked.distribution for asked in INTERVALS.models.values() if a
 INTERVALS_ASKED = [name for name in INTERVALS_READ if INTEGER_FAMILY in PASSES_OF]
 INTERVALS_PASSES = expand(PASSES, family=INTEGER_FAMILY, model=INTERVALS_ASKED, benchmark=INTERVALS_HALVES)
 INTERVALS_EXHIBITS = [f"{INTERVALS_FOLDER}/tables/table_{name}" for name in INTERVALS.tables]
+# Tables that the paper has too: its values are written beside ours, whether the study has its models or not.
+INTERVALS_PUBLISHED = [
+    f"{INTERVALS_FOLDER}/tables/table_{name}_published.csv"
+    for name in INTERVALS.tables
+    if (INTERVALS_PAPER / f"table_{name}.csv").is_file()
+]
 INTERVALS_PICTURES = [f"{INTERVALS_FOLDER}/figures/figure_{name}" for name in INTERVALS.figures]
 INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": study.estimation_seed(CONFIG)}
 INTERVALS_SHOWN = {

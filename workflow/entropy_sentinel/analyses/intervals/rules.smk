@@ -168,6 +168,7 @@ rule intervals_tables:
         tunnel_index=INTERVALS_TUNNEL,
     output:
         expand("{table}.{kind}", table=INTERVALS_EXHIBITS, kind=TABLE_KINDS),
+        INTERVALS_PUBLISHED,
     log:
         f"{LOGS}/intervals_tables.log",
     conda:
