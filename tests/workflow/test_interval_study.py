@@ -10,10 +10,10 @@ from workflow_runs import Project
 
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES, SETS
 
-# A level, its repeated queries, and the integers of two temperatures: every rule, with the demo's engine.
+# A level, its repeated queries, and integers: every rule, with the demo's engine, which each job starts.
 SMALL = {
     "limit": 12,
-    "run": {"models": ["tiny-fermi-95", "tiny-fermi-integer", "tiny-fermi-integer-t0.5"]},
+    "run": {"models": ["tiny-fermi-95", "tiny-fermi-integer"]},
     "models": {name: {"samples": 4} for name in ("tiny-fermi-95", "tiny-fermi-integer")},
     "analyses": {"intervals": {"resamples": 50}},
 }
@@ -74,7 +74,7 @@ def test_the_demo_asks_and_adjusts_and_nothing_is_made_twice(tmp_path: Path) -> 
     assert project.planned() == {}
     results = tmp_path / "results" / "demo-fermi"
     methods = set(SCORES.read(results / "intervals" / "scores.parquet")["method"])
-    assert {"base", "conformal", "tunnel", "sampling", "temperature_search", "logprob"} <= methods
+    assert {"base", "conformal", "tunnel", "sampling", "logprob"} <= methods
     # What the pass says of integers is in the table of coverage, by whole integers and by first tokens.
     sets = SETS.read(results / "intervals" / "sets.parquet")
     assert set(sets["basis"]) == {"whole", "first_token", "sampled"}
