@@ -29,7 +29,7 @@ INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesi
 def made_note(settings: AmbiguityShown) -> str:
     """How the uncertainties were made."""
     return (
-        f"Answers were grouped, and classes found among the right answers, by `{settings['grouping']}`; an answer that "
-        f"no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be below 0 by a "
+        f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
+        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be below 0 by a "
         "little."
     )

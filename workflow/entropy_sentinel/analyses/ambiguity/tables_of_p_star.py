@@ -36,7 +36,7 @@ def table_1_examples(
     return Table(
         "A question of each benchmark: the one of median H(p*).",
         pl.DataFrame(rows, schema_overrides={"H(p*), nats": pl.Float64}),
-        (f"Model's p: {model}; `-` for an answer that no sample gave, or a count that is not known.", _UNIFORM_NOTE),
+        (f"Model's p: {model}; -: an answer that no sample gave, or a count that is not known.", _UNIFORM_NOTE),
         decimals=2,
     )
 
