@@ -30,6 +30,6 @@ def made_note(settings: AmbiguityShown) -> str:
     """How the uncertainties were made."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
-        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be below 0 by a "
-        "little."
+        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be "
+        "below 0 by a little."
     )
