@@ -113,7 +113,7 @@ test-all: test test-long
 test-long: $(INSTALLED)
 	$(PYTEST) 3 -m long
 
-# Less than a minute.
+# A minute and a half.
 test-fast: $(INSTALLED)
 	$(PYTEST) 2 -m 'not slow and not long'
 

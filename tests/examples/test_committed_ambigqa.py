@@ -19,6 +19,8 @@ MARKS = re.compile(rf"((?<!\w)-(?=\d)|(?<=\d)\.(?=\d))|[{re.escape(string.punctu
 CASES = [
     ("qwen2.5-coder-0.5b", "single", 11, 0.50, 0.56),
     ("qwen2.5-coder-0.5b", "several", 11, 0.53, 0.55),
+    ("qwen2.5-coder-1.5b", "single", 20, 0.54, 0.63),
+    ("qwen2.5-coder-1.5b", "several", 20, 0.52, 0.59),
 ]
 
 
