@@ -40,7 +40,10 @@ def test_what_asks_a_model_again_is_planned_without_an_engine(
 
 @pytest.mark.long(minutes=3)
 def test_it_runs_and_its_labels_are_those_that_stand_beside_the_traces(tmp_path: Path) -> None:
-    project = Project(tmp_path, [STUDY])
+    """With one of the 48 configurations on each training group, and without the groups of four benchmarks."""
+    project = Project(tmp_path, [STUDY, "few.yaml"])
+    sizes = [{"size": size, "configurations": "default"} for size in (1, 2, 3, "all-but-one")]
+    (tmp_path / "few.yaml").write_text(yaml.safe_dump({"run": {"sizes": sizes}}))
     project.run()
     results = tmp_path / "results" / "real"
     summary = (results / "math-verify" / "summary.txt").read_text()
