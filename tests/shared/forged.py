@@ -63,8 +63,8 @@ def method(owner: Node, name: str) -> Node:
 
 
 def function_of_os(name: str) -> Node:
-    """`os.NAME`, by way of a module of estimators that imports os."""
-    return method(node("TypeNode", f"{OWN}.machine_code.os"), name)
+    """`os.NAME`, by way of a module of the package that imports os."""
+    return method(node("TypeNode", "entropy_sentinel.frames.caches.os"), name)
 
 
 def called_by_fit(function: Node, argument: str) -> Node:
