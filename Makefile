@@ -109,9 +109,10 @@ test: $(INSTALLED)
 
 test-all: test test-long
 
-# What `make test` leaves out. These wait as much as they compute, Slurm's above all: a worker more than cores.
+# What `make test` leaves out, of the files that have some: a worker collects all that it is given. These wait as much as
+# they compute, Slurm's above all: a worker more than cores.
 test-long: $(INSTALLED)
-	$(PYTEST) 3 -m long
+	$(PYTEST) 3 -m long $$(grep -rl 'mark\.long' tests --include='test_*.py')
 
 # A minute and a half.
 test-fast: $(INSTALLED)
