@@ -103,7 +103,7 @@ walk-through: $(INSTALLED)
 # Fixtures of a file are made once; files begin in the order of tests/conftest.py, those that take longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-# With a run of a tiny study on the real engine, killed and resumed: less than eight minutes on two cores.
+# With a run of a tiny study on the real engine, killed and resumed: nine minutes on two cores.
 test: $(INSTALLED)
 	$(PYTEST) 2 -m 'not long'
 
