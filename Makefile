@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
 .PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
-    selection-page example walk-through docs test test-all test-long test-fast attack check plan progress compare clean
+    selection-page example walk-through docs test test-all test-long test-nightly test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
 # holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
@@ -107,12 +107,16 @@ PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numpr
 test: $(INSTALLED)
 	$(PYTEST) 2 -m 'not long'
 
-test-all: test test-long
+test-all: test test-long test-nightly
 
 # What `make test` leaves out, of the files that have some: a worker collects all that it is given. These wait as much as
 # they compute, Slurm's above all: a worker more than cores.
 test-long: $(INSTALLED)
-	$(PYTEST) 3 -m long $$(grep -rl 'mark\.long' tests --include='test_*.py')
+	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
+
+# What takes minutes each: studies with an engine for each of their jobs.
+test-nightly: $(INSTALLED)
+	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
 
 # A minute and a half.
 test-fast: $(INSTALLED)

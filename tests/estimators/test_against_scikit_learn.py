@@ -36,7 +36,10 @@ def test_scores_are_those_of_the_obvious_way(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("forest-10d-balanced-isotonic", marks=pytest.mark.long), "forest-3d-unbalanced-uncalibrated"],
+    [
+        pytest.param("forest-10d-balanced-isotonic", marks=[pytest.mark.long, pytest.mark.nightly]),
+        "forest-3d-unbalanced-uncalibrated",
+    ],
 )
 def test_forests_are_no_further_from_the_obvious_way_than_its_other_seeds(name: str) -> None:
     """Estimates of eight domains under six seeds of forests on the same folds, setting chosen by either search."""

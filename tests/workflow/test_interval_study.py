@@ -65,6 +65,7 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
     assert project.planned() == {f"intervals_{rule}": 1 for rule in again}
 
 
+@pytest.mark.nightly
 @pytest.mark.long(minutes=3)
 def test_the_demo_asks_and_adjusts_and_nothing_is_made_twice(tmp_path: Path) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)

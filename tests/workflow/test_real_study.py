@@ -38,6 +38,7 @@ def test_what_asks_a_model_again_is_planned_without_an_engine(
     assert {rule: count for rule, count in job_counts(plan.output).items() if rule.startswith("pass")} == passes
 
 
+@pytest.mark.nightly
 @pytest.mark.long(minutes=3)
 def test_it_runs_and_its_labels_are_those_that_stand_beside_the_traces(tmp_path: Path) -> None:
     """With one of the 48 configurations on each training group, and with the smallest and the largest of these."""

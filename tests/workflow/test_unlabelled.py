@@ -34,6 +34,7 @@ STUDY = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.long(minutes=2)
 def test_the_estimate_is_as_near_to_the_truth_as_the_report_says(tmp_path: Path) -> None:
     (tmp_path / "unlabelled.yaml").write_text(yaml.safe_dump(STUDY))
