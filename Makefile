@@ -103,7 +103,7 @@ walk-through: $(INSTALLED)
 # Fixtures of a file are made once; files begin in the order of tests/conftest.py, those that take longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-# With a run of a tiny study on the real engine, killed and resumed: nine minutes on two cores.
+# With a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
 test: $(INSTALLED)
 	$(PYTEST) 2 -m 'not long'
 
@@ -118,7 +118,7 @@ test-long: $(INSTALLED)
 test-nightly: $(INSTALLED)
 	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
 
-# A minute and a half.
+# Two minutes.
 test-fast: $(INSTALLED)
 	$(PYTEST) 2 -m 'not slow and not long'
 
