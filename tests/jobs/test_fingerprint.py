@@ -226,6 +226,19 @@ def test_where_nothing_can_be_kept_nothing_is_lost(home: Path) -> None:
     assert fingerprint("feature.py") == before
 
 
+def test_a_user_without_a_home_starts_all_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user is in no list: Python says so by a RuntimeError."""
+    before = fingerprint("feature.py")
+
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", nowhere)
+    start_again()
+    assert fingerprint("feature.py") == before
+
+
 def test_a_long_file_begins_anew(home: Path) -> None:
     home.parent.mkdir(parents=True)
     home.write_bytes(b"[]\n" * (1 << 19))

@@ -18,6 +18,8 @@ from entropy_sentinel.jobs import normal_form as form
 PACKAGE = "entropy_sentinel"
 # A file of this length, of some thousand contents, begins anew.
 _MOST_BYTES = 1 << 20
+# What a folder that cannot be used raises, and a user without a home.
+_NO_FOLDER = (OSError, RuntimeError)
 
 
 class Source(NamedTuple):
@@ -65,7 +67,7 @@ def _rules() -> bytes:
 def _kept() -> dict[str, Source]:
     """What has been kept, by content. A line that another process has not ended is as good as none."""
     found: dict[str, Source] = {}
-    with suppress(OSError):
+    with suppress(*_NO_FOLDER):
         for line in _file().read_bytes().splitlines():
             with suppress(ValueError, TypeError):
                 key, digest, *imports = json.loads(line)
@@ -74,7 +76,7 @@ def _kept() -> dict[str, Source]:
 
 
 def _keep(key: str, source: Source) -> None:
-    with suppress(OSError):
+    with suppress(*_NO_FOLDER):
         file = _file()
         file.parent.mkdir(parents=True, exist_ok=True)
         full = file.is_file() and file.stat().st_size > _MOST_BYTES
