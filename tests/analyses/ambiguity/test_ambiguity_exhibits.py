@@ -175,8 +175,8 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
 
 
 def test_the_answer_says_what_cannot_be_said() -> None:
-    def of(kind: str, value: float | None, lower: float | None) -> Summary:
-        row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0, "alike": 0.0}
+    def of(kind: str, value: float | None, lower: float | None, alike: float = 0.0) -> Summary:
+        row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0, "alike": alike}
         return Summary("m", "b", kind, 9, {"se": row})
 
     one = answer([of("one", 0.9, 0.8)])
@@ -184,6 +184,7 @@ def test_the_answer_says_what_cannot_be_said() -> None:
     assert "where they have several, this study cannot say." in one
     assert "several, hardly: " in answer([of("several", 0.58, 0.51)])
     assert "several, no: " in answer([of("several", 0.58, 0.49)])
+    assert "one answer, this study can hardly say, for 86% of the" in answer([of("one", 0.5, 0.47, alike=0.86)])
     assert of("several", None, None).verdict == "Nothing can be said of semantic entropy: few."
     assert "no better than chance" in of("several", 0.58, 0.49).verdict
 

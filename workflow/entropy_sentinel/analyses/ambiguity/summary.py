@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -80,15 +81,17 @@ def answer(found: Sequence[Summary]) -> str:
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [one.found["se"] for one in found if one.answers == kind]
-        known = [row["auc_c"] for row in rows if row["auc_c"] is not None]
+        known = [row for row in rows if row["auc_c"] is not None]
         if not known:
             parts.append(f"{where}, this study cannot say")
             continue
-        middle = float(pl.Series(known).median() or 0)  # type: ignore[arg-type]
-        beaten = sum((row["lower"] or 0) > 0.5 for row in rows)
+        middle, alike = (median(row[name] for row in known) for name in ("auc_c", "alike"))
+        beaten = sum((row["lower"] or 0) > 0.5 for row in known)
         worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
         if not beaten:
             worth = "no"
+        if alike >= 0.5:  # such pairs draw AUC_c to chance, whatever entropy is worth
+            worth = f"this study can hardly say, for {alike:.0%} of the pairs count half in the median"
         parts.append(
             f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
             "cases its interval is above chance, 0.5"
