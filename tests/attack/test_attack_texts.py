@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 from production import fitted, line, log_file, saved, traffic
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.metrics import metrics
 
 pytestmark = pytest.mark.slow
 
@@ -126,7 +126,7 @@ def test_slices_of_our_own_names_make_no_series_twice(others: int) -> None:
     names = pl.Series(["(others)", '"(others)"', "(none)", None, "a", "b", "c"])
     features = traffic(700).with_columns(route=pl.Series([names[number % 7] for number in range(700)]))
     found = es.monitor(fitted("atc-se_sum"), features, by=["route"], max_slices=others)
-    read = {one.name: one.samples for one in text_string_to_metric_families(openmetrics(found))}
+    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(found))}
     series = [tuple(one.labels.items()) for one in read["entropy_sentinel_responses"]]
     assert len(series) == len(set(series)) == min(others + 1, 7)
     assert sum(one.value for one in read["entropy_sentinel_responses"]) == 700

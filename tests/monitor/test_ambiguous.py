@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 import pytest
 from production import fitted, line, log_file, traffic
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.header import read_header
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.metrics import metrics
 from entropy_sentinel.monitor.showing.outputs import write_rows
 from entropy_sentinel.monitor.showing.page import page
 
@@ -80,7 +80,7 @@ def test_the_page_the_files_and_the_metrics_have_it(found: Monitored, tmp_path: 
     assert table["ambiguous_lower"].to_list() == found.slices["ambiguous_lower"].to_list()
     write_rows(found, tmp_path / "rows.json")
     assert json.loads((tmp_path / "rows.json").read_text())["slices"] == found.slices.to_dicts()
-    read = {one.name: one.samples for one in text_string_to_metric_families(openmetrics(found))}
+    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(found))}
     shares = {one.labels["route"]: one.value for one in read["entropy_sentinel_ambiguous_share"]}
     assert shares == pytest.approx({route: ambiguous / n for route, (ambiguous, n) in ROUTES.items()})
     flags = {(one.labels["route"], one.labels["flag"]) for one in read["entropy_sentinel_flag"]}

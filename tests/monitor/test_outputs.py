@@ -1,19 +1,26 @@
-"""What is written: rows, alerts, OpenMetrics as Prometheus' own parser reads it, and what the terminal shows."""
+"""What is written: rows, alerts, and metrics as Prometheus' own tools and its node exporter read them."""
 
 import json
+import shutil
+import socket
+import subprocess
+import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import polars as pl
 import pytest
 from production import BEGIN, fitted, traffic
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.openmetrics import label_names, openmetrics
+from entropy_sentinel.monitor.showing.metrics import label_names, metrics
 from entropy_sentinel.monitor.showing.outputs import write_alerts, write_metrics, write_rows
 
 
@@ -31,7 +38,7 @@ def samples(text: str) -> dict[str, list]:
 
 
 def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
-    read = samples(openmetrics(found))
+    read = samples(metrics(found))
     newest = BEGIN + timedelta(days=3)
     assert read["entropy_sentinel_window_start_seconds"][0].value == newest.timestamp()
     rows = found.recent.filter(pl.col("window") == newest)
@@ -43,7 +50,7 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
     assert {one.labels["kind"] for one in read["entropy_sentinel_alert"]} == {"below"}
     few = rows.filter(pl.col("flags").list.contains("few responses"))
     assert len(few) == len([one for one in read["entropy_sentinel_flag"] if one.labels["flag"] == "few responses"]) > 0
-    (about,) = read["entropy_sentinel_monitor"]
+    (about,) = read["entropy_sentinel_monitor_info"]
     assert (about.labels["estimator"], about.labels["model"], about.value) == ("atc-se_sum", "m", 1)
 
 
@@ -52,26 +59,70 @@ METRICS = {
     *("last_run_timestamp_seconds", "window_start_seconds", "last_usable_window_start_seconds"),
     *("slices", "usable_slices", "pooled_windows", "responses", "estimated_responses", "excluded_responses"),
     *("questions", "cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
-    *("change", "change_q", "flag", "alert", "monitor"),
+    *("change", "change_q", "flag", "alert", "monitor_info"),
 }
 
 
 def test_every_metric_says_what_it_is(found: Monitored) -> None:
-    text = openmetrics(found)
+    text = metrics(found)
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
     said = "Share of the estimated responses that ended before their end."
-    assert (share.documentation, share.type, share.unit) == (said, "gauge", "")
-    assert {name for name, one in families.items() if one.unit == "seconds"} == {
-        name for name in families if name.endswith("_seconds")
+    assert share.documentation == said
+    assert {one.type for one in families.values()} == {"gauge"}
+
+
+def debian(program: str) -> str:
+    """The path of one of Debian's programs."""
+    if not (path := shutil.which(program)):
+        pytest.skip(f"{program} is not installed (apt-get install prometheus prometheus-node-exporter)")
+    return path
+
+
+def test_promtool_finds_no_fault(found: Monitored) -> None:
+    checked = subprocess.run(
+        [debian("promtool"), "check", "metrics"], input=metrics(found), capture_output=True, text=True
+    )
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Path) -> None:
+    write_metrics(found, tmp_path / "sentinel.prom")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = ["--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={tmp_path}"]
+    command = [debian("prometheus-node-exporter"), *options, f"--web.listen-address={address}"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as exporter:
+        try:
+            read = samples(scraped(f"http://{address}/metrics"))
+        finally:
+            exporter.terminate()
+    assert read["node_textfile_scrape_error"][0].value == 0
+    assert {name: passed(read.get(name, [])) for name in samples(metrics(found))} == {
+        name: passed(written) for name, written in samples(metrics(found)).items()
     }
-    assert families["entropy_sentinel_monitor"].type == "info"
-    assert text.endswith("\n# EOF\n")
+
+
+def passed(family: list[Any]) -> set[tuple[Any, ...]]:
+    """Labels and value of each sample of a family."""
+    return {(*sorted(sample.labels.items()), sample.value) for sample in family}
+
+
+def scraped(address: str) -> str:
+    """What an exporter says once it listens."""
+    for _ in range(100):
+        try:
+            with urlopen(address) as answer:
+                return str(answer.read().decode())
+        except URLError:
+            time.sleep(0.1)
+    raise AssertionError(f"nothing listens at {address}")
 
 
 def test_without_windows_it_is_the_slices() -> None:
-    read = samples(openmetrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
+    read = samples(metrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
     assert "entropy_sentinel_window_start_seconds" not in read
     assert [one.labels for one in read["entropy_sentinel_responses"]] == [{"slice": "all"}]
 
@@ -139,4 +190,4 @@ def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
 def test_metrics_are_written_whole(found: Monitored, tmp_path: Path) -> None:
     write_metrics(found, tmp_path / "sentinel.prom")
     assert [path.name for path in tmp_path.iterdir()] == ["sentinel.prom"]
-    assert (tmp_path / "sentinel.prom").read_text() == openmetrics(found)
+    assert (tmp_path / "sentinel.prom").read_text() == metrics(found)

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from production import BEGIN, fitted, saved, traffic, written
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
@@ -14,7 +14,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.metrics import metrics as text_of
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts
 
@@ -69,7 +69,7 @@ def watched(estimator: SavedEstimator, log: Log, **options: object) -> Monitored
 
 
 def metrics(found: Monitored) -> dict[str, list]:
-    return {family.name: family.samples for family in text_string_to_metric_families(openmetrics(found))}
+    return {family.name: family.samples for family in text_string_to_metric_families(text_of(found))}
 
 
 def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, log: Log) -> None:

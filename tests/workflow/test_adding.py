@@ -14,7 +14,7 @@ import pytest
 import recipes
 import yaml
 from production import line, log_file, saved
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 from tiny import TINY
 from workflow_runs import Project
 
@@ -108,7 +108,7 @@ def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, obje
 WATCH = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.metrics import metrics
 from entropy_sentinel.monitor.showing.outputs import write_rows
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts
@@ -118,7 +118,7 @@ for name in ("rows.csv", "rows.json", "rows.parquet"):
     write_rows(found, name)
 (table,) = [part for part in parts(found) if not isinstance(part, str)]
 columns = {column.header: list(column.cells) for column in table.columns}
-said = {"table": columns, "page": page(found), "metrics": openmetrics(found), "notes": found.problems.lines()}
+said = {"table": columns, "page": page(found), "metrics": metrics(found), "notes": found.problems.lines()}
 print(json.dumps(said | {"reasons": dict(found.slices.select("route", "reasons").rows())}))
 """
 

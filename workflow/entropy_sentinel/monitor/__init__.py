@@ -13,7 +13,7 @@
     estimates   a row per slice: accuracy, interval, `flags`; `change` against a reference
     labelled    what a few labels make of the estimates
     recent      the newest windows, the thin ones pooled
-    alerts, outputs, openmetrics, terminal      what is made of the rows; `columns` and `sentences` say it
+    alerts, outputs, metrics, terminal          what is made of the rows; `columns` and `sentences` say it
     asking, running     all of it, one after the other
     page, pictures      the same for a browser
 

@@ -13,7 +13,7 @@ from entropy_sentinel.statistics.ambiguity import SEVERAL
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the rows; `metric` is its name in OpenMetrics, empty where it is not there."""
+    """A column of the rows; `metric` is its name in the metrics file, empty where it has none."""
 
     name: str
     meaning: str

@@ -52,7 +52,7 @@ OUTPUTS: dict[str, Output] = {
         ),
         Output(
             "metrics",
-            "OpenMetrics text, for Prometheus: the newest window.",
+            "Prometheus text of the newest window, for the node exporter's textfile collector.",
             f"{_ROOM}.outputs.write_metrics",
             ("metrics.prom",),
         ),

@@ -1,4 +1,4 @@
-"""A monitor's rows as files: CSV, Parquet, JSON, OpenMetrics; its alerts as JSON."""
+"""A monitor's rows as files: CSV, Parquet, JSON, Prometheus text; its alerts as JSON."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file, write_whole
 from entropy_sentinel.frames.spreadsheet import write_csv
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.openmetrics import openmetrics
+from entropy_sentinel.monitor.showing.metrics import metrics
 
 _STAGE = "monitor"
 
@@ -37,8 +37,8 @@ def write_alerts(found: Monitored, path: str | Path) -> None:
 
 
 def write_metrics(found: Monitored, path: str | Path) -> None:
-    """Write OpenMetrics text in one step, as a collector of text files needs it."""
-    write_whole(path, openmetrics(found))
+    """Write Prometheus text in one step: the textfile collector never reads half a file."""
+    write_whole(path, metrics(found))
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:

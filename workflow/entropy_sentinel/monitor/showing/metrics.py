@@ -1,7 +1,7 @@
-"""Rows as OpenMetrics text, which Prometheus scrapes and Grafana shows: one gauge per number, labelled by slice.
+"""Rows as Prometheus text, which the node exporter's textfile collector reads: a gauge per number, labelled by slice.
 
-With windows it has the newest one alone, of each slice with those before it where it is thin: a time series is made by
-those who scrape. A family of which there is no sample is not there.
+With windows it holds only the newest one of each slice, pooled with earlier ones where it is thin: whoever scrapes the
+file makes the time series. A family without a sample is left out.
 """
 
 import re
@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client import generate_latest
+from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from entropy_sentinel.monitor.catalogue import CATALOGUE
@@ -25,12 +25,11 @@ PREFIX = "entropy_sentinel_"
 Sample = tuple[Mapping[str, Any], float]
 
 
-def openmetrics(found: Monitored) -> str:
-    """The text, `# EOF` included."""
+def metrics(found: Monitored) -> str:
+    """Return the text of the file."""
     registry = CollectorRegistry()
     registry.register(_Families(found))
-    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]  # the package does not say its types
-    return text.decode()
+    return generate_latest(registry).decode()
 
 
 class _Families(Collector):
@@ -98,7 +97,7 @@ class _Families(Collector):
         said |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
         said["overridden"] = "; ".join(about["overridden"])
         values = {name: value or "" for name, value in said.items()}
-        return InfoMetricFamily(f"{PREFIX}monitor", "Where the numbers come from.", value=values)
+        return _gauge("monitor_info", "1; the labels say where the numbers come from.", [(values, 1)])
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
         return [self._labels(row) for row in rows.iter_rows(named=True)]
