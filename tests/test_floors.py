@@ -40,7 +40,7 @@ OWNERS = {
     "huggingface_hub": "sources/hub.py",
     "litellm": "chat/sending.py",
     "math_verify": "judges/expressions.py",
-    "prometheus_client": "monitor/showing/openmetrics.py",
+    "prometheus_client": "monitor/showing/metrics.py",
     "transformers": "grouping/encoders.py",
     "torch": "grouping/encoders.py",
 }
