@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.chat.owner import Owner
+from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 # A call is written down before it is sent, at what it may cost at most. One whose reply never came, since the process
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS cached (account TEXT PRIMARY KEY, calls INTEGER NOT N
 CREATE TABLE IF NOT EXISTS pace (what TEXT PRIMARY KEY, free_at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS excess (id INTEGER PRIMARY KEY CHECK (id = 0), usd REAL NOT NULL);
 """
+LEDGER = Kind("a ledger of calls to a server", 0x45536C65, 1, _TABLES)
 # Processes wait so long for each other's turn, seconds; each turn takes milliseconds.
 _TURN_S = 60.0
 
@@ -81,7 +83,7 @@ class Ledger:
             )
             # Whole however a process ends. A power cut may damage it, which costs the sums and no reply.
             self._file.execute("PRAGMA synchronous = OFF")
-            self._file.executescript(_TABLES)
+            begin(self._file, path or ":memory:", LEDGER)
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
 

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.corpus.chunks import chunks, corpus_files
 
-# Raised by hand where the same corpus would give other chunks or other words.
-INDEX_VERSION = 1
 # Without case and accents, words by their stems: `grape` finds `Grapes`.
 _TABLES = """
-CREATE TABLE files (path TEXT PRIMARY KEY, bytes INTEGER, modified_ns INTEGER, text_column TEXT);
-CREATE VIRTUAL TABLE chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, bytes INTEGER, modified_ns INTEGER, text_column TEXT);
+CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 """
+# The version is raised by hand where the same corpus would give other chunks or other words.
+INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
 
 
 class Index:
@@ -46,28 +47,19 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
 
     Raises:
         InputError: For a file of the corpus that cannot be read, or is another than when it was indexed; for an index
-            that is none, is of another version, or which another process writes.
+            that is another program's file, is of another version, or which another process writes.
     """
     files = corpus_files(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         try:
-            _begin(file, path)
+            begin(file, path, INDEX)
             _check_same(file, path, folder, column)
             for one in files:
                 _add(file, one, folder, column)
             yield Index(file)
         except sqlite3.Error as error:
             raise InputError(f"{path}: cannot be used as an index: {error}; name another with --index") from None
-
-
-def _begin(file: sqlite3.Connection, path: Path) -> None:
-    """Tables in a new file, in one step."""
-    (version,) = file.execute("PRAGMA user_version").fetchone()
-    if version not in (0, INDEX_VERSION):
-        raise InputError(f"{path}: must be an index of version {INDEX_VERSION}, was {version}; delete it")
-    if not version:
-        file.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {INDEX_VERSION}; COMMIT;")
 
 
 def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:

@@ -1,0 +1,36 @@
+"""SQLite files of this package: each says what it is, so that another program's file is never written to."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from entropy_sentinel.frames.errors import InputError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: its name in messages, its `application_id`, the version of its tables, and these as SQL."""
+
+    name: str
+    application: int
+    version: int
+    tables: str
+
+
+def begin(file: sqlite3.Connection, path: str | Path, kind: Kind) -> None:
+    """Check that an open file is of this kind; make the tables of an empty one.
+
+    Raises InputError for a file of another kind or version, before anything is written.
+    """
+    (application,) = file.execute("PRAGMA application_id").fetchone()
+    (version,) = file.execute("PRAGMA user_version").fetchone()
+    if (application, version) == (kind.application, kind.version):
+        return
+    if application == kind.application:
+        raise InputError(f"{path}: must be {kind.name} of version {kind.version}, was {version}; delete it")
+    if application or version or file.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise InputError(f"{path}: must be {kind.name}, was another SQLite file; name another path")
+    file.executescript(
+        f"BEGIN IMMEDIATE; {kind.tables} PRAGMA application_id = {kind.application};"
+        f" PRAGMA user_version = {kind.version}; COMMIT;"
+    )
