@@ -94,6 +94,11 @@ def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_asked_for(tm
         ("a[names]", {"a": {"names": ["Rome", "Oslo"]}}, [["Rome"], ["Oslo"]]),
         (["a[names]"], {"a": {"names": ["Rome", "Roma"]}}, [["Rome", "Roma"]]),
         (["a", "b", "c"], {"a": "Rome", "b": None, "c": ["Oslo", "Christiania"]}, [["Rome"], ["Oslo", "Christiania"]]),
+        # One answer, however it is written; a name of two answers joins neither.
+        ("a", {"a": ["Paris", "paris", "Rome", "PARIS!"]}, [["Paris", "paris", "PARIS!"], ["Rome"]]),
+        ("a", {"a": [["Roma"], ["Rome", "the roma"]]}, [["Roma", "Rome", "the roma"]]),
+        ("a", {"a": [["Georgia", "GA"], ["Gabon", "GA"]]}, [["Georgia", "GA"], ["Gabon", "GA"]]),
+        ("a", {"a": [5, -5, "5."]}, [["5", "5."], ["-5"]]),
         ("a", {"a": []}, None),
         ("a", {"a": " "}, None),
         (["a"], {"a": None}, None),
@@ -125,7 +130,7 @@ def test_what_are_no_answers(value: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ([1, 2, 3], r"rows: row 3: counts \(c\) must be one for each of the 2 answers, were 3"),
+        ([1, 2, 3], r"rows: row 3: counts \(c\) must be one for each of the 2 answers, were 3; answers that differ"),
         ("[1]", "must be one for each of the 2 answers, were 1"),
         ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, that of 'Rome' was -2; mend the row"),
         ([True, 2], "that of 'Paris' was True"),

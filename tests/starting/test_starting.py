@@ -81,6 +81,21 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     assert config.labelled == ["my-sums", "gases", "texts"]
 
 
+def test_names_that_yaml_would_read_as_something_else_stay_names(here: Path) -> None:
+    names = ["123", "yes", "true", "null", "2024", "2024-01-01", "0x1F", "1_0"]
+    files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in names]
+    for name in ("off", "7"):
+        (here / name).mkdir()
+        (here / name / "config.json").write_text("{}")
+    assert run("init", "2025.yaml", *files, "--model", "off", "--model", "7") == 0
+    found = yaml.safe_load(Path("2025.yaml").read_text())
+    assert found["study"] == "2025"
+    assert list(found["benchmarks"]) == found["run"]["benchmarks"] == names
+    assert found["groups"]["training"]["benchmarks"] == ["123", "yes", "true"]
+    assert found["run"]["models"] == list(found["models"]) == ["off", "7"]
+    assert found["models"]["7"] == {"path": "7"}
+
+
 @pytest.mark.parametrize("bfloat16", [True, False])
 def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]

@@ -134,3 +134,23 @@ def test_a_file_of_other_questions_is_refused(tmp_path: Path) -> None:
     other.write_text('{"question": "q", "answers": ["a"], "counts": [-1]}\n')
     with pytest.raises(InputError, match=r"other\.jsonl: row 0: counts \(counts\) must be numbers above 0"):
         of_file(str(other), items)
+
+
+def test_a_question_has_one_row_and_is_text(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None)])
+    path = tmp_path / "counts.jsonl"
+    rows = [{"question": "q", "answers": ["a"], "counts": [1]}, {"question": " q ", "answers": ["b"], "counts": [2]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"counts\.jsonl: row 1: has the question of row 0; keep one row for each"):
+        of_file(str(path), items)
+    path.write_text(json.dumps(rows[0] | {"question": ["q"]}) + "\n")
+    with pytest.raises(InputError, match=r"counts\.jsonl: row 0: 'question' must be text, a number or a list of these"):
+        of_file(str(path), items)
+
+
+def test_items_that_ask_the_same_share_their_row(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None), ("q", [["a"], ["b"]], None)])
+    path = tmp_path / "counts.jsonl"
+    path.write_text('{"question": "q", "answers": ["a", "b"], "counts": [3, 1]}\n')
+    found = of_file(str(path), items)
+    assert {item: p_star.counts for item, p_star in found.items()} == {"b-00000": (3, 1), "b-00001": (3, 1)}

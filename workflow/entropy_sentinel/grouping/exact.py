@@ -1,16 +1,12 @@
 """The backend `exact`: answers are the same text, as SQuAD compares texts, or names of one right answer."""
 
-import re
-import string
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from entropy_sentinel.grouping.backend import Pair, Question
 from entropy_sentinel.grouping.settings import GroupingSettings
-
-# The sign and the point of a number stay: -5 is not 5, and 3.5 not 35.
-_PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.punctuation)}])")
+from entropy_sentinel.sources.answers import normalised
 
 
 class ExactBackend:
@@ -40,14 +36,3 @@ class ExactBackend:
 def make(settings: GroupingSettings) -> ExactBackend:
     """The backend, which has no settings."""
     return ExactBackend()
-
-
-def normalised(text: str) -> str:
-    """Text without case, punctuation, the articles a, an, the, and runs of white space.
-
-    As SQuAD's evaluation has it (Rajpurkar et al., 2016), but that the sign and the point of a number stay, and that a
-    text of which nothing would be left, such as the option "A", stays as it is, in lower case.
-    """
-    lower = " ".join(text.lower().split())
-    bare = _PUNCTUATION.sub(lambda found: "" if found[1] else found[0], lower)
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split()) or lower

@@ -1,9 +1,11 @@
 """Rows and models by names of their own, and the lines that say in a config what each model is."""
 
-import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from entropy_sentinel.engines.gguf import gguf_instead_of_weights
 from entropy_sentinel.frames.errors import ConfigError
@@ -41,9 +43,9 @@ def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
     if must := gguf_instead_of_weights(asked):
         raise ConfigError(f"--model {asked}: {must}")
     if not folder.is_dir():
-        return [f"id: {quoted(asked)} # Hugging Face id; revision: pins a commit"]
+        return [f"id: {scalar(asked)} # Hugging Face id; revision: pins a commit"]
     if (folder / "config.json").is_file():
-        return [f"path: {quoted(asked)} # folder with weights"]
+        return [f"path: {scalar(asked)} # folder with weights"]
     missing = [name for name in benchmarks if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS)]
     if missing:
         raise ConfigError(
@@ -56,12 +58,13 @@ def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
 def source_lines(folder: str) -> list[str]:
     """The section of a model whose traces were made elsewhere."""
     return [
-        f"source: {quoted(folder)} # folder with traces made elsewhere, a file for each benchmark",
+        f"source: {scalar(folder)} # folder with traces made elsewhere, a file for each benchmark",
         "# What its log-probabilities are, where the files do not say so: those before temperature.",
         "source_logprobs_mode: raw_logprobs",
     ]
 
 
-def quoted(text: str) -> str:
-    """A text as YAML, which JSON is."""
-    return json.dumps(text, ensure_ascii=False)
+def scalar(text: str) -> str:
+    """A text as YAML, for a key or a value: in quotes where YAML would read a number, a day, a switch or null."""
+    (line,) = yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=math.inf).splitlines()
+    return line.removeprefix("[").removesuffix("]")

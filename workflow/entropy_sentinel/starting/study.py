@@ -1,11 +1,11 @@
 """The config of a small study, with comments: benchmarks from files of rows, and models."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from entropy_sentinel.engines.cpu import cores, is_cpu_build, multiplies_bfloat16
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.starting.named import quoted
+from entropy_sentinel.starting.named import scalar
 from entropy_sentinel.starting.rows import MARK, Rows
 
 
@@ -41,19 +41,22 @@ def text_of(start: Start, file: str) -> str:
         "# what each key means.",
         f"#   entropy-sentinel plan -c {file}",
         f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows what it would do",
-        f"study: {start.name} # results go to results/{start.name}/",
+        f"study: {scalar(start.name)} # results go to results/{start.name}/",
         *([] if start.labels else ["limit: 100 # items of each benchmark, for a first look; null for all"]),
         "",
         "run:",
-        f"  models: [{', '.join(start.models)}]",
+        f"  models: [{_names(start.models)}]",
         "  benchmarks:",
-        *(f"    - {name}{'' if name in start.labelled else ' # no labels: estimated'}" for name in start.benchmarks),
+        *(
+            f"    - {scalar(name)}{'' if name in start.labelled else ' # no labels: estimated'}"
+            for name in start.benchmarks
+        ),
         *_judges(start),
         *_trained(start),
         "",
         *_generation(start),
         *_models(start),
-        *(["judges:", f"  people: {{kind: file, path: {quoted(start.labels)}}}", ""] if start.labels else []),
+        *(["judges:", f"  people: {{kind: file, path: {scalar(start.labels)}}}", ""] if start.labels else []),
         "benchmarks:",
         *(line for name, rows in start.benchmarks.items() for line in _benchmark(name, rows, start.labels is None)),
     ]
@@ -80,7 +83,7 @@ def _trained(start: Start) -> list[str]:
         "  analyses: [accuracy, rejection, responses]",
         "",
         "groups:",
-        f"  training: {{benchmarks: [{', '.join(first)}], configurations: default}}",
+        f"  training: {{benchmarks: [{_names(first)}], configurations: default}}",
     ]
 
 
@@ -97,24 +100,28 @@ def _generation(start: Start) -> list[str]:
 
 def _models(start: Start) -> list[str]:
     own = {name: lines for name, lines in start.models.items() if lines}
-    shown = [line for name, lines in own.items() for line in (f"  {name}:", *(f"    {line}" for line in lines))]
+    shown = [line for name, lines in own.items() for line in (f"  {scalar(name)}:", *(f"    {line}" for line in lines))]
     return ["models:", *shown, ""] if own else []
 
 
 def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
-    lines = [f"  {name}:", f"    path: {quoted(rows.path)}", f"    question: {_column(rows.question)}"]
+    lines = [f"  {scalar(name)}:", f"    path: {scalar(rows.path)}", f"    question: {_column(rows.question)}"]
     if rows.reference is None and wants_references:
         lines.append('    # reference: ["{column}"] # none was found: a domain without labels, which is estimated')
     elif rows.reference:
         lines.append(f"    reference: {_column(rows.reference)}")
     if rows.marked:
-        lines.append(f"    reference_after: {quoted(MARK)} # the final answer stands after it")
+        lines.append(f"    reference_after: {scalar(MARK)} # the final answer stands after it")
     if rows.options:
-        lines += [f"    options: {quoted(rows.options)} # written below the question", "    judge: choice"]
+        lines += [f"    options: {scalar(rows.options)} # written below the question", "    judge: choice"]
     if rows.reference_is:
         lines.append(f"    reference_is: {rows.reference_is} # from 0, if it is not `number`, from 1: please check")
     return lines
 
 
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(scalar, names))
+
+
 def _column(name: str) -> str:
-    return f"[{quoted(f'{{{name}}}')}]"
+    return f"[{scalar(f'{{{name}}}')}]"

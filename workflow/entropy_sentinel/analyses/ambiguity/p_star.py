@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.frames import P_STARS
-from entropy_sentinel.grouping.exact import normalised
+from entropy_sentinel.sources.answers import normalised
 from entropy_sentinel.statistics.divergence import jensen_shannon
 from entropy_sentinel.statistics.uncertainty import uncertainty
 

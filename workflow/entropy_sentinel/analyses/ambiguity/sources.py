@@ -8,9 +8,8 @@ import numpy as np
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.grouping.exact import normalised
-from entropy_sentinel.sources.answers import read_answers, read_counts
-from entropy_sentinel.sources.fields import look_up
+from entropy_sentinel.sources.answers import normalised, read_answers, read_counts
+from entropy_sentinel.sources.fields import look_up, one_text
 from entropy_sentinel.sources.rows import local_rows
 
 log = logging.getLogger(__name__)
@@ -48,13 +47,18 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 
     Rows are matched by their question. One without counts, or with a count of 0, is left out, as in the paper. An
     answer has all names of the benchmark's answer with which it shares one, too. Raises InputError naming file and row
-    for what is no question, answers or counts, and where no question is the benchmark's.
+    for what is no question, answers or counts, for a second row of a question, and where no question is the
+    benchmark's.
     """
-    items = {one.question: (item, one) for item, one in of_items(benchmark).items()}
-    found, n_rows, uncounted = dict[str, PStar](), 0, 0
+    items: dict[str, list[tuple[str, PStar]]] = {}
+    for item, own in of_items(benchmark).items():
+        items.setdefault(own.question, []).append((item, own))
+    found, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
     for n_rows, row in enumerate(local_rows(path), start=1):
         where = f"{path}: row {n_rows - 1}"
-        question = look_up(_QUESTION, row, where)
+        question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        if rows.setdefault(question, n_rows - 1) != n_rows - 1:
+            raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
         answers = read_answers(_ANSWERS, row, where)
         counts = read_counts(_COUNTS, answers, row, where, zero=True)
         if question not in items:
@@ -62,9 +66,9 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
         if not answers or not all(counts or [0]):
             uncounted += 1
             continue
-        item, own = items[question]
-        named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
-        found[item] = PStar(question, named, tuple(counts or ()))
+        for item, own in items[question]:
+            named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
+            found[item] = PStar(question, named, tuple(counts or ()))
     if not found:
         raise InputError(f"{path}: must have counts of questions of {benchmark}, none of its {n_rows} rows has")
     log.info("%s: p* of %d items; %d have an answer without a count", path, len(found), uncounted)
