@@ -36,7 +36,9 @@ def mutated(value: Any, seed: int | str) -> Any:
 
 def _mutate(place: Any, name: Any, chance: random.Random) -> None:
     kind = chance.choice(("replace", "replace", "replace", "remove", "rename", "repeat"))
-    if kind == "remove":
+    if name == "new":  # there was nothing to change
+        place[name] = True
+    elif kind == "remove":
         del place[name]
     elif kind == "rename" and isinstance(place, dict):
         place[chance.choice(ODD_NAMES)] = place.pop(name)

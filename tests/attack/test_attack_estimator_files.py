@@ -4,7 +4,6 @@ A change that nobody meant is seen by the file's SHA-256. Where somebody has wri
 parameters are looked at themselves: seeded mutations of each value.
 """
 
-import hashlib
 import io
 import json
 import zipfile
@@ -16,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 from attack_cases import LONGEST_MESSAGE, time_limit
+from forged import parts, signed
 from mutations import mutated, mutated_bytes
 from tiny import TINY
 
@@ -44,53 +44,38 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in NAMES}
 
 
-def signed(content: bytes, header: bytes, payload: bytes) -> bytes:
-    """The file with another header and payload, and the SHA-256 of these."""
-    magic = content.split(b"\n", 1)[0]
-    rest = header + b"\n" + payload
-    return b"\n".join([magic, hashlib.sha256(rest).hexdigest().encode(), rest])
-
-
-def parts(content: bytes) -> tuple[bytes, bytes]:
-    """Header and payload."""
-    _, _, header, payload = content.split(b"\n", 3)
-    return header, payload
-
-
 def other_header(content: bytes, seed: int) -> bytes:
     header, payload = parts(content)
     try:
-        return signed(content, json.dumps(mutated(json.loads(header), seed)).encode(), payload)
+        return signed(json.dumps(mutated(json.loads(header), seed)).encode(), payload)
     except ValueError:  # a number of more digits than Python writes
-        return signed(content, b"7", payload)
+        return signed(b"7", payload)
 
 
 def other_header_bytes(content: bytes, seed: int) -> bytes:
     header, payload = parts(content)
-    return signed(content, mutated_bytes(header, seed), payload)
+    return signed(mutated_bytes(header, seed), payload)
 
 
 def other_payload_bytes(content: bytes, seed: int) -> bytes:
     header, payload = parts(content)
-    return signed(content, header, mutated_bytes(payload, seed))
+    return signed(header, mutated_bytes(payload, seed))
 
 
 def other_parameters(content: bytes, seed: int) -> bytes:
-    """With one or two odd values among the parameters, in an archive that is whole."""
-    header, payload = parts(content)
+    """With one or two odd values among the parameters, or other bytes in an array."""
+    header, arrays = parts(content)
+    said = json.loads(header)
+    said["parameters"] = mutated(said["parameters"], seed)
+    try:
+        text = json.dumps(said).encode()
+    except ValueError:
+        text = header
     packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(payload)) as before, zipfile.ZipFile(packed, "w") as after:
+    with zipfile.ZipFile(io.BytesIO(arrays)) as before, zipfile.ZipFile(packed, "w") as after:
         for name in before.namelist():
-            inside = before.read(name)
-            if name.endswith(".json"):
-                try:
-                    inside = json.dumps(mutated(json.loads(inside), seed)).encode()
-                except ValueError:
-                    inside = b"7"
-            elif seed % 4 == 0:
-                inside = mutated_bytes(inside, seed)
-            after.writestr(name, inside)
-    return signed(content, header, packed.getvalue())
+            after.writestr(name, mutated_bytes(before.read(name), seed) if seed % 4 == 0 else before.read(name))
+    return signed(text, packed.getvalue())
 
 
 CHANGES: dict[str, Callable[[bytes, int], bytes]] = {
@@ -135,17 +120,24 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
 
 
 HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "a list": (lambda header: [header], "the header must be a JSON object, is list"),
-    "without a name": (lambda header: header | {"name": None}, "the header: 'name' must be text"),
-    "without versions": (lambda header: header | {"versions": None}, "the header: 'versions' must be texts by name"),
-    "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be facts"),
-    "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' must be facts"),
-    "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' must be text, was '7'"),
-    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' cannot be read"),
-    "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' cannot be read"),
+    "a list": (lambda header: [header], "the header: Input should be a valid dictionary"),
+    "without a name": (lambda header: header | {"name": None}, "the header: 'name' Input should be a valid string"),
+    "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be there"),
+    "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' Input should be a valid"),
+    "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' Input should be a valid string"),
+    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' Input should be a valid"),
+    "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' 'edges' Field required"),
     "a support of one edge": (
         lambda header: header | {"support": header["support"] | {"edges": [1.0]}},
-        "the header: 'support' must have 13 edges, smallest first",
+        "the header: 'support' 'edges' List should have at least 13 items",
+    ),
+    "a support upside down": (
+        lambda header: header | {"support": header["support"] | {"edges": list(range(13, 0, -1))}},
+        "the header: 'support' 'edges' must be edges, smallest first",
+    ),
+    "a domain of no responses": (
+        lambda header: header | {"support": header["support"] | {"domains": [[0] * 14]}},
+        "the header: 'support' 'domains' '0' must be counts that are not all 0",
     ),
 }
 
@@ -155,6 +147,6 @@ def test_headers(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
     change, said = HEADERS[name]
     header, payload = parts(files["log-3d"])
     changed = json.dumps(change(json.loads(header))).encode()
-    (tmp_path / "mine.estimator").write_bytes(signed(files["log-3d"], changed, payload))
+    (tmp_path / "mine.estimator").write_bytes(signed(changed, payload))
     with pytest.raises(InputError, match=f"mine.estimator: {said}.*; it is not loaded: fit it again"):
         es.load(tmp_path / "mine.estimator")

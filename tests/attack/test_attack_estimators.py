@@ -1,24 +1,18 @@
-"""Files of estimators that call functions when they are loaded. Each one does so where skops is told to trust it."""
+"""Files of estimators that would run code, hang their reader or fill its memory: refused in a line, soon."""
 
-import sys
+import io
+import json
+import pickle
+import time
+import tracemalloc
+import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from forged import (
-    OWN,
-    Node,
-    called,
-    called_by_fit,
-    dictionary,
-    forge,
-    function_of_os,
-    method,
-    node,
-    plain,
-    sequence,
-)
+from forged import Json, field, forge, parts, signed
 from rows import SETTINGS, rows
 from tiny import TINY
 
@@ -29,135 +23,180 @@ from entropy_sentinel.frames.errors import InputError
 
 pytestmark = pytest.mark.slow
 
-LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
-PATH = f"{OWN}.machine_code.Path"
-
-
-def in_place(of: Node) -> Callable[[Node], Node]:
-    """The estimator itself is another node."""
-    return lambda schema: of
-
-
-def within(field: str, of: Node) -> Callable[[Node], Node]:
-    """A field of the estimator is another node."""
-
-    def edit(schema: Node) -> Node:
-        schema["content"]["content"][field] = of
-        return schema
-
-    return edit
-
-
-def command(mark: Path) -> Node:
-    return called_by_fit(function_of_os("system"), f"touch {mark}")
-
-
-def imported(mark: Path) -> Node:
-    return called(f"{OWN}.training.import_module", plain("imported_by_an_estimator"))
-
-
-def deleted(mark: Path) -> Node:
-    return called_by_fit(function_of_os("remove"), str(mark.with_name("precious")))
-
-
-def written(mark: Path) -> Node:
-    return called_by_fit(method(called(PATH, plain(str(mark))), "write_text"), "written")
-
-
-def folder(mark: Path) -> Node:
-    return called_by_fit(function_of_os("mkdir"), str(mark))
-
-
-def partly(mark: Path) -> Node:
-    """A partial call to rename the only copy."""
-    function = node(
-        "PartialNode",
-        "functools.partial",
-        content={
-            "func": function_of_os("rename"),
-            "args": sequence(plain(str(mark.with_name("precious"))), kind="tuple"),
-            "kwds": dictionary(),
-            "namespace": plain(None),
-        },
-    )
-    return called_by_fit(function, str(mark))
-
-
-def by_key(mark: Path) -> Node:
-    """The types of a dict's keys are called with the keys."""
-    return dictionary(function_of_os("mkdir"), **{str(mark): plain(1)})
-
-
-def by_list(mark: Path) -> Node:
-    """What a list is of is called with the list."""
-    within = [plain("imported_by_an_estimator")]
-    touch = node("ListNode", f"{OWN}.training.import_module", content=within)
-    return sequence(called(f"{OWN}.training.import_module", plain("imported_by_an_estimator")), touch)
-
-
-def by_operator(mark: Path) -> Node:
-    getter = node("OperatorFuncNode", "operator.attrgetter", attrs=sequence(plain("mkdir"), kind="tuple"))
-    return sequence(getter, called_by_fit(function_of_os("mkdir"), str(mark)))
-
-
-ATTACKS = [command, imported, deleted, written, folder, partly, by_key, by_list, by_operator]
+TRAINING = TrainingRows(*rows(), SETTINGS)
 
 
 @pytest.fixture
-def good(tmp_path: Path) -> Path:
-    path = tmp_path / "good.estimator"
-    save_estimator(TrainingRows(*rows(), SETTINGS).fit("atc-max"), path, {"logprobs": LOGPROBS, "model": "tiny"})
-    return path
+def good(tmp_path: Path) -> Callable[[str], Path]:
+    """The file of a fitted estimator, by its name."""
+
+    def make(name: str) -> Path:
+        logprobs = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
+        save_estimator(TRAINING.fit(name), tmp_path / name, {"logprobs": logprobs, "model": "tiny"})
+        return tmp_path / name
+
+    return make
 
 
-@pytest.fixture
-def traces_of_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Whether anything of a file has been run: a file is there, or gone, or a module was imported."""
-    mark, precious = tmp_path / "mark", tmp_path / "precious"
-    precious.write_text("the only copy")
-    (tmp_path / "imported_by_an_estimator.py").write_text(f"open({str(mark)!r}, 'w').close()")
-    monkeypatch.syspath_prepend(tmp_path)
+class Touch:
+    """An object whose pickle makes a file when it is loaded."""
 
-    def ran() -> bool:
-        found = mark.exists() or not precious.exists()
-        sys.modules.pop("imported_by_an_estimator", None)
-        if mark.is_dir():
-            mark.rmdir()
-        mark.unlink(missing_ok=True)
-        precious.write_text("the only copy")
-        return found
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
-    return ran
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("place", ["estimator", "confidence"])
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_no_code_of_a_file_is_run(
-    attack: Callable[[Path], Node], place: str, good: Path, tmp_path: Path, traces_of_running: Callable[[], bool]
-) -> None:
-    evil, what = tmp_path / "evil.estimator", attack(tmp_path / "mark")
-    payload = forge(good, evil, in_place(what) if place == "estimator" else within(place, what))
-    import skops.io  # late: the package has by now, without the torch that an import at the top brings
-
-    # The attack is one: where skops is told to trust all that it asks about, it runs.
-    with suppress(Exception):
-        skops.io.loads(payload, trusted=skops.io.get_untrusted_types(data=payload))
-    assert traces_of_running()
-
-    with pytest.raises(InputError, match=r"evil.estimator: holds a .*(\w+\.)+\w+.*no part of an estimator") as refused:
+def test_a_pickle_among_the_arrays_is_not_loaded(good: Callable[[str], Path], tmp_path: Path) -> None:
+    mark, packed = tmp_path / "mark", io.BytesIO()
+    np.savez(packed, **{"0": np.array([Touch(mark)], dtype=object)})
+    np.load(io.BytesIO(packed.getvalue()), allow_pickle=True)["0"]
+    assert mark.exists()  # where pickles are trusted, it runs
+    mark.unlink()
+    evil = forge(good("atc-max"), tmp_path / "evil", field("threshold", {"array": "0"}), packed.getvalue())
+    with pytest.raises(InputError, match=r"evil: has an array that is not of numbers"):
         load_estimator(evil)
-    assert not traces_of_running()
-    assert "\n" not in str(refused.value)
+    header, _ = parts(evil.read_bytes())
+    evil.write_bytes(signed(header, pickle.dumps(Touch(mark))))
+    with pytest.raises(InputError, match=r"evil: cannot be read"):
+        load_estimator(evil)
+    assert not mark.exists()
 
 
-def test_a_command_says_so_in_a_line(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evil, mark = tmp_path / "evil.estimator", tmp_path / "mark"
-    forge(good, evil, in_place(command(mark)))
+@pytest.mark.parametrize(
+    "kind", ["os.system", "system", "eval", "Path", "Scaling", "Estimator", "ABC", "object", "__import__"]
+)
+def test_no_class_is_looked_up_by_its_name(kind: str, good: Callable[[str], Path], tmp_path: Path) -> None:
+    """Only those are known that the estimator's own family declares."""
+    path = good("atc-max")
+    for edit in (field("confidence", {kind: {"command": "touch mark"}}), lambda tree: {kind: tree["Atc"]}):
+        forge(path, tmp_path / "evil", edit)
+        with pytest.raises(InputError, match=rf"evil: holds a {kind}(, which is no part of an| in the place of the A)"):
+            load_estimator(tmp_path / "evil")
+
+
+def test_a_command_says_so_in_a_line(
+    good: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = forge(good("atc-max"), tmp_path / "evil", field("confidence", {"system": {"command": "true"}}))
     with pytest.raises(SystemExit) as ended:
         main(["estimate", str(evil), str(TINY.log)])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
-        f"InputError: {evil}: holds a entropy_sentinel.estimators.fit.fit (ConstructorFromReduceNode), which is no "
-        "part of an estimator; it is not loaded: take estimators from whom you trust\n"
+        f"InputError: {evil}: holds a system, which is no part of an estimator; it is not loaded: take estimators "
+        "from whom you trust\n"
     )
-    assert not mark.exists()
+
+
+def within_itself(parameters: Json) -> Json:
+    """A choice whose method is a choice, and so on: each asked for what the one below it cannot give."""
+    inner = parameters["Recommended"]["method"]
+    for _ in range(30):
+        ranker = parameters["Recommended"]["ranker"] if len(json.dumps(inner)) > 3_000 else inner
+        inner = {"Recommended": {"name": "recommended", "method": inner, "ranker": ranker, "why": {"dict": {}}}}
+    return inner
+
+
+def nested(depth: int) -> Json:
+    node: Json = 0
+    for _ in range(depth):
+        node = [node]
+    return node
+
+
+SMALL: dict[str, tuple[str, Callable[[Json], Json], str]] = {
+    "a choice within itself": ("recommended", within_itself, "holds the estimator 'recommended' in the place of atc-"),
+    "900 lists in one another": ("atc-max", field("threshold", nested(900)), "cannot (be read|estimate)"),
+    "a thousand fields": ("atc-max", field("threshold", [0] * 1_000), "cannot estimate"),
+}
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_some_kilobytes_are_refused_in_under_a_second(case: str, good: Callable[[str], Path], tmp_path: Path) -> None:
+    name, edit, said = SMALL[case]
+    evil = forge(good(name), tmp_path / "evil", edit)
+    start = time.perf_counter()
+    with pytest.raises(InputError, match=f"evil: {said}"):
+        load_estimator(evil)
+    assert time.perf_counter() - start < 1
+
+
+def packed(content: bytes, times: int = 1, method: int = zipfile.ZIP_STORED) -> bytes:
+    """An .npz file with the bytes of one array under several names."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for number in range(times):
+            archive.writestr(f"{number}.npy", content)
+    return file.getvalue()
+
+
+def overlapping(content: bytes, times: int) -> bytes:
+    """An .npz file whose directory names the bytes of one array many times."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("0.npy", content)
+        (first,) = archive.infolist()
+        for number in range(1, times):
+            again = zipfile.ZipInfo(f"{number}.npy")
+            for key in ("file_size", "compress_size", "CRC", "header_offset", "compress_type"):
+                setattr(again, key, getattr(first, key))
+            archive.filelist.append(again)
+    return file.getvalue()
+
+
+def array(values: np.ndarray, shape: str | None = None) -> bytes:
+    """The bytes of an .npy file, which may say another shape."""
+    file = io.BytesIO()
+    np.save(file, values)
+    own = f"'shape': {values.shape}".encode()
+    return file.getvalue() if shape is None else file.getvalue().replace(own, f"'shape': {shape}".encode())
+
+
+def header_of(text: str) -> Callable[[Path], bytes]:
+    """A file whose header has a text in the place of a field's value."""
+
+    def make(good: Path) -> bytes:
+        header, arrays = parts(good.read_bytes())
+        return signed(header.replace(b'"threshold": ', b'"threshold": ' + text.encode() + b', "_": '), arrays)
+
+    return make
+
+
+def arrays_of(content: bytes) -> Callable[[Path], bytes]:
+    return lambda good: signed(parts(good.read_bytes())[0], content)
+
+
+LARGE: dict[str, tuple[Callable[[Path], bytes], str]] = {
+    "a million lists": (header_of(f"[{'[],' * 350_000}0]"), "cannot (be read|estimate)"),
+    "a million dicts": (header_of(f"[{'{},' * 350_000}0]"), "cannot be read"),
+    "lists in one another": (header_of("[" * 500_000 + "]" * 500_000), "the header must be a JSON object"),
+    "a header without end": (header_of(f'"{" " * (5 << 20)}"'), "the header must have at most 4,194,304 bytes"),
+    "zeros that unpack": (
+        arrays_of(packed(bytes(500 << 20), method=zipfile.ZIP_DEFLATED)),
+        "has arrays of more bytes than it has itself",
+    ),
+    "an array that is there often": (
+        arrays_of(overlapping(array(np.zeros(60_000)), 5_000)),
+        "(has arrays of more bytes|cannot be read .BadZipFile)",
+    ),
+    "a shape without end": (
+        arrays_of(packed(array(np.zeros(9), "(99999999999,)"))),
+        "has an array that is not .* of as many as it says",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+@pytest.mark.filterwarnings("ignore")
+def test_a_megabyte_takes_no_gigabytes(case: str, good: Callable[[str], Path], tmp_path: Path) -> None:
+    make, said = LARGE[case]
+    (tmp_path / "evil").write_bytes(make(good("atc-max")))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=f"evil: {said}"):
+            load_estimator(tmp_path / "evil")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 << 20

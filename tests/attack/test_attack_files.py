@@ -68,7 +68,7 @@ class WholeStudy(Study):
         parent = f"results/attacked/{JUDGE}"
         self.sweep, self.auroc, self.domains = (f"{parent}/{name}.parquet" for name in ("sweep", "auroc", "domains"))
         self.estimates = f"results/attacked/estimates/{JUDGE}/{MODEL}/{GROUP}.parquet"
-        self.estimator, self.scores = "kept.skops", "kept.parquet"
+        self.estimator, self.scores = "kept.estimator", "kept.parquet"
 
     def make_observations(self) -> None:
         write_observations([self.items], [self.labels], [self.features], split_settings(self.config), self.observations)

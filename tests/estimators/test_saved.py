@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from rows import SETTINGS, rows
 
-from entropy_sentinel.estimators import saved
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
@@ -50,23 +49,14 @@ def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) ->
     loaded = load_estimator(tmp_path / "one").estimator
     assert type(loaded) is type(fitted)
     assert loaded.name == name
-    assert np.abs(loaded.values(others) - fitted.values(others)).max() <= 1e-12
-    assert loaded.accuracy(others) == pytest.approx(fitted.accuracy(others), abs=1e-12)
+    assert loaded.values(others).tobytes() == fitted.values(others).tobytes()
+    assert loaded.accuracy(others) == fitted.accuracy(others)
     assert loaded.chosen == fitted.chosen
 
 
 def test_the_file_says_what_it_is(kept: Path) -> None:
     about = load_estimator(kept).about
     assert (about["name"], about["model"], about["logprobs"]) == ("atc-max", "tiny", LOGPROBS)
-    assert set(about["versions"]) == {"scikit-learn"}
-
-
-def test_a_file_written_before_is_read(tmp_path: Path) -> None:
-    """Then the facts of the log-probabilities were called the signal."""
-    save_estimator(TRAINING.fit("atc-max"), tmp_path / "old", {"signal": LOGPROBS, "model": "tiny"})
-    loaded = load_estimator(tmp_path / "old")
-    loaded.check_logprobs(LOGPROBS, "log.parquet")
-    assert "signal" not in loaded.about
 
 
 def test_any_changed_byte_is_refused(kept: Path) -> None:
@@ -96,12 +86,6 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
             load_estimator(tmp_path / "other")
     with pytest.raises(InputError, match="none: must be a file written by `fit`"):
         load_estimator(tmp_path / "none")
-
-
-def test_another_scikit_learn_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved, "version", lambda package: "9.9")
-    with pytest.raises(ProvenanceError, match=r"was written with scikit-learn 1\.\S+, and 9.9 is installed; install"):
-        load_estimator(kept)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_job_imports_nothing_that_it_does_not_use() -> None:
     """There are thousands of these jobs, of a second each: torch alone would double that."""
-    heavy = {"torch", "skops", "pytest", "matplotlib", "sympy", "litellm", "datasets", "imblearn", "numba"}
+    heavy = {"torch", "pytest", "matplotlib", "sympy", "litellm", "datasets", "imblearn", "numba"}
     code = f"import sys, entropy_sentinel.stages.estimate; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True, check=True

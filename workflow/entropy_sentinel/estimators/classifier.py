@@ -54,15 +54,34 @@ class Separate:
 
 
 @dataclass(frozen=True)
+class Isotonic:
+    """An isotonic regression: `values` at `thresholds`, (n,) each, linear in between and constant beyond them."""
+
+    thresholds: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, confidences: np.ndarray, y: np.ndarray) -> "Isotonic":
+        """That of scikit-learn, fitted on (n_rows,) each."""
+        fitted = IsotonicRegression(out_of_bounds="clip").fit(confidences, y)
+        return cls(fitted.X_thresholds_, fitted.y_thresholds_)
+
+    def __call__(self, confidences: np.ndarray) -> np.ndarray:
+        """P(correct), (n_rows,)."""
+        p: np.ndarray = np.interp(confidences, self.thresholds, self.values)
+        return p
+
+
+@dataclass(frozen=True)
 class Calibrated:
     """The mean over folds of a classifier and the isotonic regression that its left-out rows give."""
 
     classifiers: tuple[Classifier, ...]
-    regressions: tuple[IsotonicRegression, ...]
+    regressions: tuple[Isotonic, ...]
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         pairs = zip(self.classifiers, self.regressions, strict=True)
-        p = np.mean([regression.predict(confidence(one, x)) for one, regression in pairs], axis=0)
+        p = np.mean([regression(confidence(classifier, x)) for classifier, regression in pairs], axis=0)
         return np.column_stack([1 - p, p])
 
 
@@ -86,7 +105,7 @@ class ProbabilityEstimator(Estimator):
 
 
 # What a file of one of the 48 configurations holds beside its classifier.
-SAVED = (ProbabilityEstimator, Scaling, Calibrated, IsotonicRegression)
+SAVED = (ProbabilityEstimator, Scaling, Calibrated, Isotonic)
 
 
 def fit_configuration(
@@ -124,7 +143,7 @@ def _search(
 
 def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
     regressions = [
-        IsotonicRegression(out_of_bounds="clip").fit(confidence(one, x[test]), rows.y[test])
+        Isotonic.of(confidence(one, x[test]), rows.y[test])
         for one, (_, test) in zip(of_folds, rows.splits, strict=True)
     ]
     return Calibrated(tuple(of_folds), tuple(regressions))

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.catalogue import LOG_SETS
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator
+from entropy_sentinel.estimators.logistic import Logistic
 from entropy_sentinel.estimators.training import Scaling, TrainingRows
 
 # Smaller values are rounding noise of log-probabilities in single precision, and 0 has no logarithm.
@@ -28,7 +28,7 @@ class LogScaling(Scaling):
         return scores
 
 
-SAVED = (ProbabilityEstimator, LogScaling, LogisticRegression)
+SAVED = (ProbabilityEstimator, LogScaling, Logistic)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
@@ -38,7 +38,7 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     features = LOG_SETS.get(source, (source,))
     scaler = StandardScaler().fit(logarithms(rows.features, features))
     scaling = LogScaling(features, scaler.mean_, scaler.scale_)
-    return ProbabilityEstimator(name, scaling, LogisticRegression().fit(scaling(rows.features), rows.y))
+    return ProbabilityEstimator(name, scaling, Logistic.of(scaling(rows.features), rows.y))
 
 
 def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:

@@ -1,35 +1,30 @@
-"""An estimator's parameters as bytes and back, in skops' form with all left out that could run code.
+"""An estimator's parameters as JSON and arrays of numbers, and back. Nothing in them can run.
 
-skops builds what a file names: it imports, calls functions, binds methods. Here a file may hold numbers, texts, lists,
-tuples, dicts with texts as keys, arrays of numbers, and objects of the classes that a family names in its `SAVED`.
-The description of all else is refused before anything of it is imported or built.
+In the JSON, `{"Atc": {"threshold": 0.5, ...}}` is an object of a dataclass that the family of its estimator names in
+`SAVED`, `{"array": "0"}` an array of numbers by its name, `{"dict": {...}}` a dict of plain JSON, and a list a tuple.
 """
 
 import io
 import json
-import sys
-import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
-from types import ModuleType
 from typing import Any
+from zipfile import ZipFile
 
+import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import family_of, modules
+from entropy_sentinel.estimators.catalogue import family_of, made_of
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.reproducible import reproducible
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-_SCHEMA = "schema.json"
-_BRINGS_TORCH = "sklearn.externals.array_api_compat.torch"
-# Far more than any estimator has: what is packed may be a thousand times as large when it is unpacked.
-_MOST_BYTES = 1 << 30
 # Responses that an estimator must have numbers for; no feature of real ones is negative or without end.
 _TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
-
-Node = Mapping[str, Any]
 
 
 class NotPlain(Exception):
@@ -37,144 +32,132 @@ class NotPlain(Exception):
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
-    """The classes that an estimator's file may hold, its own first: what its family and those of its parts declare.
+    """The dataclasses of which the estimator `name` consists, its own first; other estimators in it have their own.
 
-    Raises NotPlain for an unknown estimator, and where a family declares none.
+    Raises NotPlain for an unknown estimator, and for a family that declares none.
     """
     try:
-        own = family_of(name).module
-    except (ConfigError, TypeError):  # a forged file's name may be no text
+        module = family_of(name).module
+    except ConfigError:
         raise NotPlain(f"is called {name!r}, and no estimator is") from None
-    found: dict[type, None] = {}
-    for module in (own, *modules([name])):
-        declared = getattr(import_module(module), "SAVED", ())
-        if not declared:
-            raise NotPlain(f"{module} must name the classes that its files hold, its estimator's first: SAVED = (...,)")
-        found |= dict.fromkeys(declared)
-    return tuple(found)
+    classes: tuple[type, ...] = getattr(import_module(module), "SAVED", ())
+    if not classes:
+        raise NotPlain(f"{module} must name the classes that its files hold, its estimator's first: SAVED = (...,)")
+    return classes
 
 
-def dump(estimator: Estimator) -> bytes:
-    """The parameters as bytes; NotPlain where `restore` would refuse them."""
-    try:
-        payload = reproducible(_skops().dumps(estimator))
-    except Exception as error:  # whatever skops has no form for: a lock, an open file
-        raise NotPlain(f"holds what cannot be saved ({type(error).__name__}: {error})") from None
-    restore(payload, estimator.name)
-    return payload
+def dump(estimator: Estimator) -> tuple[Any, bytes]:
+    """The parameters, as JSON and as the content of an .npz file; NotPlain where `restore` would refuse them."""
+    arrays: dict[str, np.ndarray] = {}
+    parameters, packed = _described(estimator, arrays), io.BytesIO()
+    np.savez(packed, allow_pickle=False, **arrays)
+    restore(parameters, packed.getvalue(), estimator.name)
+    return parameters, packed.getvalue()
 
 
-def restore(payload: bytes, name: str) -> Estimator:
-    """The estimator `name` from its parameters; NotPlain for what it cannot consist of, before any of it is built."""
-    skops, classes = _skops(), saved_classes(name)
-    try:
-        _check(payload, classes)
-        estimator = skops.loads(payload, trusted=list(classes))
-    except NotPlain:
-        raise
-    except Exception as error:  # a forged file can be wrong in any place that skops looks at
-        raise NotPlain(f"cannot be read ({type(error).__name__}: {error})") from None
-    if type(estimator) is not classes[0]:
-        raise NotPlain(f"holds a {_path(type(estimator))} in the place of the {_path(classes[0])} that '{name}' is")
-    if (called := getattr(estimator, "name", None)) != name:
-        raise NotPlain(f"holds the estimator {called!r} in the place of '{name}'")
-    assert isinstance(estimator, Estimator)
-    _try(estimator)
+def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The JSON of a value, whose arrays of numbers are added to `arrays`."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return [_described(part, arrays) for part in value]
+    if isinstance(value, dict) and json.loads(json.dumps(value, default=str)) == value:
+        return {"dict": value}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        name = str(len(arrays))
+        arrays[name] = value
+        return {"array": name}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: _described(getattr(value, field.name), arrays) for field in fields(value)}
+        return {type(value).__name__: parts}
+    raise NotPlain(f"holds a {type(value).__module__}.{type(value).__qualname__}, which is no part of an estimator")
+
+
+def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
+    """The estimator `name` from what `dump` gave; NotPlain for what it cannot consist of."""
+    with _refused("cannot be read"):
+        estimator = _Reader(_arrays(packed)).estimator(parameters, [name])
+    with _refused("cannot estimate"):
+        _try(estimator)
     return estimator
 
 
-def _skops() -> ModuleType:
-    """skops.io, imported late and without torch: it looks through scikit-learn, where one module brings that, seconds.
-
-    For as long as the import takes, that module counts as absent, as it is where torch is not installed.
-    """
-    if absent := _BRINGS_TORCH not in sys.modules:
-        sys.modules[_BRINGS_TORCH] = None  # type: ignore[assignment]
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """NotPlain for whatever goes wrong: a forged file can be wrong in any place."""
     try:
-        return import_module("skops.io")
-    finally:
-        if absent:
-            del sys.modules[_BRINGS_TORCH]
+        yield
+    except NotPlain:
+        raise
+    except Exception as error:
+        raise NotPlain(f"{what} ({type(error).__name__}: {one_line(str(error)[:200])})") from None
+
+
+def _arrays(packed: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name; together they need no more memory than the file."""
+    with ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > len(packed):
+            raise NotPlain("has arrays of more bytes than it has itself: those of an estimator are not compressed")
+        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """The array of an .npy file, whose shape must fit its bytes: NumPy makes room for all of it before it reads."""
+    file = io.BytesIO(content)
+    np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
+    shape, _, kind = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]  # nor for it
+    if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - file.tell():
+        raise NotPlain("has an array that is not of numbers, or not of as many as it says")
+    file.seek(0)
+    array: np.ndarray = np.load(file, allow_pickle=False)
+    return array
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Builds an estimator from its description; every part is looked at before it is built."""
+
+    arrays: Mapping[str, np.ndarray]
+
+    def estimator(self, node: Any, names: Collection[str]) -> Estimator:
+        """The estimator that a node describes, of one of these names."""
+        ((kind, parts),) = node.items()
+        name = parts["name"]
+        if name not in names:
+            raise NotPlain(f"holds the estimator {str(name)[:80]!r} in the place of {' or '.join(sorted(names))}")
+        own, *others = saved_classes(name)
+        if kind != own.__name__:
+            raise NotPlain(f"holds a {kind[:80]} in the place of the {own.__name__} that '{name}' is")
+        estimator = self._built(own, parts, {one.__name__: one for one in others}, made_of(name))
+        assert isinstance(estimator, Estimator)
+        return estimator
+
+    def _built(self, kind: type, parts: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        return kind(**{field: self._value(node, classes, estimators) for field, node in parts.items()})
+
+    def _value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        """A value that consists of these classes and of estimators of these names."""
+        if isinstance(node, list):
+            return tuple(self._value(part, classes, estimators) for part in node)
+        if not isinstance(node, dict):
+            return node
+        ((kind, content),) = node.items()
+        if kind == "array":
+            return self.arrays[content]
+        if kind == "dict":
+            return dict(content)
+        if kind in classes:
+            return self._built(classes[kind], content, classes, estimators)
+        if "name" not in content:
+            raise NotPlain(f"holds a {kind[:80]}, which is no part of an estimator")
+        return self.estimator(node, estimators)
 
 
 def _try(estimator: Estimator) -> None:
     """Numbers in all places show what types do not: a text for a threshold, a tree that leads nowhere."""
-    try:
-        accuracy, p = estimator.accuracy(_TRIAL), estimator.p_correct(_TRIAL)
-        if not -1e-9 <= accuracy <= 1 + 1e-9 or (p is not None and not (len(p) == len(_TRIAL) and (p >= 0).all())):
+    shares, p = estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)
+    for given in (shares, shares if p is None else p):
+        if given.shape != (len(_TRIAL),) or not ((given >= -1e-9) & (given <= 1 + 1e-9)).all():
             raise ValueError("its estimates are no shares")
-    except Exception as error:  # the first thing that does not fit the next, wherever that is
-        raise NotPlain(f"cannot estimate ({type(error).__name__}: {error})") from None
-
-
-def _check(payload: bytes, classes: Collection[type]) -> None:
-    """NotPlain for any part of the description that is not plain."""
-    from skops.io._protocol import PROTOCOL
-
-    declared = {(one.__module__, one.__qualname__) for one in classes}
-    with zipfile.ZipFile(io.BytesIO(payload)) as packed:
-        sizes = {one.filename: one.file_size for one in packed.infolist()}
-        n_bytes = _bounded(sizes[_SCHEMA])
-        schema = json.loads(packed.read(_SCHEMA))
-    # Nodes of older forms are built in other ways.
-    if type(schema["protocol"]) is not int or schema["protocol"] != PROTOCOL:
-        raise NotPlain(f"is of skops' form {schema['protocol']!r}, must be {PROTOCOL}")
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        waiting += _parts(node, declared)
-        # A file counts as often as it is read.
-        n_bytes = _bounded(n_bytes + sizes[node["file"]] if "file" in node else n_bytes)
-
-
-def _bounded(n_bytes: int) -> int:
-    if n_bytes > _MOST_BYTES:
-        raise NotPlain(f"has {n_bytes:,} bytes of parameters when they are unpacked, at most {_MOST_BYTES:,} can be")
-    return n_bytes
-
-
-def _parts(node: Node, declared: Collection[tuple[str, str]]) -> Iterator[Node]:
-    """The nodes within a node; NotPlain where the node itself is not plain."""
-    kind, whose = node["__loader__"], (node["__module__"], node["__class__"])
-    if kind not in _KINDS:
-        raise NotPlain(f"holds a {'.'.join(map(str, whose))} ({kind}), which is no part of an estimator")
-    allowed, parts = _KINDS[kind]
-    if whose not in (declared if allowed is None else allowed):
-        raise NotPlain(f"holds a {'.'.join(map(str, whose))}, which is no part of an estimator")
-    return parts(node)
-
-
-def _within_dict(node: Node) -> Iterator[Node]:
-    for key in node["key_types"]["content"]:
-        if (key["__loader__"], key["__module__"], key["__class__"]) != ("TypeNode", "builtins", "str"):
-            what = f"{key['__module__']}.{key['__class__']}"
-            raise NotPlain(f"holds a dict with a {what} for a key, which is no part of an estimator")
-    yield node["key_types"]
-    yield from node["content"].values()
-
-
-def _within_array(node: Node) -> Iterator[Node]:
-    if node["type"] != "numpy":
-        raise NotPlain("holds an array of objects, which is no part of an estimator")
-    yield from ()
-
-
-def _path(one: type) -> str:
-    return f"{one.__module__}.{one.__qualname__}"
-
-
-def _of(module: str, *names: str) -> set[tuple[str, str]]:
-    return {(module, name) for name in names}
-
-
-# By the kind of a node in skops' description: of which classes it may be (None: those that families declare), and
-# the nodes within it. What has no line here calls something, or builds what no estimator needs.
-_KINDS: dict[str, tuple[Collection[tuple[str, str]] | None, Callable[[Node], Iterator[Node]]]] = {
-    "ObjectNode": (None, lambda node: iter([node["content"]])),
-    "DictNode": (_of("builtins", "dict"), _within_dict),
-    "ListNode": (_of("builtins", "list"), lambda node: iter(node["content"])),
-    "TupleNode": (_of("builtins", "tuple"), lambda node: iter(node["content"])),
-    "NdArrayNode": (_of("numpy", "ndarray", "float64", "int64", "bool"), _within_array),
-    "JsonNode": (_of("builtins", "str"), lambda _: iter(())),
-    "TypeNode": (_of("builtins", "str"), lambda _: iter(())),  # of a dict's keys
-}
+    dict(estimator.chosen or {})

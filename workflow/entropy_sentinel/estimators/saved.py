@@ -1,17 +1,16 @@
-"""A fitted estimator as a file: what it is and where it comes from, and its parameters, in a form that cannot run code.
+"""A fitted estimator as a file: what it is, where it comes from, and its parameters, in a form that cannot run code.
 
-Three lines of text, which `head -3` shows, and then the parameters (`parameters`):
+Three lines of text, which `head -3` shows, and then the arrays of the parameters as in an .npz file:
 
-    entropy-sentinel estimator 2
+    entropy-sentinel estimator 3
     <SHA-256 of all that follows, hex>
-    <JSON: name, logprobs, provenance, feature statistics, package versions>
+    <JSON: name, logprobs, provenance, feature statistics, parameters>
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,12 @@ from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-MAGIC = b"entropy-sentinel estimator 2"
-# Calibrators and regressions are read back by this package in the version that wrote them, and in no other.
-PACKAGES = ("scikit-learn",)
+MAGIC = b"entropy-sentinel estimator 3"
+# Far more than any estimator has.
+_MOST_BYTES = 1 << 30
+_PARAMETERS = "parameters"
 _TO_SAVE = (
-    "it may consist of numbers, texts, arrays of numbers, lists, tuples, dicts, and objects of the classes that its "
+    "it may consist of numbers, texts, arrays of numbers, tuples, dicts of plain JSON, and the dataclasses that its "
     "family's module names in SAVED, which consist of such"
 )
 
@@ -93,15 +93,15 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
     The same estimator with the same `about` is the same bytes, whoever fits it again and whenever.
     Of one that could not be fitted the file says why. Raises ContractError for one that `load_estimator` would refuse.
     """
-    header = {"name": estimator.name, "versions": {package: version(package) for package in PACKAGES}, **about}
+    header, arrays = {"name": estimator.name, **about}, b""
     if isinstance(estimator, Unfitted):
-        header, payload = header | {"reason": estimator.reason}, b""
+        header["reason"] = estimator.reason
     else:
         try:
-            payload = dump(estimator)
+            header[_PARAMETERS], arrays = dump(estimator)
         except NotPlain as error:
             raise ContractError(f"{path}: is not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
-    content = json.dumps(header).encode() + b"\n" + payload
+    content = json.dumps(header).encode() + b"\n" + arrays
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
         partial.write_bytes(b"\n".join([MAGIC, digest, content]))
@@ -111,17 +111,9 @@ def load_estimator(path: str | Path) -> SavedEstimator:
     """Read an estimator; nothing in the file is run.
 
     Raises InputError for a file that is none, has been changed or damaged, holds no estimator, or what is no part of
-    one, and ProvenanceError for one that other versions of `PACKAGES` have written.
+    one.
     """
-    try:
-        magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: must be a file written by `fit`; it cannot be read as one: {error}") from None
-    if magic != MAGIC:
-        raise InputError(f"{path}: must begin with '{MAGIC.decode()}': it is no estimator, or of another release")
-    if hashlib.sha256(content).hexdigest().encode() != digest:
-        raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
-    header, _, payload = content.partition(b"\n")
+    header, arrays = _content(path)
     try:
         about = read_header(header)
     except InputError as error:
@@ -134,16 +126,28 @@ def load_estimator(path: str | Path) -> SavedEstimator:
                 f"{path}: needs the signal '{signal}' of the family '{family}', which is not installed here; install "
                 "the package with which it was fitted"
             )
-    for package in PACKAGES:
-        if version(package) != (written := about["versions"].get(package)):
-            raise ProvenanceError(
-                f"{path}: was written with {package} {written}, and {version(package)} is installed; "
-                f"install {package}=={written}, or fit it again"
-            )
     try:
-        return SavedEstimator(restore(payload, about["name"]), about)
+        return SavedEstimator(restore(about.pop(_PARAMETERS, None), arrays, about["name"]), about)
     except NotPlain as error:
         raise InputError(f"{path}: {error}; it is not loaded: take estimators from whom you trust") from None
+
+
+def _content(path: str | Path) -> tuple[bytes, bytes]:
+    """The header of an estimator's file and its arrays, as they were written; InputError for another file."""
+    try:
+        if (size := Path(path).stat().st_size) > _MOST_BYTES:
+            raise ValueError(f"it has {size:,} bytes, at most {_MOST_BYTES:,} can be")
+        magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: must be a file written by `fit`; it cannot be read as one: {error}") from None
+    if magic != MAGIC:
+        raise InputError(
+            f"{path}: must begin with '{MAGIC.decode()}': it is no estimator, or of another release; fit it again"
+        )
+    if hashlib.sha256(content).hexdigest().encode() != digest:
+        raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
+    header, _, arrays = content.partition(b"\n")
+    return header, arrays
 
 
 def _remedy(key: str, fitted: Any, found: Any) -> str:
