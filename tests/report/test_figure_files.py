@@ -54,6 +54,20 @@ def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
     assert struct.unpack(">II", (tmp_path / "figure_1_x.png").read_bytes()[16:24]) == (2 * 5 * 96, 2 * 2 * 96)
 
 
+def test_a_page_as_narrow_as_a_telephone_has_the_narrow_form(tmp_path):
+    with style():
+        drawing = Drawing(message("text", ""), "Caption.", narrow=new_figure(4, 3, ""))
+    write_figure(Exhibit("figure", "1_x", "X"), drawing, tmp_path)
+    html = (tmp_path / "figure_1_x.html").read_text()
+    narrow = re.search(r'<source media="\(max-width: 40rem\)" srcset="data:image/svg\+xml;base64,([^"]*)">', html)
+    assert ElementTree.fromstring(base64.b64decode(narrow[1])).get("width") == "288pt", "4 inches"
+
+
+def test_the_corner_says_which_study_a_figure_is_of():
+    assert [text.get_text() for text in new_figure(4, 3, "real").texts] == ["Study: real"]
+    assert [text.get_text() for text in new_figure(4, 3, "").texts] == [""]
+
+
 def test_style_leaves_no_trace():
     before = dict(rcParams)
     with style():

@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.numbers import number
-from entropy_sentinel.report.tables import Table, number_frame, write_table
+from entropy_sentinel.report.tables import Table, missing_notes, number_frame, write_table
 
 EXHIBIT = Exhibit("table", "2_by_model", "Errors")
 
@@ -102,3 +102,13 @@ def test_a_wide_table_is_turned_on_a_page_and_nowhere_else() -> None:
     ):
         as_it_is = Table("As it is.", other)
         assert as_it_is.on_a_page() == (other.columns, as_it_is.cells(), as_it_is.numeric())
+
+
+def test_values_that_are_missing_for_one_reason_have_one_note() -> None:
+    missing = [("SAR", "no tokens", f"m{number}") for number in range(16)] + [("SAR", "no tokens", "m0")]
+    assert missing_notes([*missing, ("IP", "no tokens", "m0"), ("IP", "refused", "m1")]) == [
+        "No SAR (no tokens): m0; m1; m2; m3; m4; m5; and 10 more.",
+        "No IP (no tokens): m0.",
+        "No IP (refused): m1.",
+    ]
+    assert missing_notes(missing[:7])[0].endswith("m5; m6.")  # the one that is left is named, not counted

@@ -79,7 +79,7 @@ def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path
         first = (tmp_path / "first" / f"figure_{name}.{suffix}").read_bytes()
         assert first == (tmp_path / "second" / f"figure_{name}.{suffix}").read_bytes()
         assert first.lstrip().startswith(begins[suffix])
-    assert LABEL in [text.get_text() for text in draw_figure(name, study.inputs()).figure.texts]
+    assert f"Study: {LABEL}" in [text.get_text() for text in draw_figure(name, study.inputs()).figure.texts]
     pdf = (tmp_path / "first" / f"figure_{name}.pdf").read_bytes()
     assert b"CreationDate" not in pdf
     assert b"/TrueType" in pdf or b"/CIDFontType2" in pdf
@@ -117,17 +117,34 @@ def test_both_axes_end_where_all_panels_do():
 
 
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
-    drawing = figure_validation([validation(left_out=[])], LABEL)
-    assert drawing.caption == "No domain could be estimated."
-    only = figure_validation([validation(left_out=[], unlabelled=[(UNLABELLED, 0.6)])], LABEL)
-    assert only.figure.axes[0].get_title() == "a: too few domains to say\nno labelled domain was left out"
+    for unlabelled in ([], [(UNLABELLED, 0.6)]):
+        drawing = figure_validation([validation(left_out=[], unlabelled=unlabelled)], LABEL)
+        assert drawing.caption == "No labelled domain was left out and estimated."
+        assert not drawing.figure.axes
+
+
+def test_panels_stand_below_each_other_on_a_narrow_page():
+    cards = [validation(name, [("logic", 0.4, 0.1)]) for name in "ab"]
+    drawing = figure_validation(cards, LABEL)
+    below = drawing.narrow.axes
+    assert [axes.get_title()[0] for axes in below] == ["a", "b"]
+    assert below[0].get_position().y0 > below[1].get_position().y1
+    assert drawing.figure.axes[0].get_position().x1 < drawing.figure.axes[1].get_position().x0
+
+
+def test_figure_1_names_only_what_it_shows():
+    estimates = estimate_rows("a", GROUP, [("words", "training", 0.7, 0.8)])
+    figure = figure_1(estimates, sweep_rows([None], [None], ["a"]))
+    assert figure.axes[0].get_title() == "a\nno estimate of an unseen domain with labels"
+    (shown,) = figure.legends
+    assert [text.get_text() for text in shown.get_texts()] == ["estimated = true", "training domain"]
 
 
 def test_figure_1_marks_a_domain_without_labels_on_the_axis_of_the_estimates():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2), (UNLABELLED, "held_out", 0.6, None)])
     drawing = figure_1_accuracies(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "a", LABEL)
     axes = drawing.figure.axes[0]
-    _, unseen, unlabelled = axes.collections
+    unseen, unlabelled = axes.collections
     assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
     assert unlabelled.get_offsets().tolist() == [[axes.get_xlim()[0], 0.6]]
     assert sorted(names(drawing.figure)) == ["logic", UNLABELLED]
@@ -165,7 +182,7 @@ def test_figure_1_without_any_estimate():
 def test_figure_1_of_a_model_without_the_group_says_so():
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2)])
     figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]), "other")
-    assert [text.get_text() for text in figure.texts] == [LABEL, "No results for this training group"]
+    assert [text.get_text() for text in figure.texts] == [f"Study: {LABEL}", "No results for this training group"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 9])
@@ -266,4 +283,7 @@ def test_figure_4_has_the_median_of_either_scope(study):
 
 def test_figure_4_without_points_says_so(study):
     figure = figure_4(sweep_rows([None] * 3, [None] * 3), study.domains)
-    assert [text.get_text() for text in figure.texts] == [LABEL, "No training group has an AEE and an accuracy"]
+    assert [text.get_text() for text in figure.texts] == [
+        f"Study: {LABEL}",
+        "No training group has an AEE and an accuracy",
+    ]

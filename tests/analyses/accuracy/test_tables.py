@@ -199,7 +199,7 @@ def test_estimates_show_domains_without_labels_first():
         ["a", "words", "0.900", "100", "100", "0.900", "0.800", "0.100", "Extremes", "training", forest],
         ["b", "logic", "-", "100", "100", "-", "-", "-", "Extremes", "unseen", forest],
     ]
-    assert "b, logic, Extremes: no estimate, no row." in table.notes
+    assert "No estimate (no row): b, logic, Extremes." in table.notes
     told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
     table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]}, counts)
     said = [note for note in table.notes if "caution" in note]

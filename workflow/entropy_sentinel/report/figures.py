@@ -28,10 +28,11 @@ _PNG_DPI = 192
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and its caption."""
+    """A figure and its caption; `narrow` is shown in its place on a page as narrow as a telephone."""
 
     figure: Figure
     caption: str
+    narrow: Figure | None = None
 
 
 def style() -> AbstractContextManager[None]:
@@ -40,10 +41,10 @@ def style() -> AbstractContextManager[None]:
 
 
 def new_figure(width: float, height: float, label: str) -> Figure:
-    """A figure of this size in inches with the study's label in its corner."""
+    """A figure of this size in inches; its corner says which study it is of, by its label, if there is one."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(label, x=0.99, ha="right", fontsize=7, color="0.4")
+    figure.suptitle(label and f"Study: {label}", x=0.99, ha="right", fontsize=7, color="0.4")
     return figure
 
 
@@ -91,5 +92,6 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     with style():
         drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
         drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
-    part = fragment("figure", exhibit, drawing.caption, image(drawing.figure, exhibit.file))
+    images = [one and image(one, exhibit.file) for one in (drawing.figure, drawing.narrow)]
+    part = fragment("figure", exhibit, drawing.caption, *images)
     Path(f"{stem}.html").write_text(part, encoding="utf-8")

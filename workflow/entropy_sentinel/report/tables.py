@@ -16,6 +16,8 @@ from entropy_sentinel.report.pages import fragment
 _PAGE_ROWS = 40
 # So many columns of numbers do not fit on a page.
 _MANY_COLUMNS = 14
+# Rows without a value that a note names.
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,22 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
     """Rows under the headings `keys` and `numbers`; a column of nulls alone is a column of numbers."""
     frame = pl.DataFrame(rows, schema=[*keys, *numbers], infer_schema_length=None)
     return frame.cast({pl.Null: pl.Float64})
+
+
+def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
+    """One note for each value that is missing for the same reason: `No SAR (no tokens): a, maqa; b, maqa.`
+
+    `missing` has the value, the reason and the row, which is named among the first few and counted among the others.
+    """
+    rows: dict[str, dict[str, None]] = {}
+    for value, reason, row in missing:
+        rows.setdefault(f"No {value} ({reason})", {})[row] = None
+    return [f"{what}: {'; '.join(_few(list(of)))}." for what, of in rows.items()]
+
+
+def _few(names: list[str]) -> list[str]:
+    further = len(names) - _MOST_NAMED
+    return names if further <= 1 else [*names[:_MOST_NAMED], f"and {further} more"]
 
 
 def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:

@@ -1,6 +1,6 @@
 """How well estimators rank and separate items by their epistemic uncertainty, from frames CONCORDANCES and AUROCS."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.ambiguity.headings import (
     AmbiguityShown,
     made_note,
 )
-from entropy_sentinel.report.tables import Table, headed
+from entropy_sentinel.report.tables import Table, headed, missing_notes
 
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
@@ -142,10 +142,9 @@ def _wide(
     return headed(wide, {name: headings[name] for name in wide.columns}, said).cast({pl.Null: pl.Float64})
 
 
-def _reasons(rows: pl.DataFrame) -> Sequence[str]:
-    """Why there is no value, a line for each model, benchmark and estimator."""
-    lacking = rows.drop_nulls("reason").unique(["model", "benchmark", "answers", "estimator"], maintain_order=True)
-    return [
-        f"{row['model']}, {row['benchmark']}, {row['answers']}: no {COMPARED[row['estimator']]}: {row['reason']}."
-        for row in lacking.iter_rows(named=True)
-    ]
+def _reasons(rows: pl.DataFrame) -> list[str]:
+    """Why there is no value, a line for each estimator and reason."""
+    return missing_notes(
+        (COMPARED[row["estimator"]], row["reason"], f"{row['model']}, {row['benchmark']}, {row['answers']}")
+        for row in rows.drop_nulls("reason").iter_rows(named=True)
+    )

@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import PUBLISHED, TARGETS, compared, measure_title
 from entropy_sentinel.analyses.entropy_area.headings import ENTROPY_NOTE, FIRST_NOTE, INTERVAL_NOTE, answer_note
-from entropy_sentinel.report.tables import Table, headed
+from entropy_sentinel.report.tables import Table, headed, missing_notes
 
 _HEADINGS = {
     **{"model": "Model", "benchmark": "Benchmark", "target": "Against", "measure": "Measure", "n_items": "Items"},
@@ -20,10 +20,10 @@ def table_2_correlation(
     """Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
     rows = correlations.sort(*_order(correlations), maintain_order=True)
     lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
-    reasons = [
-        f"{model}, {benchmark}: no r of {measure_title(measure)} with {TARGETS[target]}: {reason}."
+    reasons = missing_notes(
+        (f"r of {measure_title(measure)} with {TARGETS[target]}", reason, f"{model}, {benchmark}")
         for model, benchmark, measure, target, reason in lacking.iter_rows()
-    ]
+    )
     return Table(
         "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
         headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),

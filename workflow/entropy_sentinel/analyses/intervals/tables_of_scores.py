@@ -20,7 +20,7 @@ from entropy_sentinel.analyses.intervals.headings import (
     method_note,
 )
 from entropy_sentinel.analyses.intervals.summary import choice
-from entropy_sentinel.report.tables import Table, headed, number_frame
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
 _KEYS = {"model": "Model", "level": "Level", "method": "Method"}
 # What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
@@ -81,8 +81,8 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
     keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
     rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
-    reasons = dict.fromkeys(
-        f"{', '.join(_keys(row).values())}: no difference, since {row['reason']}."
+    reasons = missing_notes(
+        ("difference", row["reason"], ", ".join(_keys(row).values()))
         for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True)
     )
     return Table(

@@ -26,7 +26,7 @@ from entropy_sentinel.analyses.rejection.headings import (
     domain_title,
     short_title,
 )
-from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 
 
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
@@ -127,9 +127,9 @@ def table_areas(
             INTERVAL_NOTE,
             f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
             *absent_notes(measures, [group], assessors),
-            *(
-                f"{row['model']}, {domain_title(row['benchmark'])}: no PRR, {row['reason']}."
-                for row in undefined.unique(["model", "role", "benchmark"], maintain_order=True).iter_rows(named=True)
+            *missing_notes(
+                ("PRR", row["reason"], f"{row['model']}, {domain_title(row['benchmark'])}")
+                for row in undefined.iter_rows(named=True)
             ),
             *domain_notes(measures),
         ),

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_figure
+from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_drawing
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, headlines
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, message
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, nothing
 from entropy_sentinel.report.numbers import number
 
 # Training domains are drawn first and larger, so that one under an unseen domain still shows.
@@ -39,23 +39,24 @@ def figure_3_accuracies_by_model(
 
 def _drawing(found: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
     if not found:
-        return Drawing(message("No results for this training group", label), "No results for this training group.")
+        return nothing("No results for this training group", label)
     panels = [Panel(_title(one), partial(_draw, headline=one), _named(one)) for one in found]
-    return Drawing(panels_figure(panels, f"Estimator trained on {group.benchmarks}", label), _caption(found))
+    return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(found))
 
 
 def _title(headline: Headline) -> str:
     score = headline.scores.get("held_out")
-    rho = f", rho {number(score.headline_rho)}" if score and score.headline_rho is not None else ""
-    errors = f"AEE {number(score.aee)}{rho} on unseen domains" if score else "no results"
-    return f"{headline.model}\n{errors}"
+    if score is None or score.aee is None:
+        return f"{headline.model}\nno estimate of an unseen domain with labels"
+    rho = "" if score.headline_rho is None else f", rho {number(score.headline_rho)}"
+    return f"{headline.model}\nAEE {number(score.aee)}{rho} on unseen domains"
 
 
 def _draw(axes: Axes, headline: Headline) -> None:
     for role, style in _ROLE_STYLES.items():
         points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
-        x, y = zip(*points, strict=True) if points else ((), ())
-        axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
+        if points:
+            axes.scatter(*zip(*points, strict=True), label=f"{ROLES[role]} domain", **EDGE, **style)
     if marks := _marks(headline):
         look: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
         axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | look)

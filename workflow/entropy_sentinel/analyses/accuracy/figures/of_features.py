@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import names_in, signals_in
-from entropy_sentinel.report.figures import Drawing, message, new_figure
+from entropy_sentinel.report.figures import Drawing, new_figure, nothing
 
 _COLORS = "RdBu"
 # Cells so far from chance are dark: their numbers are white.
@@ -24,7 +24,7 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
     """
     models = names_in(auroc, "model")
     if not models:
-        return Drawing(message("No model has features and labels", label), "No model has features and labels.")
+        return nothing("No model has features and labels", label)
     heights = [auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
     shown = signals_in(auroc)
     width = _COLUMN * len(shown) + 2.6

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_figure
+from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_drawing
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
-from entropy_sentinel.report.figures import BLUE, GREEN, Drawing, message
+from entropy_sentinel.report.figures import BLUE, GREEN, Drawing, nothing
 from entropy_sentinel.report.numbers import number
 
 _LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
@@ -21,23 +21,19 @@ _POINT = EDGE | {"zorder": 7}
 def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
     """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
 
-    Domains without labels stand on the axis of the estimates; bars are intervals.
+    Domains without labels stand on the axis of the estimates; bars are intervals. A model of which no domain was left
+    out has no panel: there is no truth to compare its estimates with.
     """
-    shown = [one for one in validations if _points(one)]
+    shown = [one for one in validations if _known(one.left_out)]
     if not shown:
-        return Drawing(message("No domain could be estimated", label), "No domain could be estimated.")
+        return nothing("No labelled domain was left out and estimated", label)
     panels = [Panel(_title(one), partial(_draw, validation=one), _points(one), _bars(one)) for one in shown]
-    return Drawing(
-        panels_figure(panels, "The recommended estimator, without a domain's labels", label), _caption(shown)
-    )
+    return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption(shown))
 
 
 def _title(validation: ModelValidation) -> str:
-    aee = validation.recommended.aee
     rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
-    return f"{validation.model}: {validation.verdict}\n" + (
-        "no labelled domain was left out" if aee is None else f"AEE {number(aee)}{rho}"
-    )
+    return f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
 
 
 def _draw(axes: Axes, validation: ModelValidation) -> None:

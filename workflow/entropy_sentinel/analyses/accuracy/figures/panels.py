@@ -8,12 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from entropy_sentinel.report.figures import legend_of, new_figure
+from entropy_sentinel.report.figures import Drawing, legend_of, new_figure
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 # Where both axes begin; they end beyond the largest value by this share of it, and reach as far as this one at least.
 LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
+# Inches of a panel on a narrow page: its words can still be read on a telephone.
+_NARROW = 4.0
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,17 @@ class Panel:
     bars: Sequence[tuple[float, float, float]] = ()
 
 
-def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Figure:
-    """At least one panel, three in a row at most."""
+def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, caption: str) -> Drawing:
+    """The drawing of at least one panel: three in a row at most, and on a narrow page one below the other."""
     columns = min(3, len(panels))
-    rows = math.ceil(len(panels) / columns)
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
+    wide = _figure(panels, legend_title, label, columns, width)
+    return Drawing(wide, caption, narrow=_figure(panels, legend_title, label, 1, _NARROW))
+
+
+def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int, width: float) -> Figure:
+    """Panels of this width in inches, so many in a row."""
+    rows = math.ceil(len(panels) / columns)
     figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
     every = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in every[len(panels) :]:
@@ -48,14 +56,14 @@ def panels_figure(panels: Sequence[Panel], legend_title: str, label: str) -> Fig
     legend = legend_of(every[: len(panels)])
     look: dict[str, Any] = {
         "loc": "outside lower center",
-        "ncols": 3 if len(legend) == 3 else 2,
+        "ncols": 1 if width == _NARROW else 3 if len(legend) == 3 else 2,
         "frameon": False,
         "fontsize": 9,
     }
     figure.legend(list(legend.values()), list(legend), title=legend_title, **look)
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(every, panels, strict=False):
-        size = 9 if len(panels) == 1 else 7.5
+        size = 9 if columns == 1 else 7.5
         name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
     return figure
 

@@ -5,7 +5,7 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.showing.ambiguous import ambiguous
 from entropy_sentinel.analyses.accuracy.showing.headline import ERROR
 from entropy_sentinel.analyses.headings import ROLES, Groups, training_group
-from entropy_sentinel.report.tables import Table
+from entropy_sentinel.report.tables import Table, missing_notes
 
 _AMBIGUOUS = pl.col("n_ambiguous") / pl.col("n_questions")
 _HEADINGS = {
@@ -58,8 +58,8 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
             "share of correct ones among them.",
             "Role: training domains by their test split, unseen ones by all their responses.",
             *(f"{one.title}: {one.benchmarks}." for one in named),
-            *(
-                f"{row['model']}, {row['benchmark']}, {row['title']}: no estimate, {row['reason']}."
+            *missing_notes(
+                ("estimate", row["reason"], f"{row['model']}, {row['benchmark']}, {row['title']}")
                 for row in nulls.iter_rows(named=True)
             ),
             *ambiguous(domains),
