@@ -56,7 +56,8 @@ def _draw(axes: Axes, headline: Headline) -> None:
     for role, style in _ROLE_STYLES.items():
         points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
         if points:
-            axes.scatter(*zip(*points, strict=True), label=f"{ROLES[role]} domain", **EDGE, **style)
+            x, y = zip(*points, strict=True)
+            axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
     if marks := _marks(headline):
         look: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
         axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | look)
