@@ -136,13 +136,65 @@ def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bo
     found = list(scores(frame))
     assert {row["n"] for row in found if row["half"] == "calibration"} == {7 if known else 0}
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
-    assert compared.filter(half="test")["reason"].null_count() == 0
+    reasons = dict(compared.filter(half="test").select("method", "reason").iter_rows())
+    assert reasons.pop("base") == (None if new else "no question")
+    assert all(reason.endswith("no question" if known else "and some fold has 0") for reason in reasons.values())
     said = summaries(pl.DataFrame(found), compared)[0]
     nothing = "No method can be chosen: on no question do all have a finite interval."
     chosen = "As stated has the lowest score of those that hold on the calibration half; on the test half it has no "
     chosen += "interval."
     assert said.advice == (chosen if known else nothing)
     assert ("could be read" in said.holds) != new
+
+
+@pytest.mark.parametrize(
+    ("n_readable", "left_out"),
+    [(1, {"conformal": 0, "normalised": 0, "cqr": 1}), (2, {"cqr": 1}), (3, {})],
+)
+def test_a_method_that_cannot_be_fitted_on_every_fold_is_left_out_with_the_reason(
+    n_readable: int, left_out: dict[str, int]
+) -> None:
+    """Of 100 calibration questions so many are readable, in folds of their own: of any fold but theirs one less is."""
+    known = questions(100)
+    folds = np.random.default_rng(1).permutation(100) % 5
+    readable = [int(np.flatnonzero(folds == fold)[0]) for fold in range(n_readable)]
+    lower, upper = known.stated[LEVEL]
+    unreadable = np.setdiff1d(np.arange(100), readable)
+    lower[unreadable] = upper[unreadable] = np.nan
+    frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(known, questions(40), 0, 1)])
+    needed = {"cqr": 2}
+    reasons = {
+        method: f"it is fitted on {needed.get(method, 1)} readable intervals or more, and some fold has {there}"
+        for method, there in left_out.items()
+    }
+    assert dict(frame.drop_nulls("reason").select("method", "reason").iter_rows()) == reasons
+    assert frame.drop_nulls("reason")["lower"].null_count() == 140 * len(left_out)
+    compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1}))).filter(half="test")
+    assert {method: reason for method, reason in compared.select("method", "reason").iter_rows() if reason} == (
+        reasons | dict.fromkeys({"conformal", "normalised", "cqr"} - {*reasons}, "an interval is infinite")
+    )
+    # What is left out takes no question from the others.
+    assert compared.filter(method="base")["n"].item() == 40
+    assert summaries(pl.DataFrame(list(scores(frame))), compared)[0].holds.startswith("Of 40 intervals")
+
+
+@pytest.mark.parametrize(("method", "number"), [("conformal", 12), ("normalised", 12), ("cqr", 24)])
+def test_the_answer_to_a_calibration_question_has_no_part_in_its_own_interval(method: str, number: int) -> None:
+    """With so few questions the margin is the largest of all scores: an answer far away moves other intervals alone."""
+    known = questions(number)
+    known.stated[LEVEL][0][:, 0] -= np.random.default_rng(0).integers(0, 4, number)
+
+    def intervals(asked: Questions) -> dict[str, tuple[float, float]]:
+        rows = [row for row in of_model(asked, known, 0, 1) if row["half"] == "calibration"]
+        return {row["item_id"]: (row["lower"], row["upper"]) for row in rows if row["method"] == method}
+
+    before, moved = intervals(known), set()
+    for place in range(0, number, 5):
+        after = intervals(replace(known, true=known.true + 1000 * (np.arange(number) == place)))
+        others = {item for item in before if after[item] != before[item]}
+        assert known.item_id[place] not in others
+        moved |= others
+    assert moved
 
 
 def test_kinds_that_one_half_lacks_are_left_out() -> None:

@@ -4,6 +4,8 @@ The rule: of a response that ended by itself the last JSON object (RFC 8259) tha
 once and alone; both integers of at most 18 digits; L <= U. An integer alone: nothing but such an integer and space.
 """
 
+import time
+
 import pytest
 
 from entropy_sentinel.analyses.intervals.catalogue import REASONS
@@ -95,6 +97,9 @@ INTERVALS: list[tuple[str, str, tuple[int, int] | str]] = [
     ("the form itself", '{"L": <int>, "U": <int>}', "no_json"),
     ("not closed", '{"L": 3, "U": 5', "no_json"),
     ("so deep that Python gives up", '{"a":' * 3_000, "no_json"),
+    ("deep and not closed, and then a plain one", '{"a":[' * 3_000 + PLAIN, (3, 5)),
+    ("deep and closed", '{"a":' * 3_000 + PLAIN + "}" * 3_000, "keys"),
+    ("deep and closed the wrong way round", '{"a":[' * 3_000 + PLAIN + "}]" * 3_000, (3, 5)),
 ]
 
 
@@ -107,6 +112,14 @@ def test_what_a_whole_response_states(text: str, expected: tuple[int, int] | str
     else:
         assert found == (*expected, None)
         assert {type(found.lower), type(found.upper)} == {int}
+
+
+@pytest.mark.parametrize("piece", ['{"a":', '{"a":[', '{"', "{ ", '{"\\"', '{"a":1,', "[{"])
+def test_the_time_is_in_proportion_to_the_text(piece: str) -> None:
+    """A parser that begins anew at each brace takes six seconds for the first of them."""
+    start = time.process_time()
+    assert stated_interval(piece * 20_000, "stop").reason == "no_json"
+    assert time.process_time() - start < 2
 
 
 def test_there_are_at_least_sixty_cases_each_once() -> None:

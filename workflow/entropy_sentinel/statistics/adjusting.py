@@ -31,6 +31,15 @@ Bounds = tuple[np.ndarray, np.ndarray]
 
 # A whole number on an end must not fall outside for the last bit of a product.
 _DECIMALS = 9
+# Questions that an adjustment is fitted on, at least: `cqr` has some for its regression and some for its margin.
+_FEWEST = {"base": 0, "cqr": 2}
+
+
+class TooFew(ValueError):
+    """There are too few questions to fit a method on; the message says how many it needs and how many there are."""
+
+    def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
+        super().__init__(f"it is fitted on {needed} {of} or more, and some fold has {there}")
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustme
     """The adjustment of this name (`catalogue.ADJUSTMENTS`) to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError where a
-    level is none, or where the questions have not what the adjustment needs.
+    level is none, or where the questions have not what the adjustment needs; TooFew where there are too few of them.
     """
     true = np.asarray(true, dtype=float)
     if name not in _FITS:
@@ -114,6 +123,8 @@ def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustme
         raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
     if len(true) != len(calibration):
         raise ValueError(f"each interval must have one true answer, there are {len(calibration)} and {len(true)}")
+    if len(true) < (fewest := _FEWEST.get(name, 1)):
+        raise TooFew(fewest, len(true))
     return _FITS[name](calibration, true, 1 - alpha)
 
 

@@ -4,7 +4,7 @@ Methods are fitted on the whole calibration half for the test half. For the cali
 times, each time without the fifth that they are then applied to: so methods can be compared without the test half.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -13,13 +13,16 @@ import polars as pl
 from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
-from entropy_sentinel.analyses.intervals.methods import Fitted, available
+from entropy_sentinel.analyses.intervals.methods import Adjusted, Fitted, available
 from entropy_sentinel.analyses.intervals.questions import Questions, alike, gather
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.statistics.adjusting import TooFew
 
 FOLDS = 5
 Rows = Iterator[dict[str, Any]]
+# What methods are fitted on, the questions that they are applied to, and the half of these.
+Part = tuple[Fitted, Questions, str]
 
 
 class AdjustedFiles(TypedDict):
@@ -66,24 +69,32 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
 
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
-    """Rows of ADJUSTED of one model."""
+    """Rows of ADJUSTED of one model; a method that cannot be fitted on every fold has no interval, and the reason."""
     known, new = alike(known, new)
-    methods = {level: available(known, level) for level in known.stated}
-    yield from _applied(Fitted(known, undercoverage), methods, new, TEST)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
+    parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]
     for fold in range(min(FOLDS, len(known))):
-        fitted = Fitted(known.take(folds != fold), undercoverage)
-        yield from _applied(fitted, methods, known.take(folds == fold), CALIBRATION)
+        parts.append((Fitted(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
+    methods = [(level, method) for level in known.stated for method in available(known, level)]
+    found = {about: _on_all(parts, *about) for about in methods}
+    for place, (_, to, half) in enumerate(parts):
+        for (level, method), (intervals, reason) in found.items():
+            said = {"method": method, "level": level, "half": half, "reason": reason}
+            yield from _rows(said, intervals[place], to)
 
 
-def _applied(fitted: Fitted, methods: Mapping[float, Sequence[str]], to: Questions, half: str) -> Rows:
-    for level in to.stated:
-        for method in methods[level]:
-            found = fitted.apply(method, level, to)
-            for item, true, lower, upper in zip(to.item_id, to.true, *found.ends, strict=True):
-                there = not np.isnan(lower)
-                yield {
-                    **{"method": method, "level": level, "half": half, "item_id": item, "true": true},
-                    **{"lower": lower if there else None, "upper": upper if there else None},
-                    "temperature": found.temperature,
-                }
+def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adjusted], str | None]:
+    """The intervals of a method on each part, and no reason; or none and the reason why it cannot be fitted."""
+    try:
+        return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
+    except TooFew as error:
+        return [Adjusted((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(error)
+
+
+def _rows(about: dict[str, Any], found: Adjusted, to: Questions) -> Rows:
+    for item, true, lower, upper in zip(to.item_id, to.true, *found.ends, strict=True):
+        there = not np.isnan(lower)
+        yield about | {
+            **{"item_id": item, "true": true, "temperature": found.temperature},
+            **{"lower": lower if there else None, "upper": upper if there else None},
+        }

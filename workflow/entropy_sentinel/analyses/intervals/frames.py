@@ -73,6 +73,7 @@ ADJUSTED = Contract(
         ),
         Column("upper", pl.Float64, "upper end, inf likewise", "powers of ten", nullable=True),
         _CHOSEN,
+        Column("reason", pl.String, "why the method is left out at this level", nullable=True),
     ),
 )
 

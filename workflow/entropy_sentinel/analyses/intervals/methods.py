@@ -43,7 +43,7 @@ class Fitted:
         self.known, self.undercoverage = known, undercoverage
 
     def apply(self, method: str, level: float, to: Questions) -> Adjusted:
-        """The intervals of an available method at a level, of those that are stated; NaN where nothing was learned."""
+        """The intervals of an available method at a stated level; raises TooFew where it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
         found: Adjusted = getattr(self, f"_{method}")(level, to)
@@ -51,10 +51,9 @@ class Fitted:
 
     def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted:
         known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
-        ends = np.full((2, len(to)), np.nan)
-        if there.any() and (known.any() or method == "base"):
-            calibration = _stated(self.known.take(known), level)
-            fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
+        calibration, ends = _stated(self.known.take(known), level), np.full((2, len(to)), np.nan)
+        fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
+        if there.any():
             ends[:, there] = fitted.apply(_stated(to.take(there), level))
         return Adjusted((ends[0], ends[1]))
 
@@ -76,7 +75,7 @@ class Fitted:
         drawn = self.known.samples
         readable = np.all([~np.isnan(one).all(axis=1) for one in drawn.values()], axis=0)
         if not readable.any():
-            return Adjusted(_nothing(to))
+            raise adjusting.TooFew(1, 0, "questions with a readable answer at each temperature")
         at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
         return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at)
 
@@ -84,8 +83,6 @@ class Fitted:
         return Adjusted(_smallest(to, level, 1.0))
 
     def _logprob_scaled(self, level: float, to: Questions) -> Adjusted:
-        if not self.known.believed.any():
-            return Adjusted(_nothing(to))
         return Adjusted(_smallest(to, level, self._best), self._best)
 
     @property
@@ -96,13 +93,11 @@ class Fitted:
     @cached_property
     def _best(self) -> float:
         """T*: one for all levels."""
+        if not self.known.believed.any():
+            raise adjusting.TooFew(1, 0, "distributions")
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
         alphas = [alpha_of(level) for level in self.known.stated]
         return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
-
-
-def _nothing(to: Questions) -> Ends:
-    return np.full(len(to), np.nan), np.full(len(to), np.nan)
 
 
 def _stated(questions: Questions, level: float) -> adjusting.Stated:

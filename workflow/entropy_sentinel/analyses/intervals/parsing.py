@@ -13,7 +13,8 @@ A response that was refused or cut off says nothing, even where an object stands
 
 import json
 import re
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from entropy_sentinel.frames.generation import REFUSED
 
@@ -45,11 +46,10 @@ def stated_interval(text: str, finish_reason: str, farthest: int | None = None) 
         return Stated(None, None, "no_json")
     if sorted(key for key, _ in pairs) != ["L", "U"]:
         return Stated(None, None, "keys")
-    found = dict(pairs)
-    lower, upper = found["L"], found["U"]
-    # A switch is an int for Python.
-    if type(lower) is not int or type(upper) is not int:
+    ends = dict(pairs)
+    if not (_INTEGER.fullmatch(ends["L"]) and _INTEGER.fullmatch(ends["U"])):
         return Stated(None, None, "no_integers")
+    lower, upper = int(ends["L"]), int(ends["U"])
     if lower > upper:
         return Stated(None, None, "reversed")
     if farthest is not None and max(-lower, upper) > farthest:
@@ -74,28 +74,52 @@ def _not_whole(finish_reason: str) -> str | None:
     return None if finish_reason == "stop" else "cut_off"
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of an object, those that are there twice too."""
+# A member of an object or array: its value's text, empty for objects and arrays; in an object, after its key's text.
+_Member = tuple[str, str]
+_SPACE = r"[ \t\n\r]*"
+_STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
+_KEY = re.compile(rf"{_SPACE}({_STRING}){_SPACE}:{_SPACE}")
+_NO_KEY = re.compile(f"({_SPACE})")
+_PLAIN = re.compile(rf"{_STRING}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+_NEXT = re.compile(rf"{_SPACE}([,}}\]])")
+_EMPTY = re.compile(rf"\{{{_SPACE}\}}|\[{_SPACE}\]")
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _last_object(text: str) -> list[_Member] | None:
+    """The members of the last JSON object of a text that is inside no other one; None without any.
 
-
-def _integer(digits: str) -> int | None:
-    return int(digits) if _INTEGER.fullmatch(digits) else None
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_Pairs, parse_int=_integer, parse_constant=_no_constant)
-
-
-def _last_object(text: str) -> _Pairs | None:
-    """The last JSON object of a text that is inside no other one; None without any."""
-    found, place = None, text.find("{")
+    Objects and arrays are read from the last to the first, so that those within one are known by then: a text of n
+    characters takes n steps, whatever is nested in it and not closed.
+    """
+    ends: dict[int, int] = {}
+    for start in reversed([bracket.start() for bracket in re.finditer(r"[{\[]", text)]):
+        if read := _read(text, start, ends):
+            ends[start] = read[0]
+    last, place = None, text.find("{")
     while place >= 0:
-        try:
-            found, end = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
-        place = text.find("{", end)
-    return found
+        last = place if place in ends else last
+        place = text.find("{", ends.get(place, place + 1))
+    read = None if last is None else _read(text, last, ends)
+    return None if read is None else [(json.loads(key), value) for key, value in read[1]]
+
+
+def _read(text: str, start: int, ends: Mapping[int, int]) -> tuple[int, list[_Member]] | None:
+    """The end of the object or array that begins at `start`, and its members; None where none is there.
+
+    `ends` has the ends of all that begin later.
+    """
+    if empty := _EMPTY.match(text, start):
+        return empty.end(), []
+    before, close = (_KEY, "}") if text[start] == "{" else (_NO_KEY, "]")
+    members, place = list[_Member](), start + 1
+    while key := before.match(text, place):
+        plain = _PLAIN.match(text, key.end())
+        end = plain.end() if plain else ends.get(key.end())
+        after = None if end is None else _NEXT.match(text, end)
+        if after is None:
+            return None
+        members.append((key[1], plain[0] if plain else ""))
+        place = after.end()
+        if after[1] != ",":
+            return (place, members) if after[1] == close else None
+    return None

@@ -49,19 +49,26 @@ def scores(adjusted: pl.DataFrame) -> Rows:
 
 
 def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Rows of DIFFERENCES: over the questions for which every method of the model and level has an interval."""
-    for keys, own in adjusted.group_by(_OF, maintain_order=True):
+    """Rows of DIFFERENCES: over the questions for which every method of the model and level has an interval.
+
+    Methods that are left out have no row but the reason.
+    """
+    for keys, rows in adjusted.group_by(_OF, maintain_order=True):
         about = dict(zip(_OF, keys, strict=True))
-        methods = own["method"].unique(maintain_order=True)
+        own = rows.filter(pl.col("reason").is_null())
         lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
         common = own.filter(~pl.col("item_id").is_in(lacking.implode()))
-        of = {
-            method: winkler(rows["lower"], rows["upper"], rows["true"], alpha_of(about["level"]))
-            for method in methods
-            for rows in [common.filter(method=method)]
+        scores = {
+            method: winkler(of["lower"], of["upper"], of["true"], alpha_of(about["level"]))
+            for method in own["method"].unique(maintain_order=True)
+            for of in [common.filter(method=method)]
         }
-        for method, score in of.items():
-            found = score_difference(score, of["base"], settings["resamples"], settings["seed"])
+        for method, reason in rows.select("method", "reason").unique(maintain_order=True).iter_rows():
+            if reason is not None:
+                yield about | {"method": method, "n": 0, "reason": reason}
+                continue
+            score = scores[method]
+            found = score_difference(score, scores["base"], settings["resamples"], settings["seed"])
             yield about | {
                 **{"method": method, "n": len(score), "score": float(score.mean()) if len(score) else None},
                 **{"difference": found.mean, "lower": found.lower, "upper": found.upper, "reason": found.reason},
