@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from entropy_sentinel.analyses.intervals.catalogue import FIGURES, METHODS, TABL
 from entropy_sentinel.analyses.intervals.figures import write_figures
 from entropy_sentinel.analyses.intervals.report import write_report
 from entropy_sentinel.analyses.intervals.tables import write_tables
+from entropy_sentinel.analyses.intervals.tables_of_scores import table_2_winkler
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.statistics.catalogue import ADJUSTMENTS
 
@@ -94,8 +96,7 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
         moved = [(low - margin, high + margin, true) for low, high, true in new]
         row = shown.filter(Method=METHODS[method].title).row(0, named=True)
         hits = sum(low <= true <= high for low, high, true in moved)
-        assert row["Questions"] == 107
-        assert row["Infinite"] == 0
+        assert row["Questions"] == row["Compared"] == 107
         assert row["Score"] == pytest.approx(np.mean([winkler(*one, alpha) for one in moved]))
         assert row["Median score"] == pytest.approx(np.median([winkler(*one, alpha) for one in moved]))
         assert row["Coverage"] == pytest.approx(hits / 107)
@@ -106,8 +107,10 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
 def test_tunnel_and_sampling_are_quantiles_of_what_was_said(made: dict[str, Any]) -> None:
     """Of three queries, and of twelve integers at 90 %, the outer quantiles are the lowest and the highest."""
     true, shown = answers(made, "new"), table(made, "2_winkler").filter(Level="90 %")
+    # Scores are over the 107 questions whose stated interval can be read, as that of every method.
+    compared = [ends is not None for ends in first_ends(made, 90.0, "new")]
     scores = []
-    for texts, answer in zip(said(made, variant(90.0), "new"), true, strict=True):
+    for texts, answer in compress(zip(said(made, variant(90.0), "new"), true, strict=True), compared):
         ends = [(int(one[1]), int(one[2])) for one in map(ENDS.search, texts) if one and int(one[1]) <= int(one[2])]
         scores.append(winkler(min(low for low, _ in ends), max(high for _, high in ends), answer, 0.1))
     assert shown.filter(Method=METHODS["tunnel"].title)["Score"][0] == pytest.approx(np.mean(scores))
@@ -118,11 +121,30 @@ def test_tunnel_and_sampling_are_quantiles_of_what_was_said(made: dict[str, Any]
             for texts in said(made, f"toy-integer-t{temperature}", "new")
         ]
         by_temperature[temperature] = np.mean(
-            [winkler(min(drawn), max(drawn), answer, 0.1) for drawn, answer in zip(rows, true, strict=True)]
+            [
+                winkler(min(drawn), max(drawn), answer, 0.1)
+                for drawn, answer in compress(zip(rows, true, strict=True), compared)
+            ]
         )
     assert shown.filter(Method=METHODS["sampling"].title)["Score"][0] == pytest.approx(by_temperature["1"])
     searched = shown.filter(Method=METHODS["temperature_search"].title).row(0, named=True)
-    assert (searched["T*"], searched["Score"]) == (0.5, pytest.approx(by_temperature["0.5"]))
+    assert searched["Score"] == pytest.approx(by_temperature["0.5"])
+    assert (searched["Compared"], searched["Questions"]) == (107, 110)
+    # The study samples at 0.5 and at 1, so whichever is chosen is the first or the last.
+    text = (made["folder"] / "tables" / "table_2_winkler.md").read_text()
+    assert "toy, Sampling, T*, 90 %, 99 %: T* 0.5 is the smallest candidate; a better one may lie beyond it." in text
+
+
+def test_table_2_names_methods_without_ends_in_a_note() -> None:
+    row = {"model": "m", "level": 99.8, "half": "test", "n": 9, "n_common": 9, "coverage": 1.0, "width": 2.0}
+    row |= {"coverage_lower": 0.7, "coverage_upper": 1.0, "score": 3.0, "median_score": 3.0}
+    row |= {"temperature": None, "temperature_end": None}
+    methods = {"base": 0, "conformal": 9, "mondrian": 4}
+    rows = [row | {"method": method, "n_infinite": n} for method, n in methods.items()]
+    shown = table_2_winkler(pl.DataFrame(rows, schema_overrides={"temperature": pl.Float64}))
+    assert shown.frame["Method"].to_list() == ["As stated"]
+    whose = "m, 99.8 %, Split conformal; m, 99.8 %, Conformal, by group"
+    assert f"No row (intervals without ends: the calibration half has too few questions): {whose}." in shown.notes
 
 
 def test_coverage_by_log_probabilities_is_that_of_the_smallest_sets(made: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from entropy_sentinel.analyses.intervals.adjusted import of_model
 from entropy_sentinel.analyses.intervals.beliefs import of_pass, of_samples, of_tokens
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
-from entropy_sentinel.analyses.intervals.methods import Fitted, available
+from entropy_sentinel.analyses.intervals.methods import Fitted, available, end_of
 from entropy_sentinel.analyses.intervals.questions import Questions
 from entropy_sentinel.analyses.intervals.scores import differences, scores
 from entropy_sentinel.analyses.intervals.summary import summaries
@@ -93,6 +93,43 @@ def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> No
     said = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
     assert (said.chosen, said.may_hold) == ("base", True)
     assert said.advice.startswith("Nothing else has finite ends at this level")
+
+
+def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own() -> None:
+    """Two methods on three questions, one of which the first cannot answer: the second is worst there."""
+    ends = {"base": [(0, 2), (5, 5), None], "sampling": [(0, 4), (4, 5), (0, 1)]}
+    rows = [
+        {
+            "model": "m",
+            "method": method,
+            "level": 90.0,
+            "half": "test",
+            "item_id": f"i{place}",
+            "true": (1, 4, 9)[place],
+        }
+        | {"lower": one and float(one[0]), "upper": one and float(one[1])}
+        for method, all_of in ends.items()
+        for place, one in enumerate(all_of)
+    ]
+    base, sampling = scores(ADJUSTED.frame(rows))
+    # Widths 2 and 0, and 20 for a distance of 1; widths 4 and 1: the miss by 8 (161) is on the third question.
+    assert (base["score"], base["n_common"], base["n"], base["coverage"]) == (11.0, 2, 2, 0.5)
+    assert (sampling["score"], sampling["median_score"], sampling["width"]) == (2.5, 2.5, 2.5)
+    assert (sampling["n_common"], sampling["n"], sampling["coverage"]) == (2, 3, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize(("chosen", "end"), [(0.5, "smallest"), (1.0, None), (2.0, "largest")])
+def test_a_temperature_at_the_end_of_its_candidates_is_told(chosen: float, end: str | None) -> None:
+    assert end_of(chosen, (0.5, 1.0, 2.0)) == end
+    rows = [_one(method, 9.0 - covered / 100, covered) for method, covered in {"base": 20, "sampling": 95}.items()]
+    rows[1][0].update(temperature=chosen, temperature_end=end)
+    frames = [
+        pl.DataFrame([{"half": half} | row[number] for half in ("calibration", "test") for row in rows])
+        for number in (0, 1)
+    ]
+    (found,) = summaries(*frames)
+    told = f"Sampling: T* {chosen:g} is the {end} candidate; a better one may lie beyond it."
+    assert (told in found.advice) == (end is not None)
 
 
 def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:

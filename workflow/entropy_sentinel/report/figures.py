@@ -57,7 +57,8 @@ def message(text: str, label: str) -> Figure:
 
 def nothing(reason: str, label: str) -> Drawing:
     """The drawing that says why there is nothing to draw, as does its caption."""
-    return Drawing(message(reason, label), f"{reason}.")
+    figure = message(reason, label)
+    return Drawing(figure, f"{reason}.", narrow=figure)
 
 
 def plain(axes: Axes) -> None:

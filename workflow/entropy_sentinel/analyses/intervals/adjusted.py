@@ -96,5 +96,6 @@ def _rows(about: dict[str, Any], found: Adjusted, to: Questions) -> Rows:
         there = not np.isnan(lower)
         yield about | {
             **{"item_id": item, "true": true, "temperature": found.temperature},
+            "temperature_end": found.end,
             **{"lower": lower if there else None, "upper": upper if there else None},
         }

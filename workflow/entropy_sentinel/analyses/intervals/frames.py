@@ -18,6 +18,9 @@ _HALF = Column(
 _OF_METHOD = (_MODEL, _METHOD, _LEVEL, _HALF)
 _SAMPLED_AT = Column("temperature", pl.Float64, "of the sampling", "1")
 _CHOSEN = Column("temperature", pl.Float64, "the one that was chosen, where one is", "1", nullable=True)
+_END = Column(
+    "temperature_end", pl.String, "`smallest` or `largest` where it is the first or last candidate", nullable=True
+)
 
 STATED = Contract(
     stage="intervals_stated",
@@ -73,6 +76,7 @@ ADJUSTED = Contract(
         ),
         Column("upper", pl.Float64, "upper end, inf likewise", "powers of ten", nullable=True),
         _CHOSEN,
+        _END,
         Column("reason", pl.String, "why the method is left out at this level", nullable=True),
     ),
 )
@@ -85,15 +89,21 @@ SCORES = Contract(
         Column("n_questions", pl.UInt32, "questions of the half", "questions"),
         Column("n", pl.UInt32, "of them with an interval", "questions"),
         Column("n_infinite", pl.UInt32, "of these with an infinite one", "questions"),
+        Column("n_common", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column(
-            "score", pl.Float64, "mean Winkler score; inf with an infinite interval", "powers of ten", nullable=True
+            "score",
+            pl.Float64,
+            "mean Winkler score over the common questions; inf with an infinite interval",
+            "powers of ten",
+            nullable=True,
         ),
-        Column("median_score", pl.Float64, "median score", "powers of ten", nullable=True),
-        Column("coverage", pl.Float64, "share of the intervals that hold", "1", nullable=True),
+        Column("median_score", pl.Float64, "median score over these", "powers of ten", nullable=True),
+        Column("coverage", pl.Float64, "share of all n intervals that hold", "1", nullable=True),
         Column("coverage_lower", pl.Float64, "lower limit of its 95 % interval, Wilson's", "1", nullable=True),
         Column("coverage_upper", pl.Float64, "upper limit", "1", nullable=True),
-        Column("width", pl.Float64, "mean width", "powers of ten", nullable=True),
+        Column("width", pl.Float64, "mean width over the common questions", "powers of ten", nullable=True),
         _CHOSEN,
+        _END,
     ),
 )
 
@@ -123,6 +133,7 @@ SETS = Contract(
         Column("in_set", pl.Float64, "share of the right answers in the smallest set", "1"),
         Column("in_hull", pl.Float64, "share within its hull", "1"),
         Column("temperature", pl.Float64, "T*, chosen on the calibration half", "1"),
+        _END,
         Column("in_scaled_hull", pl.Float64, "share within the hull at T*", "1"),
         Column("n_base", pl.UInt32, "of the n questions those with a stated interval", "questions"),
         Column("base", pl.Float64, "share of these that hold", "1", nullable=True),

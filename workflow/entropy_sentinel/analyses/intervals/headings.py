@@ -19,9 +19,14 @@ SCORE_NOTE = (
     "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "
     "ten, alpha = 1 - level; lower is better. An infinite interval has an infinite score."
 )
-READ_NOTE = "Scores and coverage are over the questions with an interval that can be read; the others count in no way."
+READ_NOTE = "Coverage is over the questions for which the method has an interval; the others count in no way."
 COMMON_NOTE = "Methods are compared on the same questions: those for which all of them have an interval."
 WILSON_NOTE = "from, to: Wilson's 95 % interval."
+
+
+def end_note(whose: str, temperature: float, end: str) -> str:
+    """What is said of a temperature that is the first or last candidate."""
+    return f"{whose}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
 
 
 def method_note(methods: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """The methods of the catalogue: each fitted on some questions and applied to others."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,10 +19,14 @@ TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 
 class Adjusted(NamedTuple):
-    """Lower and upper ends, (n,) each, NaN where a question has none; the temperature where one was chosen."""
+    """Lower and upper ends, (n,) each, NaN where a question has none; the temperature where one was chosen.
+
+    `end` says whether that is the smallest or largest candidate, so that a better one may lie beyond it.
+    """
 
     ends: Ends
     temperature: float | None = None
+    end: str | None = None
 
 
 def available(known: Questions, level: float) -> list[str]:
@@ -77,13 +82,13 @@ class Fitted:
         if not readable.any():
             raise adjusting.TooFew(1, 0, "questions with a readable answer at each temperature")
         at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
-        return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at)
+        return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at, end_of(at, drawn))
 
     def _logprob(self, level: float, to: Questions) -> Adjusted:
         return Adjusted(_smallest(to, level, 1.0))
 
     def _logprob_scaled(self, level: float, to: Questions) -> Adjusted:
-        return Adjusted(_smallest(to, level, self._best), self._best)
+        return Adjusted(_smallest(to, level, self._best), self._best, end_of(self._best, TEMPERATURES))
 
     @property
     def _plain(self) -> float:
@@ -98,6 +103,11 @@ class Fitted:
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
         alphas = [alpha_of(level) for level in self.known.stated]
         return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
+
+
+def end_of(value: float, candidates: Collection[float]) -> str | None:
+    """Whether a value is the `smallest` or `largest` of the candidates that it was chosen from; None for neither."""
+    return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
 
 
 def _stated(questions: Questions, level: float) -> adjusting.Stated:

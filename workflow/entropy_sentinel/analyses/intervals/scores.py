@@ -30,22 +30,42 @@ def write_scores(adjusted: str, settings: ScoreSettings, scores_output: str, dif
 
 
 def scores(adjusted: pl.DataFrame) -> Rows:
-    """Rows of SCORES from a frame ADJUSTED: over the questions that have an interval of the method."""
-    for keys, own in adjusted.group_by(SCORES.key, maintain_order=True):
-        about = dict(zip(SCORES.key, keys, strict=True))
-        read = own.drop_nulls("lower")
-        lower, upper, true = (read[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
-        held = coverage(lower, upper, true)
-        found: dict[str, float | None] = {"score": None, "median_score": None, "width": None}
-        if len(read):
-            score = winkler(lower, upper, true, alpha_of(about["level"]))
-            found = {"score": float(score.mean()), "median_score": float(np.median(score))}
-            found["width"] = float((upper - lower).mean())
-        yield about | {
-            **{"n_questions": len(own), "n": len(read), "n_infinite": int((~np.isfinite(upper - lower)).sum())},
-            **{"coverage": held.estimate, "coverage_lower": held.lower, "coverage_upper": held.upper},
-            **{**found, "temperature": own["temperature"][0]},
-        }
+    """Rows of SCORES from a frame ADJUSTED: coverage over a method's own intervals, the rest over common questions."""
+    for keys, own in adjusted.group_by(_OF, maintain_order=True):
+        shared, about = common(own), dict(zip(_OF, keys, strict=True))
+        for (method,), rows in own.group_by("method", maintain_order=True):
+            read = rows.drop_nulls("lower")
+            lower, upper, true = _ends(read)
+            held = coverage(lower, upper, true)
+            yield about | {
+                **{"method": method, "n_questions": len(rows), "n": len(read)},
+                **{"n_infinite": int((~np.isfinite(upper - lower)).sum())},
+                **{"coverage": held.estimate, "coverage_lower": held.lower, "coverage_upper": held.upper},
+                **_scored(shared.filter(method=method), about["level"]),
+                **{name: rows[name][0] for name in ("temperature", "temperature_end")},
+            }
+
+
+def common(adjusted: pl.DataFrame) -> pl.DataFrame:
+    """The rows of one model, level and half whose question has an interval of every method that is not left out."""
+    own = adjusted.filter(pl.col("reason").is_null())
+    lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
+    return own.filter(~pl.col("item_id").is_in(lacking.implode()))
+
+
+def _scored(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
+    if rows.is_empty():
+        return {"n_common": 0, "score": None, "median_score": None, "width": None}
+    lower, upper, true = _ends(rows)
+    score = winkler(lower, upper, true, alpha_of(level))
+    means = {"score": float(score.mean()), "median_score": float(np.median(score))}
+    return {"n_common": len(rows), **means, "width": float((upper - lower).mean())}
+
+
+def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower and upper ends and the right answers, (n,) each."""
+    lower, upper, true = (rows[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
+    return lower, upper, true
 
 
 def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
@@ -55,13 +75,10 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
     """
     for keys, rows in adjusted.group_by(_OF, maintain_order=True):
         about = dict(zip(_OF, keys, strict=True))
-        own = rows.filter(pl.col("reason").is_null())
-        lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
-        common = own.filter(~pl.col("item_id").is_in(lacking.implode()))
+        shared = common(rows)
         scores = {
-            method: winkler(of["lower"], of["upper"], of["true"], alpha_of(about["level"]))
-            for method in own["method"].unique(maintain_order=True)
-            for of in [common.filter(method=method)]
+            method: winkler(*_ends(shared.filter(method=method)), alpha_of(about["level"]))
+            for method in rows.filter(pl.col("reason").is_null())["method"].unique(maintain_order=True)
         }
         for method, reason in rows.select("method", "reason").unique(maintain_order=True).iter_rows():
             if reason is not None:

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import BASES, TEST, alpha_of
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, SETS
-from entropy_sentinel.analyses.intervals.methods import TEMPERATURES
+from entropy_sentinel.analyses.intervals.methods import TEMPERATURES, end_of
 from entropy_sentinel.analyses.intervals.questions import distributions, exponents
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.statistics.interval_score import covered
@@ -49,7 +49,8 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
             for level in levels:
                 beside = own.filter(pl.col("item_id").is_in([item for item, _, _ in new]), level=level)
                 yield {
-                    **{"model": model, "basis": basis, "level": level, "n": len(new), "temperature": at},
+                    **{"model": model, "basis": basis, "level": level, "n": len(new)},
+                    **{"temperature": at, "temperature_end": end_of(at, TEMPERATURES)},
                     **_coverage([one for _, one, _ in new], [test[item] for item, _, _ in new], alpha_of(level), at),
                     **{"missing": float(np.mean([missing for _, _, missing in new]))},
                     **_base(beside.drop_nulls("lower")),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST, level_title, method_title
+from entropy_sentinel.analyses.intervals.headings import end_note
 from entropy_sentinel.report.numbers import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
@@ -33,6 +34,11 @@ class Summary:
     chosen: str | None
     may_hold: bool
     best: str | None
+
+    @property
+    def n_common(self) -> int:
+        """The questions for which every method has an interval."""
+        return max(int(row["n_common"]) for row in self.scores.values())
 
     @property
     def holds(self) -> str:
@@ -61,6 +67,8 @@ class Summary:
             said = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
             return f"{said} on the calibration half."
         found = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
+        if end := scored.get("temperature_end"):
+            found += f" {end_note(title, scored['temperature'], end)}"
         if not self.may_hold:
             return f"No method with finite ends holds at this level. {title} {self._why}. {found}"
         said = f"Use {title}: it {self._why}. {found}"
@@ -142,5 +150,6 @@ def summarise(found: Sequence[Summary]) -> str:
             for name, row in one.scores.items()
         ]
         table = text_table(["method", "score", "coverage", "questions"], rows)
-        parts.append(below(f"{one.model}, {level_title(one.level)}", [*table, one.holds, one.advice]))
+        compared = f"Scores are over the {one.n_common} questions for which every method has an interval."
+        parts.append(below(f"{one.model}, {level_title(one.level)}", [*table, compared, one.holds, one.advice]))
     return "\n\n".join(parts) + "\n"

@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import BASES, PUBLISHED, TEST, level_title
-from entropy_sentinel.analyses.intervals.headings import WORDS
+from entropy_sentinel.analyses.intervals.headings import WORDS, end_note
 from entropy_sentinel.report.tables import Table, headed, number_frame
 from entropy_sentinel.statistics.tunnel import perception_size
 
@@ -42,6 +42,10 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
             "Mass left out: mean probability of all else that the model could say; the distributions are normalised "
             "without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
+            *dict.fromkeys(
+                end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"])
+                for row in sets.drop_nulls("temperature_end").iter_rows(named=True)
+            ),
         ),
         published=Table("Coverage of gpt-4o-mini here and as the paper printed it.", headed(both, beside, WORDS)),
     )

@@ -10,6 +10,7 @@ from entropy_sentinel.analyses.intervals.catalogue import (
     PUBLISHED,
     TEST,
     level_title,
+    method_title,
 )
 from entropy_sentinel.analyses.intervals.headings import (
     COMMON_NOTE,
@@ -17,6 +18,7 @@ from entropy_sentinel.analyses.intervals.headings import (
     SCORE_NOTE,
     WILSON_NOTE,
     WORDS,
+    end_note,
     method_note,
 )
 from entropy_sentinel.analyses.intervals.summary import choice
@@ -28,34 +30,57 @@ _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
 def table_2_winkler(scores: pl.DataFrame) -> Table:
-    """The mean Winkler score on the test half, by model, level and method, with coverage and width."""
+    """The mean Winkler score on the test half, by model, level and method, with coverage and width.
+
+    Methods with an infinite interval have no row: a note names them.
+    """
     rows = scores.filter(half=TEST)
+    finite, infinite = rows.filter(n_infinite=0), rows.filter(pl.col("n_infinite") > 0)
     headings = {
         **_KEYS,
         "score": "Score",
         "median_score": "Median score",
+        "width": "Width",
+        "n_common": "Compared",
         "coverage": "Coverage",
         "coverage_lower": "from",
         "coverage_upper": "to",
-        "width": "Width",
-        "temperature": "T*",
         "n": "Questions",
-        "n_infinite": "Infinite",
     }
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        headed(rows, headings, WORDS),
+        headed(finite, headings, WORDS),
         (
+            f"{COMMON_NOTE} Score, median score and width are over these, Compared is their number.",
             SCORE_NOTE,
             "A few intervals that state a number in place of its power of ten can make up the mean; the median does "
             "not see them.",
             READ_NOTE,
             WILSON_NOTE,
-            "Infinite: intervals without ends, where the calibration half has too few questions for the level.",
+            *missing_notes(
+                ("row", "intervals without ends: the calibration half has too few questions", _whose(row))
+                for row in infinite.iter_rows(named=True)
+            ),
+            *_temperatures(rows),
             method_note(scores["method"].unique(maintain_order=True)),
         ),
         published=_published_scores(rows),
     )
+
+
+def _temperatures(rows: pl.DataFrame) -> list[str]:
+    """A line for each temperature that was chosen, with its levels."""
+    keys = ("model", "method", "temperature", "temperature_end")
+    chosen = rows.drop_nulls("temperature").group_by(keys, maintain_order=True).agg("level")
+    notes = []
+    for model, method, temperature, end, levels in chosen.iter_rows():
+        whose = f"{model}, {method_title(method)}, {', '.join(map(level_title, levels))}"
+        notes.append(end_note(whose, temperature, end) if end else f"{whose}: T* {temperature:g}.")
+    return notes
+
+
+def _whose(row: dict[str, Any]) -> str:
+    return ", ".join(_keys(row).values())
 
 
 def _published_scores(scores: pl.DataFrame) -> Table:
@@ -82,7 +107,7 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
     rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
     reasons = missing_notes(
-        ("difference", row["reason"], ", ".join(_keys(row).values()))
+        ("difference", row["reason"], _whose(row))
         for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True)
     )
     return Table(
