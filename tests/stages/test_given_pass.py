@@ -10,6 +10,8 @@ import pytest
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.frames.signals import EnginePass
+from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 from entropy_sentinel.signals.integers.frame import INTEGERS
 from entropy_sentinel.sources.given_traces import complete_generations
@@ -20,7 +22,7 @@ IDS = ["a-00000", "a-00003", "a-00007"]
 OWN = {"answers": ["own", "none"], "positions": "all", "samples": None, "options": False}
 
 
-def responses(folder: Path) -> str:
+def responses(folder: Path, **about: str) -> str:
     """The file of a study's traces of the model `mine`, a response to each item."""
     n = len(IDS)
     given = {
@@ -32,7 +34,7 @@ def responses(folder: Path) -> str:
         "top_logprobs": pl.Series([[[-0.5] * 20]] * n, dtype=GENERATIONS.schema["top_logprobs"]),
     }
     frame = complete_generations(pl.DataFrame(given)).select(GENERATIONS.schema.names())
-    GENERATIONS.write(frame, folder / "traces.parquet", {"model": "mine", "benchmark": "a", "identity": "x"})
+    GENERATIONS.write(frame, folder / "traces.parquet", {"model": "mine", "benchmark": "a", "identity": "x"} | about)
     return str(folder / "traces.parquet")
 
 
@@ -125,6 +127,60 @@ UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "no id": (rows(INTEGERS, said(IDS[0], 0.5), {}), "row 1: 'item_id' must not be null; was None"),
     "no row": (rows(INTEGERS), "has no row"),
 }
+
+
+def trajectory(**changes: Any) -> pl.DataFrame:
+    """Three rows of FORCED_ANSWERS, the second with other values than a model can have."""
+    good = {
+        **{"answer": "own", "positions": [1, 2], "entropies": [0.5, 1.0], "missing_masses": [0.0, 0.1]},
+        **{"bounds": [0.0, 0.2], "eas": 1.5, "mean_eas": 0.75, "eas_bound": 0.2},
+    }
+    items = [{"item_id": item} for item in IDS]
+    return rows(FORCED_ANSWERS, items[0] | good, items[1] | good | changes, items[2] | good)
+
+
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "an area of NaN": ({"eas": math.nan}, "'eas' must be finite and from 0 to inf (bits); was nan"),
+    "an endless area": ({"eas": math.inf}, "'eas' must be finite and from 0 to inf (bits); was inf"),
+    "an area below 0": ({"mean_eas": -0.5}, "'mean_eas' must be finite and from 0 to inf (bits); was -0.5"),
+    "an entropy below 0": ({"entropies": [0.5, -1.0]}, "'entropies' must be finite and from 0 to inf (bits); was "),
+    "an entropy of NaN": ({"entropies": [math.nan, 1.0]}, "'entropies' must be finite and from 0 to inf (bits); was "),
+    "a probability above 1": ({"missing_masses": [0.0, 1.5]}, "'missing_masses' must be finite and from 0 to 1 (1); "),
+    "one in a list of lists": (
+        {"options": ["A", "B"], "option_probabilities": [[0.5, 0.5], [None, -0.5]]},
+        "'option_probabilities' must be finite and from 0 to 1 (1); was ",
+    ),
+    "positions without entropies": ({"entropies": None}, "'entropies' must have an entry for each of positions; was N"),
+    "an entropy too few": ({"entropies": [0.5]}, "'entropies' must have an entry for each of positions; was "),
+    "entropies without positions": ({"positions": None}, "'entropies' must have an entry for each of positions; was "),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_numbers_that_no_model_can_give_are_refused_with_file_row_and_column(tmp_path: Path, case: str) -> None:
+    changes, said = IMPOSSIBLE[case]
+    assert len(FORCED_ANSWERS.read(take(tmp_path, trajectory(), "forced_answer", OWN))) == 3
+    with pytest.raises(InputError) as error:
+        take(tmp_path, trajectory(**changes), "forced_answer", OWN)
+    assert f"given.parquet: row 1: {said}" in str(error.value)
+
+
+@pytest.mark.parametrize(("family", "contract"), [(name, of.asks) for name, of in FAMILIES.items() if of.asks])
+def test_lists_that_go_together_are_of_the_contract(family: str, contract: EnginePass) -> None:
+    for names in contract.alike:
+        assert all(isinstance(contract.contract.schema[name], pl.List) for name in names)
+
+
+@pytest.mark.parametrize(("model", "n_lines"), [("mine", 0), ("first-made-as", 0), ("theirs", 1)])
+def test_a_pass_of_another_model_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, n_lines: int
+) -> None:
+    path = tmp_path / "made.parquet"
+    INTEGERS.write(rows(INTEGERS, *(said(item, 0.5) for item in IDS), of=model), path, {"model": model})
+    settings: Any = {"family": "integers", "version": 1, "source": str(path), "settings": {}}
+    write_engine_pass("", responses(tmp_path, source_model="first-made-as"), settings, 1, str(tmp_path / "out.parquet"))
+    line = "made.parquet: is of the model 'theirs', and the traces are of mine or first-made-as"
+    assert [line in message for message in caplog.messages] == [True] * n_lines
 
 
 @pytest.mark.parametrize("case", UNUSABLE)

@@ -1,6 +1,7 @@
 """Selection by hand: who is a candidate, in which order strategies take them, how selections differ."""
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from entropy_sentinel.analyses.selection.comparing import domains, overlaps, pro
 from entropy_sentinel.analyses.selection.frames import CANDIDATES
 from entropy_sentinel.analyses.selection.training_file import read_solutions, training_rows
 from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +79,18 @@ def test_eas_takes_the_highest_and_says_why_others_have_none(candidates: pl.Data
     assert chosen(candidates, "eas").left_out == {"no final answer": 1}
     # Areas 1.5, none, 3, 3, 0.2, 7, 2.
     assert ids(chosen(candidates, "eas"))[3:] == ["b-00000", "a-00000", "a-00004"]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_an_area_that_is_no_number_is_none(tmp_path: Path, value: float) -> None:
+    files = write_study_files(tmp_path)
+    passes = FORCED_ANSWERS.read(str(files[0].asked))
+    spoilt = passes.with_columns(eas=pl.when(item_id="a-00005").then(value).otherwise("eas"))
+    FORCED_ANSWERS.write(spoilt, str(files[0].asked), {})
+    found = chosen(read_candidates("m", files, 4, "own"), "eas")
+    # Areas 1.5, none, 3, 3, 0.2, 7, 2, of which the 7 is spoilt.
+    assert found.rows["score"].to_list() == [3, 3, 2, 1.5, 0.2]
+    assert found.left_out == {"no final answer": 1, "the entropy area is no finite number": 1}
 
 
 @pytest.mark.parametrize(("strategy", "pair"), [("eas", ("a-00002", "a-00003")), ("pass-rate", ("a-00002", "b-00000"))])

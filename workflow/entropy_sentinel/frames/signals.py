@@ -47,6 +47,8 @@ class EnginePass:
 
     contract: Contract
     version: int
+    # Columns whose lists have an entry each for the same things, such as positions and their entropies.
+    alike: tuple[tuple[str, ...], ...] = ()
     # How many contexts it asks about for a token of a response, by the family's settings; and how many responses to an
     # item, the first ones, it asks about, None for all: for the forecast.
     contexts_per_token: Callable[[Mapping[str, Any]], float] = field(default=lambda settings: 1.0, repr=False)

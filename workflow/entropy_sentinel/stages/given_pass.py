@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict, final
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.contract import read_provenance, whose
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.response import RESPONSE
@@ -36,7 +36,7 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
     source, declared = settings["source"], FAMILIES[settings["family"]].asks
     assert declared is not None  # only such families have a pass
     responses = scan_traces(generations).select(RESPONSE).collect()
-    frame, unused = import_pass(responses, source, declared.contract)
+    frame, unused = import_pass(responses, source, declared)
     missing = responses.join(frame, on=RESPONSE, how="anti", maintain_order="left")
     if len(missing):
         log.warning("%s: has no row for %d of %d responses", source, len(missing), len(responses))
@@ -50,6 +50,9 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
             told = source, settings["family"], key, value, made
             log.warning("%s: signals.%s.%s is %s, and the file was made with %s, which counts", *told)
     origin = {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
+    for model in whose(source, "model"):
+        if model not in (answered := [origin[key] for key in ("model", "source_model") if origin.get(key)]):
+            log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
     about = {"family": settings["family"], "pass": dict(settings), "source_pass": own}
     counts = {"missing_responses": len(missing), "unused_rows": unused}
     declared.contract.write(frame, output, {**origin, **about, **counts})

@@ -30,6 +30,9 @@ def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str 
     """Why these numbers, (n_items,) each, have no correlation; None where they have one. `what` are their names."""
     if len(x) < FEWEST_ITEMS:
         return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
+    for name, values in zip(what, (x, y), strict=True):
+        if n_bad := int((~np.isfinite(np.asarray(values, dtype=float))).sum()):
+            return f"{name} is no finite number for {n_bad} of {len(x)} items"
     same = [name for name, values in zip(what, (x, y), strict=True) if np.ptp(np.asarray(values, dtype=float)) == 0]
     return f"{same[0]} is the same for all items" if same else None
 

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
 
 NO_TRIES, NO_PASS = "no pass rate is asked for", "no entropy area is asked for"
-NO_ANSWER = "the pass has no row of the response"
+NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area is no finite number"
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,6 @@ def _areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame
             f"{path}: has areas of the answers {there}, and none of '{answer}'; set signals.forced_answer.answers: "
             f"[{answer}], or select by another answer"
         )
-    return own.select(*SAMPLE, "eas", eas_reason="reason")
+    finite = pl.col("eas").is_finite()
+    no_number = pl.when(~finite).then(pl.lit(NO_NUMBER))
+    return own.select(*SAMPLE, eas=pl.when(finite).then("eas"), eas_reason=pl.coalesce("reason", no_number))

@@ -20,6 +20,7 @@ FAMILY = Family(
     asks=EnginePass(
         BEAMS,
         version=1,
+        alike=(("texts", "logprobs", "lengths", "finish_reasons"),),
         # A search is of the item: as many contexts as one response has tokens, for each beam.
         contexts_per_token=lambda settings: settings["width"],
         first_responses=lambda settings: 1,

@@ -32,6 +32,7 @@ FAMILY = Family(
     asks=EnginePass(
         FORCED_ANSWERS,
         version=1,
+        alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,
         first_responses=lambda settings: settings["samples"],
         told_of_servers=("vocabulary",),

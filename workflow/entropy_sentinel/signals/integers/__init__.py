@@ -22,7 +22,12 @@ FAMILY = Family(
         Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
     ),
     # Of each item the first response alone: the prompt is the same.
-    asks=EnginePass(INTEGERS, version=1, first_responses=lambda settings: 1),
+    asks=EnginePass(
+        INTEGERS,
+        version=1,
+        alike=(("values", "logprobs"), ("first_values", "first_logprobs")),
+        first_responses=lambda settings: 1,
+    ),
     settings=Integers,
 )
 

@@ -27,6 +27,7 @@ FAMILY = Family(
     asks=EnginePass(
         ITERATIVE_PROMPTS,
         version=1,
+        alike=(("distinct", "conditional_logprobs"),),
         # At most: each of the first responses is judged after each of them, and after the prompt alone.
         contexts_per_token=lambda settings: settings["samples"] + 1,
         first_responses=lambda settings: settings["samples"],
