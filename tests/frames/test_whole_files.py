@@ -118,6 +118,32 @@ def test_a_file_that_must_not_be_written_is_not_replaced(tmp_path: Path, monkeyp
     assert (tmp_path / "kept").read_text() == "old"
 
 
+WRITER = """
+import sys
+from entropy_sentinel.frames.files import whole_file
+with whole_file(sys.argv[1]) as partial:
+    partial.write_text("half")
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_has_left_goes_and_what_another_one_writes_stays(tmp_path: Path) -> None:
+    command, target = [sys.executable, "-c", WRITER, tmp_path / "rows.csv"], tmp_path / "rows.csv"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as killed, subprocess.Popen(command, **pipes) as other:
+        for process in (killed, other):
+            assert process.stdout.readline() == "begun\n"
+        killed.kill()
+        killed.wait()
+        assert len(names(tmp_path)) == 2
+        write(target, "whole")
+        assert len(names(tmp_path)) == 2
+        assert target.read_text() == "whole"
+        other.communicate("")
+    assert (names(tmp_path), target.read_text()) == (["rows.csv"], "half")
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -76,7 +76,7 @@ class ReplyCache:
         try:
             private_folder(self.unusable)
             with whole_file(path) as partial:
-                partial.touch(mode=0o600)
+                partial.chmod(0o600)
                 partial.write_text(content)
         except OSError as error:
             raise self._unwritable(path, error) from None

@@ -58,7 +58,7 @@ class Claim:
                 self._write(content)
             else:  # somebody has cleared the cache away
                 with whole_file(self._path) as partial:
-                    partial.touch(mode=0o600)
+                    partial.chmod(0o600)
                     partial.write_bytes(content)
         except OSError as error:
             self.end()

@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import errno
+import glob
 import os
 import re
 import shutil
@@ -12,8 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from entropy_sentinel.frames.locks import hold, is_abandoned
+
 # The process's own streams: opened by these names, a file behind one would be written from its beginning.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_PARTIAL = ".partial"
 _FULL = ("No space left on device", "Disk quota exceeded")
 # Polars' words for any failure to write a Parquet file's end, and the bytes with which a disk is as good as full.
 _FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
@@ -25,7 +29,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     A reader sees the whole file or none, after a power cut too; several machines may write the same file at once. A
     link stays a link, and the file that it leads to is written; permissions of a file that is replaced stay. A device,
-    a pipe or `/dev/stdout` gets the content when the block has ended.
+    a pipe or `/dev/stdout` gets the content when the block has ended. What a killed process has left of the same file
+    is deleted.
 
     Raises OSError where the path is a folder, a disk, or a file that must not be written, before the block; and with
     the path's name where the disk is full.
@@ -39,20 +44,20 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
+    _delete_abandoned(target)
+    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}{_PARTIAL}")
     try:
-        yield partial
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
-        if before is not None:
-            _take_permissions(partial, before)
-        os.replace(partial, target)
+        with _held(partial):
+            yield partial
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+            if before is not None:
+                _take_permissions(partial, before)
+            os.replace(partial, target)
     except Exception as error:
         if _is_full(error, partial):
             raise OSError(errno.ENOSPC, "no space left on the disk, nothing of it was written", str(path)) from None
         raise
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -65,6 +70,24 @@ def is_stream(path: str | Path) -> bool:
     """Whether a path is a device, a pipe, or one of the process's own streams: what has no content to replace."""
     found = _status(Path(path))
     return _descriptor(path) is not None or not (found is None or stat.S_ISREG(found.st_mode))
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """An empty file, locked as long as this process writes it: once the lock is gone, nobody will go on with it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        hold(descriptor)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _delete_abandoned(target: Path) -> None:
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+        if is_abandoned(path):
+            path.unlink(missing_ok=True)
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -10,7 +10,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +35,22 @@ def take(descriptor: int, path: Path) -> bool:
             raise
         _warn(path.parent)
     return is_at(descriptor, path)
+
+
+def hold(descriptor: int) -> None:
+    """Lock an open file that nobody else knows yet, where the file system has locks."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_abandoned(path: Path) -> bool:
+    """Whether a file exists that a process has held, and the process has ended; False where that cannot be told."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    except OSError:
+        return False
 
 
 @contextmanager

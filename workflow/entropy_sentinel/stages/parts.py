@@ -86,6 +86,7 @@ class Parts:
         if not path.exists() or self._load(path) is None:
             return False
         with whole_file(output) as partial:
+            partial.unlink()
             os.link(path, partial)
         os.utime(output)  # Snakemake wants it newer than the inputs
         return True
