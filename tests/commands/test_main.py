@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,21 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run(command, cwd=ROOT / "workflow", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage:") == len(COMMANDS)
+
+
+def test_an_interrupt_before_the_command_has_begun_shows_no_traceback() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name.startswith('entropy_sentinel.commands'):\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from entropy_sentinel.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_version(capsys: pytest.CaptureFixture) -> None:

@@ -1,5 +1,16 @@
-"""`python -m entropy_sentinel`: the command `entropy-sentinel`."""
+"""The command `entropy-sentinel`, and `python -m entropy_sentinel`."""
 
-from entropy_sentinel.commands.main import main
+import signal
 
-main()
+
+def main() -> None:
+    """Run the command; an interrupt before it has begun ends the process without a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from entropy_sentinel.commands import main as commands  # takes a second
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    commands.main()
+
+
+if __name__ == "__main__":
+    main()
