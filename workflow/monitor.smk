@@ -12,7 +12,7 @@
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop], responses: 5}
 #
 # It makes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
-# has grown, is a job of its own; all others are as they were. Parts are folders as `monitor --state` makes them.
+# has grown, is a job of its own; all others are as they were. Parts are files as `monitor --state` makes them.
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.monitor.partitions import Partitions
@@ -42,7 +42,7 @@ rule monitor_part:
         estimator=PARTITIONS.estimator,
         log=lambda wildcards: PARTITIONS.logs[wildcards.part],
     output:
-        directory(f"{FOLDER}/parts/{{part}}"),
+        f"{FOLDER}/parts/{{part}}",
     log:
         f"{FOLDER}/logs/{{part}}.log",
     # Many of these make one job on a cluster, where group-components in the profile says so: monitor_parts=16.

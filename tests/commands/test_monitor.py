@@ -1,6 +1,7 @@
 """The subcommand monitor, as a scheduler and a person call it."""
 
 import json
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -81,3 +82,15 @@ def test_errors_say_what_to_do(estimator: Path, tmp_path: Path, capsys, options,
     status, _, errors = run(capsys, estimator, log, *options)
     assert status == 1
     assert said in errors
+
+
+@pytest.mark.parametrize("more", [[], ["--state", "state"]])
+def test_a_closed_standard_input_is_said(estimator: Path, tmp_path: Path, capsys, monkeypatch, more: list[str]) -> None:
+    """As of `monitor mine.estimator - <&-`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", None)
+    status, _, errors = run(capsys, estimator, "-", *more)
+    assert (status, errors) == (
+        1,
+        "InputError: standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -\n",
+    )

@@ -1,13 +1,16 @@
 """The state: only what is new is read, whatever happened to the files; a killed run and a second one do no harm."""
 
 import gzip
+import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +19,16 @@ import pytest
 from production import BEGIN, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
-from entropy_sentinel.jobs.ownership import Ownership
-from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.commands.main import main
+from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
-from entropy_sentinel.monitor.summing.file_sums import FileSums
-from entropy_sentinel.monitor.summing.stored import read_json, write_json
+from entropy_sentinel.monitor.summing.stored import _digest
 
 pytestmark = pytest.mark.slow
 
 ATC = "atc-se_sum"
-# The statistics of states that name none.
-OLDEST = ("n_responses", "n_estimated", "cut_off_share")
 
 
 @pytest.fixture(scope="module")
@@ -59,34 +58,22 @@ def run(estimator: Path, logs: Any, state: Path | None, **options: Any) -> Monit
     return es.monitor(estimator, logs, by=["route"], window="day", state=state, **options)
 
 
-def test_a_state_written_before_is_read(estimator: Path, tmp_path: Path, opened: list[str]) -> None:
-    """Then `any_logprobs` was called `any_signal`."""
-    log, state = log_file(tmp_path / "log.jsonl", lines(0, 20)), tmp_path / "state"
-    first = run(estimator, log, state)
-    content = read_json(state / "state.json", state)
-    content["reading"]["any_signal"] = content["reading"].pop("any_logprobs")
-    write_json(state / "state.json", content)
-    second = run(estimator, log, state)
-    assert opened == ["log.jsonl"]
-    assert second.slices.equals(first.slices)
+def without(state: Path, name: str) -> None:
+    """Make the files of a state ones that were read before a statistic was there."""
+    with closing(sqlite3.connect(state)) as file, file:
+        for key, content in file.execute("SELECT key, content FROM about WHERE key != ''").fetchall():
+            about = json.loads(content)
+            del about["statistics"][name]
+            content = json.dumps(about).encode()
+            file.execute(
+                "UPDATE about SET content = ?, sha256 = ? WHERE key = ?", (content, _digest(key, content), key)
+            )
 
 
-def without(state: Path, *names: str) -> None:
-    """Make the files of a state ones that were read before these statistics, or before any had a name."""
-    for path in (state / "files").iterdir():
-        content = read_json(path, state)
-        kept = {name: one for name, one in content.pop("statistics").items() if name not in names}
-        write_json(path, content | ({"statistics": kept} if names else {}))
-
-
-def test_a_state_that_names_no_statistics_has_the_first_ones(estimator, tmp_path: Path, opened: list[str]) -> None:
-    log, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
-    first = run(estimator, log, state)
-    without(state)
-    known = read_json(next((state / "files").iterdir()), state)
-    assert FileSums.of(known).unknown == [name for name in STATISTICS if name not in OLDEST]
-    assert run(estimator, log, state).slices.equals(first.slices)
-    assert opened == ["log.jsonl"] * 2  # for the later ones
+def keys(state: Path) -> list[str]:
+    """The keys of the files that a state has sums of."""
+    with closing(sqlite3.connect(state)) as file:
+        return [key for (key,) in file.execute("SELECT DISTINCT key FROM frames WHERE part = 'sums'")]
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "moved.jsonl"])
@@ -134,7 +121,7 @@ def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: 
 def test_a_part_brings_a_statistic_that_was_not_there(estimator, tmp_path: Path, newer: bool) -> None:
     log, part, state = log_file(tmp_path / "log.jsonl", cut_off(0, 24)), tmp_path / "part", tmp_path / "state"
     first = run(estimator, log, state)
-    shutil.copytree(state, part)
+    shutil.copy(state, part)
     without(state if newer else part, "cut_off_share")
     assert run(estimator, part, state).slices.equals(first.slices)
 
@@ -189,7 +176,7 @@ def test_a_log_that_has_grown_takes_the_place_of_what_it_was(estimator, tmp_path
         log_file(path, lines(0, hours))
         found = run(estimator, path, state)
         assert found.slices["n_responses"].sum() == hours
-        assert len(list((state / "sums").iterdir())) == len(list((state / "responses").iterdir())) == 1
+        assert len(keys(state)) == 1
 
 
 def test_rotated_moved_copied_and_packed_logs_count_once(estimator, tmp_path: Path, opened: list[str]) -> None:
@@ -240,24 +227,10 @@ def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, m
     with pytest.raises(KeyboardInterrupt):
         run(estimator, str(logs), state)
     monkeypatch.undo()
-    assert len(list((state / "sums").iterdir())) == 1
+    assert len(keys(state)) == 1
     found = run(estimator, str(logs), state)
     assert days(found) == [(2, 24), (3, 24)]
     assert found.provenance["files"]["read_now"] == 1
-
-
-def test_killed_between_the_new_and_the_old_the_old_does_not_count(estimator, tmp_path: Path) -> None:
-    path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
-    run(estimator, path, state)
-    old = [path for path in state.rglob("*") if path.parent != state and path.is_file()]
-    kept = [path.read_bytes() for path in old]
-    assert len(kept) == 4
-    log_file(path, lines(0, 24))
-    run(estimator, path, state)
-    for one, content in zip(old, kept, strict=True):
-        one.write_bytes(content)
-    assert days(run(estimator, path, state)) == [(2, 24)]
-    assert not any(one.exists() for one in old)
 
 
 RUN = """
@@ -276,7 +249,7 @@ def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None
         written(traffic(500, seed=number), logs / f"{number:02}.parquet")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen([sys.executable, "-c", RUN, estimator, logs, state], env=environment)
-    while not (state / "state.json").exists():
+    while not state.exists():
         time.sleep(0.01)
     time.sleep(after_s)
     process.kill()
@@ -294,13 +267,14 @@ def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None
         written(traffic(500, seed=number), logs / f"{number}.parquet")
     command = [sys.executable, "-c", RUN, estimator, logs, state]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with Ownership(state):
+    with closing(sqlite3.connect(state)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
         both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-        time.sleep(2)
-        assert not (state / "sums").exists()
+        assert all("waiting for another run" in process.stderr.readline() for process in both)
+        assert state.stat().st_size == 0
     said = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    assert len(list((state / "sums").iterdir())) == 5
+    assert len(keys(state)) == 5
     found = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
     assert found.slices["n_responses"].sum() == 5 * 500
 
@@ -318,50 +292,29 @@ def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_p
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
     monkeypatch.undo()
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
-    assert len(list((state / "sums").iterdir())) == 1
+    assert len(keys(state)) == 1
 
 
 def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", [line(number, model="other") for number in range(9)]), tmp_path / "s"
     with pytest.raises(ProvenanceError, match="9 of model 'other'.*--any-model"):
         run(estimator, path, state)
-    assert list((state / "sums").iterdir()) == []
+    assert keys(state) == []
     with pytest.raises(InputError, match="no response has a value in column 'rute'; columns there: .*route"):
         es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
-
-
-def test_a_forgotten_file_is_read_again(estimator, tmp_path: Path) -> None:
-    path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
-    run(estimator, path, state)
-    (about,) = (state / "files").iterdir()
-    about.unlink()
-    assert days(run(estimator, path, state)) == [(2, 24)]
-
-
-HOLD = """
-import sys
-from pathlib import Path
-from entropy_sentinel.jobs.ownership import Ownership
-with Ownership(Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
 
 
 @pytest.mark.parametrize("as_part", [False, True])
 def test_a_state_that_another_process_works_on_is_waited_for(estimator, tmp_path: Path, as_part: bool) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
     run(estimator, path, state)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", HOLD, state]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout.readline() == "held\n"
-        with ThreadPoolExecutor() as pool:
-            waiting = pool.submit(run, estimator, *([state, tmp_path / "whole"] if as_part else [path, state]))
-            with pytest.raises(TimeoutError):
-                waiting.result(timeout=1)
-            holder.communicate("")
-            assert days(waiting.result(timeout=30)) == [(2, 24)]
+    with ThreadPoolExecutor() as pool, closing(sqlite3.connect(state)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        waiting = pool.submit(run, estimator, *([state, tmp_path / "whole"] if as_part else [path, state]))
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=2)
+        holder.execute("COMMIT")
+        assert days(waiting.result(timeout=30)) == [(2, 24)]
 
 
 def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None:
@@ -378,19 +331,95 @@ def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None
         es.monitor(estimator, parts, by=["user"], window="day")
 
 
-def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path) -> None:
+@pytest.mark.parametrize("logs", ["", "*"])
+def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path, logs: str) -> None:
     log_file(tmp_path / "log.jsonl", lines(0, 24))
     for _ in range(2):
-        found = run(estimator, str(tmp_path), tmp_path / "state")
+        found = run(estimator, tmp_path / logs, tmp_path / "state")
         assert (days(found), found.incomplete) == ([(2, 24)], False)
 
 
-def test_problems_are_those_of_the_files_read_now(estimator, tmp_path: Path) -> None:
-    path, state = log_file(tmp_path / "log.jsonl", [*lines(0, 24), "{broken"]), tmp_path / "state"
-    assert run(estimator, path, state).incomplete
-    again = run(estimator, path, state)
-    assert not again.incomplete
-    assert again.provenance["problems"] == {"records that cannot be read": 1}
+def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tmp_path: Path) -> None:
+    """Its line is shown, and the exit status is 3, until the file is another."""
+    path, state = log_file(tmp_path / "log.jsonl", [*lines(0, 60), "{broken"]), tmp_path / "state"
+    call = ["monitor", estimator, path, "--min-responses", "5"]
+    for more in ([], ["--state", state], ["--state", state]):
+        with pytest.raises(SystemExit) as end:
+            main([*map(str, [*call, *more])])
+        assert end.value.code == 3
+    first, again = es.monitor(estimator, path), es.monitor(estimator, path, state=state)
+    assert again.problems.lines() == first.problems.lines() != []
+    log_file(path, lines(0, 61))
+    assert not es.monitor(estimator, path, state=state).incomplete
+
+
+def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Path) -> None:
+    log = log_file(tmp_path / "log.jsonl", lines(0, 24))
+    before = log.read_bytes()
+    with pytest.raises(ConfigError, match=f"state: must be a file, was the folder {tmp_path}; name a new file, and"):
+        run(estimator, log, tmp_path)
+    with pytest.raises(ConfigError, match=f"state: must be a state of the monitor or a new file, was {log}; name"):
+        run(estimator, written(traffic(90), tmp_path / "features.parquet"), log)
+    assert log.read_bytes() == before
+    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as file:
+        file.execute("CREATE TABLE bookmarks (address TEXT)")
+    with pytest.raises(InputError, match="must be a state of the monitor, was another SQLite file; name another"):
+        run(estimator, log, tmp_path / "other.sqlite")
+
+
+DISK = """
+set -e
+mount -t tmpfs -o {options} disk {disk}
+cp {folder}/log.jsonl {folder}/state {disk}
+{then}
+exec {python} -m entropy_sentinel monitor {folder}/estimator {log} --min-responses 5 --state {disk}/state
+"""
+
+
+def on_a_disk(folder: Path, options: str, then: str, log: str) -> subprocess.CompletedProcess:
+    """Run the monitor with its state on a disk of its own, after the commands `then`."""
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a file system of its own (unshare -rm)")
+    (disk := folder / "disk").mkdir()
+    places = {"folder": folder, "disk": disk, "python": sys.executable}
+    script = DISK.format(options=options, then=then.format(**places), log=log.format(**places), **places)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def with_state(estimator, tmp_path: Path) -> Path:
+    """A folder with an estimator, a log and the state of it, and a log that is new."""
+    shutil.copy(estimator, tmp_path / "estimator")
+    log_file(tmp_path / "new.jsonl", lines(60, 90))
+    es.monitor(tmp_path / "estimator", log_file(tmp_path / "log.jsonl", lines(0, 60)), state=tmp_path / "state")
+    return tmp_path
+
+
+def test_a_state_on_a_disk_that_can_only_be_read_is_read(with_state: Path) -> None:
+    """The log is a copy: that it lies elsewhere cannot be noted."""
+    done = on_a_disk(with_state, "size=4m", "mount -o remount,ro {disk}", "{disk}/log.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "60 responses in 1 files; read now: 0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "then", "why"),
+    [
+        ("size=4m", "mount -o remount,ro {disk}", "attempt to write a readonly database"),
+        ("size=4m,nr_inodes=3", "", "unable to open database file"),
+        ("size=4m", "cat /dev/zero > {disk}/zeros 2> /dev/null || true", "database or disk is full"),
+    ],
+)
+def test_a_state_that_cannot_be_written_says_why_and_is_not_called_damaged(
+    with_state: Path, options: str, then: str, why: str
+) -> None:
+    done = on_a_disk(with_state, options, then, "{folder}/new.jsonl")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"EntropySentinelError: {with_state}/disk/state: the state cannot be used: {why}; the file and its folder must "
+        "be writable, and the disk must have room. What the state held is still there\n"
+    )
 
 
 def test_a_window_without_responses_is_not_there(estimator, tmp_path: Path) -> None:

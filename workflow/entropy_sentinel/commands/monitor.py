@@ -29,16 +29,16 @@ Logs = Annotated[
     typer.Argument(
         metavar="LOGS",
         help="Logs, traces or features (.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard "
-        "input; or --state folders of parts of the logs.",
+        "input; or --state files of parts of the logs.",
     ),
 ]
 State = Annotated[
     Path | None,
     typer.Option(
         "--state",
-        metavar="FOLDER",
+        metavar="FILE",
         rich_help_panel=Panel.FILES,
-        help="Where the sums of each file are kept: what was read before counts, and is not read again.",
+        help="Keeps the sums of each log: what was read before counts, and is not read again.",
     ),
 ]
 

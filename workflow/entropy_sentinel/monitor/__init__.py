@@ -8,13 +8,13 @@
     files, excluding, clock     of it: the file, the responses that are not estimated, the times
     sums        what is known of a slice, which adds up; `scoring` makes it of a frame
     collecting  files to the sums of a state; `fitting` says whether any of it is of use
-    state       sums of files that were read before, in a `folder` of `stored` files; `overlap` is what they share
+    state       the sums of files that were read before, in an SQLite file (`stored`)
     merging     sums of all files by slice and window
     estimates   a row per slice: accuracy, interval, `flags`; `change` against a reference
     labelled    what a few labels make of the estimates
     recent      the newest windows, the thin ones pooled
     alerts, outputs, metrics, terminal          what is made of the rows; `columns` and `sentences` say it
-    asking, running     all of it, one after the other
+    running     all of it, one after the other
     page, pictures      the same for a browser
 
 `sampling`, `candidates` and `drawing` choose the responses whose labels say most.

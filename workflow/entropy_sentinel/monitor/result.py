@@ -24,7 +24,7 @@ class Monitored:
         windows: A row per slice and window, by rank; null where none are asked for.
         alerts: What calls for attention.
         provenance: Where the rows come from; JSON-serialisable.
-        problems: Those of the files read now.
+        problems: What could not be used of the logs that were given, read now or before.
         newest: The windows that alerts are about.
         recent: The rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
             are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to
@@ -63,7 +63,7 @@ class Monitored:
 
     @property
     def incomplete(self) -> bool:
-        """Whether something in the files read now could not be used."""
+        """Whether something in the logs could not be used."""
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:

@@ -1,20 +1,34 @@
 """The monitor, from logs and an estimator to rows and alerts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel import __version__
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
-from entropy_sentinel.monitor.estimating.asking import found
-from entropy_sentinel.monitor.reading.opening import Logs, loaded, opened, sources
+from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
+from entropy_sentinel.monitor.estimating.estimates import Estimates
+from entropy_sentinel.monitor.estimating.recent import recent
+from entropy_sentinel.monitor.labelling.labelled import Labelled
+from entropy_sentinel.monitor.reading.opening import Logs, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import Reading
+from entropy_sentinel.monitor.reading.settings import EARLIEST, Reading, shown
+from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
+from entropy_sentinel.monitor.summing.merging import Merged, merge
+from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.monitor.summing.sums import Partial
 from entropy_sentinel.verbs.frames import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
 
@@ -33,9 +47,10 @@ def monitor(
     Args:
         estimator: One that `fit` or `load` has given, or its file.
         logs: Files, folders, patterns, `-` for standard input, of logs, traces or features; a frame of features; or
-            folders of states of parts of the logs.
+            states of parts of the logs.
         by: The columns whose values make slices, combined; without any, all responses are one.
-        state: A folder: what was read before for the same estimator and settings counts too, and is not read again.
+        state: A file that keeps sums: logs read before, for the same estimator and settings, count and are not read
+            again.
         **options: The fields of `MonitorOptions`, by name: windows, reference, what is an alert, labels, how logs are
             read. Labels may be a frame, too.
 
@@ -58,29 +73,138 @@ def monitor(
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
     asked = MonitorOptions.of({"by": by, **options})
-    saved, checksum = loaded(estimator, state)
-    with opened(state, saved, checksum, asked) as kept:
-        single = asked.labels is not None or asked.responses > 0
-        collector = Collector(saved, asked, kept, state is not None, single)
-        collector.add(sources(logs))
-        collector.check()
-        return found(saved, checksum, collector, kept, asked, _labels(asked.labels))
+    with _collected(estimator, logs, state, asked, asked.labels is not None or asked.responses > 0) as run:
+        run.collector.check()
+        return run.monitored(asked)
 
 
 def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
-    """Read a part of the logs to the folder `state`, and ask nothing of it; what could not be used.
+    """Read a part of the logs to the file `state`, and estimate nothing; return what could not be used.
 
-    `monitor` takes such folders for logs. The options are those of `Reading`, and its errors those of `monitor`.
+    `monitor` takes such files for logs. The options are those of `Reading`, and its errors those of `monitor`.
     """
-    reading = Reading.of({"by": by, **options})
-    saved, checksum = loaded(estimator, state)
-    with opened(state, saved, checksum, reading) as kept:
-        collector = Collector(saved, reading, kept, True, False)
-        collector.add(sources(logs))
-        return collector.problems()
+    with _collected(estimator, logs, state, Reading.of({"by": by, **options}), single=False) as run:
+        return run.collector.problems()
 
 
-def _labels(labels: Any) -> pl.DataFrame | None:
-    if labels is None:
-        return None
-    return labels_table(labels if is_table(labels) else read_labels(labels))
+@contextmanager
+def _collected(
+    estimator: SavedEstimator | str | Path, logs: Logs, path: str | Path | None, reading: Reading, single: bool
+) -> Iterator["_Run"]:
+    """The sums of all logs, in the state at `path`; with `single` also of each response."""
+    saved, checksum = loaded(estimator, path)
+    given = sources(logs, path)
+    whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
+    with State.opened(path, whose) as state:
+        collector = Collector(saved, reading, state, path is not None, single)
+        collector.add(given)
+        yield _Run(saved, checksum, collector, state)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """An estimator with the `checksum` of its file, and the sums of all logs."""
+
+    saved: SavedEstimator
+    checksum: str
+    collector: Collector
+    state: State
+
+    def monitored(self, asked: MonitorOptions) -> Monitored:
+        """The rows, alerts and provenance. Raises InputError for no response, and for none in the reference."""
+        problems = self.collector.problems()
+        merged = merge(self._sums, asked.by, asked.window, asked.period, asked.max_slices)
+        if merged is None:
+            raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
+        if asked.period is not None and not merged.before.n_estimated.any():
+            raise InputError(self._no_reference(asked))
+        taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
+        estimates = Estimates(self.saved, asked.level, asked.min_responses, dict(taken.most_common(5)))
+        labelled = self._labelled(asked, merged)
+        if labelled is not None:
+            labelled.note(problems)
+        rows = _rows(estimates, merged, asked, labelled)
+        return Monitored(
+            **rows,
+            behind=behind(rows["alerts"], asked.window, self.state, asked, asked.responses) if asked.responses else [],
+            provenance=self._provenance(asked, estimates, merged, taken),
+            problems=problems,
+        )
+
+    def _labelled(self, asked: MonitorOptions, merged: Merged) -> Labelled | None:
+        if asked.labels is None:
+            return None
+        labels = labels_table(asked.labels if is_table(asked.labels) else read_labels(asked.labels))
+        return Labelled(self._responses, labels, merged, asked.window, asked.labels_at_random)
+
+    def _sums(self) -> Iterator[Partial]:
+        return (part for key in self.state.files for part in self.state.sums(key))
+
+    def _responses(self) -> Iterator[pl.DataFrame]:
+        return (frame for key in self.state.files for frame in self.state.responses(key))
+
+    def _grains(self) -> list[datetime]:
+        """When the smallest windows begin in which there are responses."""
+        grains = pl.concat([part.keys.select("grain").unique() for part in self._sums()])
+        return grains["grain"].drop_nulls().to_list()
+
+    def _no_reference(self, asked: MonitorOptions) -> str:
+        """What to say of a reference without a response, and what there is."""
+        grains = self._grains()
+        there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
+        return (
+            f"reference: {asked.period and shown(asked.period)} (UTC) has no response with an estimate, so nothing can "
+            f"be compared with it; the logs have responses {there}"
+        )
+
+    def _since(self, asked: MonitorOptions) -> list[str] | None:
+        """The reference as it is written down; one without a begin begins with the logs."""
+        if asked.period is None:
+            return None
+        start = min(self._grains()) if asked.period.start == EARLIEST else asked.period.start
+        return [start.isoformat(), asked.period.end.isoformat()]
+
+    def _provenance(
+        self, asked: MonitorOptions, estimates: Estimates, merged: Merged, taken: Counter[str]
+    ) -> dict[str, Any]:
+        about, read, files = self.saved.about, self.collector.read, self.state.files
+        estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
+        return {
+            "version": __version__,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "estimator": {"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator},
+            "general_flags": estimates.general_flags,
+            "overridden": dict(taken),
+            "reading": asked.as_dict(),
+            "window": asked.window,
+            "reference": self._since(asked),
+            **{name: getattr(asked, name) for name in ("level", "min_responses", "pool_windows")},
+            "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
+            "responses": {
+                "read_now": sum(file.n_responses for file in read),
+                "in_all": int(merged.total.n_responses.sum()),
+            },
+            "pooled_slices": merged.n_pooled,
+            **Problems.total(file.problems for file in files.values()).as_dict(),
+        }
+
+
+def _rows(estimates: Estimates, merged: Merged, asked: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
+    """What of a `Monitored` has rows, and the alerts about them."""
+    columns, reference, windows = tuple(merged.slices.columns), asked.period, merged.windows
+    if asked.window is None or windows is None:
+        slices = estimates.of_slices(merged, labelled)
+        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, asked)}
+    n_slices = len(merged.slices)
+    last = recent(windows, n_slices, asked.window, asked.min_responses, asked.pool_windows, reference)
+    slices, rows = estimates.of_slices(merged, labelled, last), estimates.of_recent(merged, last, reference, labelled)
+    usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
+    return {
+        "by": columns,
+        "slices": slices,
+        "windows": estimates.of_windows(merged, reference, labelled),
+        "alerts": alerts(rows, columns, asked) + stale_alerts(slices, columns, asked),
+        "newest": last.newest,
+        "recent": rows,
+        "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
+    }

@@ -9,7 +9,7 @@ of the sum's bits (splitmix64: Steele, Lea and Flood 2014); the same on all mach
 keeps them. Of a hundred million responses two have the same number with a probability of 0.0003.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -88,6 +88,48 @@ class Others:
     def n_same(self) -> int:
         """How many responses another file has."""
         return self._n_same if self.all_same else self._n_same - self._n_same_place
+
+
+class Overlap:
+    """The responses of files, by their numbers; `numbers` gives those of a file, columns NUMBERS."""
+
+    def __init__(self, files: Collection[str], numbers: Callable[[str], pl.DataFrame]) -> None:
+        """`files` are the keys of those that count, now and whenever it is asked."""
+        self._files, self._numbers = files, numbers
+        self._seen: tuple[Seen, Seen] | None = None
+
+    def others(self, replaced: Iterable[str]) -> Others:
+        """The responses of all files but for what a new one replaces."""
+        if self._seen is None:
+            frames = [self._numbers(key) for key in self._files]
+            responses, ids = ([frame[name].to_numpy() for frame in frames] for name in (RESPONSE, ID))
+            self._seen = Seen(responses), Seen(ids)
+        old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
+        return Others(*self._seen, Seen(old))
+
+    def add(self, key: str) -> None:
+        """Note the responses of a file that counts from now on; what it replaces is among them."""
+        if self._seen is not None:
+            new = self._numbers(key)
+            for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
+                seen.add(new[name].to_numpy())
+
+    def forget(self) -> None:
+        """Look anew at the files that count."""
+        self._seen = None
+
+    def within(self, new: pl.DataFrame) -> Iterator[str]:
+        """The files all of whose responses are among these."""
+        there = Seen([new[RESPONSE].to_numpy()])
+        for key in self._files:
+            mine = self._numbers(key)[RESPONSE].to_numpy()
+            if len(mine) and there.has(mine).all():
+                yield key
+
+    def n_twice(self) -> int:
+        """How many responses count more than once, as those of parts that were added up before they were seen here."""
+        responses = pl.concat([self._numbers(key) for key in self._files]).filter(~pl.col(PLACED))[RESPONSE]
+        return len(responses) - responses.n_unique()
 
 
 def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:

@@ -2,7 +2,6 @@
 
 import logging
 import shutil
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +11,6 @@ import polars as pl
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.jobs.ownership import Ownership
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.content import content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
@@ -20,12 +18,11 @@ from entropy_sentinel.monitor.reading.identity import Others
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.fitting import check_use
-from entropy_sentinel.monitor.summing.folder import NUMBERS, RESPONSES, SUMS, is_state
 from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
-from entropy_sentinel.monitor.summing.state import State, on_disk
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT
+from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, on_disk
+from entropy_sentinel.monitor.summing.stored import is_state
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +39,9 @@ class _Changed(Exception):
 
 
 class Collector:
-    """Adds files to a state; `read` is what was read in this run, `n_known` how many files were not opened.
+    """Adds files to a state.
+
+    `given` are the files that this run was given, by their keys in the state: `read` of them now, `n_known` before.
 
     `lasting` says whether the state is to be used again: only then are files told apart by their content. Single
     responses are kept where it is, and where `single` ones are asked for: to put labels to, or to show.
@@ -52,8 +51,9 @@ class Collector:
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._keep_responses = lasting, lasting or single
         self._support, self._compare = support_of(saved.about), lasting
+        self.given: dict[str, FileSums] = {}
         self.read: list[FileSums] = []
-        self.n_known, self._took_over = 0, False
+        self.n_known = 0
 
     def add(self, sources: Iterable[Source]) -> None:
         """Read what is not known yet. Raises InputError for a file that cannot be read."""
@@ -72,15 +72,16 @@ class Collector:
                     self._add_file(str(source))
 
     def problems(self) -> Problems:
-        """What of the files read now could not be used."""
-        found = Problems.total(one.problems for one in self.read)
-        if self._took_over and (twice := self._state.overlap.n_twice()):
-            found.add(_IN_TWO_PARTS, [], twice)
-        files = [one for one in self._state.files.values() if one.n_responses]
+        """What of the files that this run was given could not be used."""
+        given = [about for key, about in self.given.items() if key in self._state.files]
+        problems = Problems.total(about.problems for about in given)
+        if any(about.of_part for about in given) and (twice := self._state.overlap.n_twice()):
+            problems.add(_IN_TWO_PARTS, [], twice)
+        files = [about for about in self._state.files.values() if about.n_responses]
         for name in STATISTICS:
-            if lacking := [one.path for one in files if name in one.unknown]:
-                found.note(_NOT_KNOWN.format(name), lacking)
-        return found
+            if lacking := [about.path for about in files if name in about.unknown]:
+                problems.note(_NOT_KNOWN.format(name), lacking)
+        return problems
 
     def check(self) -> None:
         """Raise where nothing of this run is of use, as `fitting.check_use` says, and forget what it has added."""
@@ -92,13 +93,13 @@ class Collector:
             raise
 
     def _number(self) -> str:
-        return f"{len(self._state.files):06d}"
+        return f"{len(self.read):06d}"
 
     def _add_file(self, path: str) -> None:
         if not self._lasting:
             self._read(path, FileSums(path, self._number(), 0))
-        elif self._state.known(path):
-            self.n_known += 1
+        elif known := self._state.known(path):
+            self._count_known(known)
         else:
             look = on_disk(path)
             try:
@@ -117,7 +118,7 @@ class Collector:
         with TemporaryDirectory() as folder:
             copy = Path(folder) / "standard-input.jsonl"
             with copy.open("wb") as target:
-                shutil.copyfileobj(sys.stdin.buffer, target)
+                shutil.copyfileobj(standard_input(), target)
             self._add_content(str(copy), "standard input", None)
 
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
@@ -131,7 +132,7 @@ class Collector:
         if known := self._state.holder(found.key):
             if known.path != name:
                 log.info("%s: its content is in %s too, and counts once", name, known.path)
-            self.n_known += 1
+            self._count_known(known)
         else:
             replaces += self._state.begun_by(found)
             self._read(path, FileSums(name, found.key, found.n_bytes, replaces), look)
@@ -142,17 +143,17 @@ class Collector:
         problems, sums = Problems(self._reading.strict), Accumulator()
         others = self._state.others(about) if self._compare else None
         inputs = Inputs(self._saved.about, self._reading, problems, others)
-        with self._state.writing(about) as writers:
+        with self._state.writing(about) as writer:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
                 if others is not None:
-                    writers[NUMBERS].write(frame.select(*NUMBERS_OF))
+                    writer.write(NUMBERS, frame.select(*NUMBERS_OF))
                 if self._keep_responses:
-                    writers[RESPONSES].write(responses(frame, self._saved.estimator))
+                    writer.write(RESPONSES, responses(frame, self._saved.estimator))
                 if full := sums.add(score(frame, self._saved.estimator, self._support)):
-                    writers[SUMS].write(full.frame())
+                    writer.write(SUMS, full.frame())
             if rest := sums.rest():
-                writers[SUMS].write(rest.frame())
+                writer.write(SUMS, rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _Changed
             about.seen = sorted(inputs.seen)
@@ -160,17 +161,25 @@ class Collector:
             if others is not None:
                 self._note_same(problems, others, about.path)
                 if others.all_same:
-                    for writer in writers.values():
-                        writer.discard()
+                    writer.discard()
                     about.n_responses, about.rejected, about.taken = 0, {}, {}
             about.problems = problems.as_dict()
-        self.read.append(about)
+        self._count_read(about)
 
-    def _take_over(self, folder: Path) -> None:
-        with Ownership(folder):
-            added = self._state.take_over(folder)
-        self.read += added
-        self._took_over |= bool(added)
+    def _take_over(self, path: Path) -> None:
+        before = set(self._state.files)
+        for about in self._state.take_over(path):
+            if about.key not in before:
+                self._count_read(about)
+            self.given[about.key] = about
+
+    def _count_read(self, about: FileSums) -> None:
+        self.read.append(about)
+        self.given[about.key] = about
+
+    def _count_known(self, about: FileSums) -> None:
+        self.n_known += 1
+        self.given[about.key] = about
 
     @staticmethod
     def _note_same(problems: Problems, others: Others, path: str) -> None:

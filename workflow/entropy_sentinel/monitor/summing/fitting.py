@@ -9,7 +9,7 @@ from entropy_sentinel.monitor.reading.files import columns_of
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.settings import LOGPROBS, MODEL
-from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.state import FileSums
 
 
 def check_use(

@@ -1,73 +1,102 @@
-"""A folder with the sums of every file that has been read, so that a later run reads what is new alone.
+"""A state: an SQLite file with the sums of every file that was read, so that a later run reads only what is new.
 
-    state.json                  whose sums these are: the estimator's checksum, and how responses were read
-    files/KEY.json              a file that counts: what was seen in it, and the checksums of what follows
-    sums/KEY.parquet            of one file: sums by slice and smallest window
-    responses/KEY.parquet       of one file: each response's id and prediction, to which labels may come later
-    numbers/KEY.parquet         of one file: a number for each response, by which it is known in another (`identity`)
-    places.json                 where the files lay, their sizes and times: one that looks the same is not opened
+    about       a row for each file that counts: what was seen in it, and its checksums; one, without a key, for the
+                state: the estimator's checksum, and how responses were read
+    frames      of a file, in parts: SUMS by slice and smallest window; RESPONSES, their ids and predictions, to which
+                labels may come later; NUMBERS, by which a response is known in another file (`identity`)
+    places      where files lay, their sizes and times: a file that looks the same is not opened
 
-KEY is the SHA-256 of the file's content, unpacked: a file that was moved, copied or packed is known again. A file that
-begins with the whole content of one that was read before, as a log that has grown, is read whole and takes its place;
-the key of what it replaced is remembered with it, for that content may lie about elsewhere. Responses that another
-file has count once. `files/KEY.json` is written in one step and after everything else, so that a killed run leaves
-nothing that counts; two runs at once wait for each other (`jobs.ownership`). It says too which statistics the sums
-have, and of which version (`monitor.catalogue`): a file of which one is not known is read again where it is given, and
-what is known of it counts where it is not.
+A file's key is the SHA-256 of its content, unpacked: a file that was moved, copied or packed is known again. A file
+that begins with the whole content of an earlier one, as a log that has grown, is read whole and replaces it; the
+replaced key is kept, for its content may lie elsewhere too. Responses that another file has count once. A file is added
+in one transaction, so a killed run leaves nothing that counts; two runs at once wait for each other. The row of a file
+names the statistics that its sums have, with their versions (`monitor.catalogue`): where one is not known, the file is
+read again if it is given, and else what is known of it counts.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.frames.errors import EntropySentinelError, ProvenanceError
+from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.content import Content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
-from entropy_sentinel.monitor.reading.identity import Others
-from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.summing.file_sums import FileSums
-from entropy_sentinel.monitor.summing.folder import FILES, NUMBERS, PARTS, RESPONSES, SUMS, open_folder
-from entropy_sentinel.monitor.summing.overlap import Overlap
-from entropy_sentinel.monitor.summing.stored import Writer, read_json, row_groups, write_json
+from entropy_sentinel.monitor.reading.identity import Others, Overlap
+from entropy_sentinel.monitor.summing.stored import StateFile, Writer
 from entropy_sentinel.monitor.summing.sums import Partial
 
-_PLACES = "places.json"
+SUMS, RESPONSES, NUMBERS = "sums", "responses", "numbers"
+# The key of the row about the state itself.
+_STATE = ""
+
+
+@dataclass
+class FileSums:
+    """What is known of one file beside its sums.
+
+    `replaces` are keys of what it begins with. `seen` are columns with a value, `problems` is `Problems.as_dict`,
+    `rejected` counts responses by what they are of and the estimator is not, `taken` those taken all the same.
+    `of_part` says that another state read it. `checksums` are those of its frames, by part; `statistics` the versions
+    of those that its sums have.
+    """
+
+    path: str
+    key: str
+    n_bytes: int
+    replaces: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    problems: dict[str, Any] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    n_responses: int = 0
+    of_part: bool = False
+    checksums: dict[str, str] = field(default_factory=dict)
+    statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
+
+    @property
+    def unknown(self) -> list[str]:
+        """The statistics that its sums do not have, or of another version."""
+        return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
 
 
 class State:
-    """The sums of an estimator, named by its file's SHA-256, and one way of reading."""
+    """The sums of one estimator and one way of reading; `files` are those that count, by their keys."""
 
-    def __init__(self, folder: Path, estimator: str, checksum: str, reading: Reading) -> None:
-        """Open the folder, or begin one.
-
-        ProvenanceError where it holds sums of something else, DamagedFileError where a file is not as it was written.
-        """
-        self.folder, self._whose = folder, (estimator, checksum, reading)
-        open_folder(folder, *self._whose)
-        found = (FileSums.of(read_json(path, folder)) for path in sorted((folder / FILES).glob("*.json")))
-        self.files = {about.key: about for about in found}
-        # A run that was killed here may have left what was replaced, and parts of a file that never counted.
-        for replaced in {key for one in self.files.values() for key in one.replaces} & set(self.files):
-            self.drop(replaced)
-        for part in PARTS:
-            for path in (folder / part).glob("*.parquet"):
-                if path.stem not in self.files:
-                    path.unlink()
-        self._places = read_json(folder / _PLACES, folder) if (folder / _PLACES).exists() else {}
+    def __init__(self, file: StateFile, path: Path | None, whose: dict[str, Any]) -> None:
+        """Read what a file holds, or begin there. ProvenanceError where it holds sums of something else."""
+        self._file, self._whose = file, whose
+        about = file.about()
+        if _STATE in about:
+            _check_same(path, about.pop(_STATE), whose)
+        else:
+            file.put(_STATE, whose)
+        self.files = {key: FileSums(**content) for key, content in about.items()}
         self.overlap = Overlap(self.files, self.numbers)
 
-    def known(self, path: str) -> str | None:
-        """The key of a file of which all is known, if its size and time are as they were: it is not opened."""
-        *look, key = self._places.get(str(Path(path).absolute()), (None,))
-        return key if look == on_disk(path) and self.holder(key) and not self.lacking(key) else None
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | Path | None, whose: dict[str, Any]) -> Iterator["State"]:
+        """The state in a file, for this process alone as long as the block lasts; without a path a temporary one.
+
+        `whose` has the `estimator` by name, the `checksum` of its file, and how responses are read, `reading`.
+        """
+        path = None if path is None else Path(path)
+        with StateFile.opened(path) as file:
+            yield cls(file, path, whose)
+
+    def known(self, path: str) -> FileSums | None:
+        """The file at a path if all is known of it, and its size and time are as they were: it is not opened."""
+        look, key = self._file.place(_place(path))
+        return self.holder(key) if look == on_disk(path) and not self.lacking(key) else None
 
     def holder(self, key: str) -> FileSums | None:
         """The file that has the content of this key: that of the key, or one that begins with it."""
-        return self.files.get(key) or next((one for one in self.files.values() if key in one.replaces), None)
+        return self.files.get(key) or next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
         """The statistics that are not known of the file with just this content."""
@@ -75,52 +104,58 @@ class State:
 
     def remember(self, path: str, look: list[int], key: str) -> None:
         """Note that the file, which looked so, holds what `key` names."""
-        self._places[str(Path(path).absolute())] = [*look, key]
-        write_json(self.folder / _PLACES, self._places)
+        # It only saves time: a state that cannot be written is still read.
+        with suppress(EntropySentinelError):
+            self._file.put_place(_place(path), look, key)
 
     def begun_by(self, content: Content) -> list[str]:
         """The keys of all that was read before whose whole content this one begins with."""
-        found = [key for key in content.beginnings if key in self.files and key != content.key]
-        return sorted({*found, *(one for key in found for one in self.files[key].replaces)})
+        begun = [key for key in content.beginnings if key in self.files and key != content.key]
+        return sorted({*begun, *(replaced for key in begun for replaced in self.files[key].replaces)})
 
     @contextmanager
-    def writing(self, about: FileSums) -> Iterator[dict[str, Writer]]:
-        """Writers of the PARTS of a file, which count when the block has ended."""
-        with ExitStack() as stack:
-            paths = {part: self.folder / part / f"{about.key}.parquet" for part in PARTS}
-            writers = {part: Writer(stack.enter_context(whole_file(path))) for part, path in paths.items()}
-            yield writers
-            about.checksums = {part: writer.close() for part, writer in writers.items()}
-        write_json(self.folder / FILES / f"{about.key}.json", asdict(about))
+    def writing(self, about: FileSums) -> Iterator[Writer]:
+        """A writer of the frames of a file, which counts when the block has ended."""
+        with self._file.writing(about.key) as writer:
+            yield writer
+            about.checksums = writer.checksums
+            for key in about.replaces:
+                self._file.delete(key)
+            self._file.put(about.key, asdict(about))
         self.files[about.key] = about
-        for replaced in about.replaces:
-            self.drop(replaced)
+        for key in about.replaces:
+            self.files.pop(key, None)
         self.overlap.add(about.key)
 
-    def take_over(self, folder: Path) -> list[FileSums]:
-        """Add the files of another state of the same estimator and reading, as of a part of the logs; those added.
+    def take_over(self, path: Path) -> list[FileSums]:
+        """Add the files of another state of the same estimator and reading, as of a part of the logs; those that count.
 
         A file all of whose responses are in another counts for nothing. Of sums, single responses cannot be taken off.
         """
-        other, added = State(folder, *self._whose), []
-        for key, about in other.files.items():
-            if self.lacking(key) and not about.unknown:
-                self.forget(key)
-            new, others = other.numbers(key), self.others(about)
-            others.count(new)
-            if self.holder(key) or others.all_same:
-                continue
-            if others.any_same:
-                about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
-            about.statistics = {name: one for name, one in about.statistics.items() if name in STATISTICS}
-            with self.writing(about) as writers:
-                for part in other.sums(key):
-                    writers[SUMS].write(part.frame())
-                for frame in other.responses(key):
-                    writers[RESPONSES].write(frame)
-                writers[NUMBERS].write(new)
-            added.append(about)
-        return added
+        with State.opened(path, self._whose) as part:
+            for about in part.files.values():
+                self._take_over(about, part)
+            return list(filter(None, map(self.holder, part.files)))
+
+    def _take_over(self, about: FileSums, part: "State") -> None:
+        """Add a file of another state, unless its responses are there."""
+        if self.lacking(about.key) and not about.unknown:
+            self.forget(about.key)
+        new, others = part.numbers(about.key), self.others(about)
+        others.count(new)
+        if self.holder(about.key) or others.all_same:
+            return
+        if others.any_same:
+            about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
+        about.of_part = True
+        sums, responses = part.sums(about.key), part.responses(about.key)
+        about.statistics = {name: version for name, version in about.statistics.items() if name in STATISTICS}
+        with self.writing(about) as writer:
+            for partial in sums:
+                writer.write(SUMS, partial.frame())
+            for frame in responses:
+                writer.write(RESPONSES, frame)
+            writer.write(NUMBERS, new)
 
     def others(self, about: FileSums) -> Others:
         """The responses of all files but for what this one replaces."""
@@ -129,23 +164,15 @@ class State:
     def sums(self, key: str) -> Iterator[Partial]:
         """The sums of a file, in parts of bounded size."""
         known = STATISTICS.keys() - set(self.files[key].unknown)
-        if self.files[key].n_responses:
-            for frame in self._frames(SUMS, key):
-                yield Partial.of(frame, known)
+        return (Partial.of(frame, known) for frame in self._frames(key, SUMS))
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
         """The responses of a file that are estimated: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
-        yield from (frame for frame in self._frames(RESPONSES, key) if frame.width)
+        return self._frames(key, RESPONSES)
 
     def numbers(self, key: str) -> pl.DataFrame:
         """The numbers of a file's responses, columns `identity.NUMBERS`."""
-        return pl.concat(
-            [pl.DataFrame(schema=NUMBERS_OF), *(frame for frame in self._frames(NUMBERS, key) if frame.width)]
-        )
-
-    def _frames(self, part: str, key: str) -> Iterator[pl.DataFrame]:
-        path = self.folder / part / f"{key}.parquet"
-        return row_groups(path, self.files[key].checksums[part], self.folder)
+        return pl.concat([pl.DataFrame(schema=NUMBERS_OF), *self._frames(key, NUMBERS)])
 
     def forget(self, key: str) -> None:
         """Forget a file, to read it again."""
@@ -155,12 +182,34 @@ class State:
     def drop(self, key: str) -> None:
         """Forget a file whose responses count in another one."""
         self.files.pop(key, None)
-        (self.folder / FILES / f"{key}.json").unlink(missing_ok=True)
-        for part in PARTS:
-            (self.folder / part / f"{key}.parquet").unlink(missing_ok=True)
+        self._file.delete(key)
+
+    def _frames(self, key: str, part: str) -> Iterator[pl.DataFrame]:
+        checksum = self.files[key].checksums.get(part)
+        return self._file.frames(key, part, checksum) if checksum else iter(())
 
 
 def on_disk(path: str) -> list[int]:
     """What a look at a file tells: its size and the time of its last change."""
-    found = Path(path).stat()
-    return [found.st_size, found.st_mtime_ns]
+    status = Path(path).stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _place(path: str) -> str:
+    return str(Path(path).absolute())
+
+
+def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """ProvenanceError where a state is of something else than what is asked now."""
+    remedy = f"name another file, or delete {path} and give all the logs again"
+    if then["checksum"] != now["checksum"]:
+        raise ProvenanceError(
+            f"{path}: holds what the estimator '{then['estimator']}' of checksum {then['checksum'][:12]} "
+            f"found, and this one is {now['checksum'][:12]}: the two do not add up; {remedy}"
+        )
+    for name, value in now["reading"].items():
+        if (before := then["reading"].get(name)) != value:
+            raise ProvenanceError(
+                f"{path}: was made with {name} = {before!r}, and this run has {value!r}: the two do not add up; "
+                f"{remedy}"
+            )

@@ -1,88 +1,204 @@
-"""The files of a state: each with a checksum, so that one that was changed or is incomplete is named and never read."""
+"""The SQLite file of a state: one process at a time has it open, and what it holds carries checksums."""
 
 import hashlib
 import json
+import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from entropy_sentinel.frames.errors import DamagedFileError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError
+from entropy_sentinel.jobs.logs import show
+
+log = logging.getLogger(__name__)
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, content BLOB, sha256 BLOB);
+CREATE TABLE IF NOT EXISTS frames (key TEXT, part TEXT, number INTEGER, content BLOB, PRIMARY KEY (key, part, number));
+CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_ns INTEGER, key TEXT);
+"""
+STATE = Kind("a state of the monitor", 0x45536D73, 1, _TABLES)
+# The first bytes of every SQLite file, and where its application id stands.
+_MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
+# A waiting process looks this often whether the other one has ended, seconds.
+_POLL_S = 1.0
+# Whatever a changed byte has made of a content, it comes as bytes, which then have another checksum.
+_CONTENT = "CAST(ifnull(content, '') AS BLOB)"
+
+
+def is_state(path: str | Path) -> bool:
+    """Whether a file is a state. Not for one that this process has open: closing it again would give up the lock."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        head = file.read(_APPLICATION.stop)
+    return head.startswith(_MAGIC) and head[_APPLICATION] == STATE.application.to_bytes(4, "big")
+
+
+class StateFile:
+    """The tables of a state; see `summing.state` for what they hold.
+
+    Every method raises DamagedFileError where the file is not as it was written, and EntropySentinelError where it
+    cannot be read or written.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        self._connection, self._path = connection, path
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path | None) -> Iterator["StateFile"]:
+        """The file of a path, for this process alone as long as the block lasts; without a path a temporary one.
+
+        Raises ConfigError for what is no state.
+        """
+        if path is not None:
+            if path.is_dir():
+                raise ConfigError(
+                    f"state: must be a file, was the folder {path}; name a new file, and give all the logs"
+                )
+            path.parent.mkdir(parents=True, exist_ok=True)
+        # Without a name, SQLite makes a file that nobody sees and that goes with the process.
+        with closing(sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)) as connection:
+            file = cls(connection, path)
+            with file._errors():
+                file._lock()
+                begin(connection, path or "", STATE)
+            yield file
+
+    def about(self) -> dict[str, Any]:
+        """What is known of each file, by its key, in the order of these."""
+        rows = list(self._rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
+        if any(digest != _digest(key, content) for key, content, digest in rows):
+            raise self._damaged("a row has another SHA-256 than it was written with")
+        return {key: json.loads(content) for key, content, _ in rows}
+
+    def put(self, key: str, about: dict[str, Any]) -> None:
+        """Write down what is known of a file."""
+        content = json.dumps(about).encode()
+        self._do("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
+
+    def delete(self, key: str) -> None:
+        """Forget a file."""
+        self._do("DELETE FROM about WHERE key = ?", key)
+        self._do("DELETE FROM frames WHERE key = ?", key)
+
+    def place(self, path: str) -> tuple[list[int], str]:
+        """Size and time of the last change of the file that was seen at a path, and its key; empty for none."""
+        row = next(self._rows("SELECT size, changed_ns, key FROM places WHERE path = ?", path), ("",))
+        return list(row[:-1]), row[-1]
+
+    def put_place(self, path: str, look: list[int], key: str) -> None:
+        """Write down which file lies at a path."""
+        self._do("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", path, *look, key)
+
+    def frames(self, key: str, part: str, checksum: str) -> Iterator[pl.DataFrame]:
+        """The frames of a part of a file."""
+        contents = f"SELECT {_CONTENT} FROM frames WHERE key = ? AND part = ? ORDER BY number"
+        digest = hashlib.sha256()
+        for (content,) in self._rows(contents, key, part):
+            digest.update(content)
+        if digest.hexdigest() != checksum:
+            raise self._damaged(f"{part} of {key[:12]} have another SHA-256 than they were written with")
+        for (content,) in self._rows(contents, key, part):
+            yield pl.read_parquet(content)
+
+    @contextmanager
+    def writing(self, key: str) -> Iterator["Writer"]:
+        """A writer of a file's frames. What the block writes counts when it has ended; where it fails, nothing does."""
+        self._do("BEGIN")
+        try:
+            yield Writer(self, key)
+            self._do("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._do("ROLLBACK")
+            raise
+
+    def add_frame(self, key: str, part: str, number: int, content: bytes) -> None:
+        """Write down a frame."""
+        self._do("INSERT INTO frames VALUES (?, ?, ?, ?)", key, part, number, content)
+
+    def _lock(self) -> None:
+        """Take the lock, which the kernel gives back when the process ends; wait for another that has it."""
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        waiting = False
+        while True:
+            try:
+                self._connection.executescript("BEGIN EXCLUSIVE; COMMIT")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+            if not waiting:
+                show(log, f"{self._path}: waiting for another run, which still works on it")
+                waiting = True
+
+    def _do(self, statement: str, *values: Any) -> None:
+        list(self._rows(statement, *values))
+
+    def _rows(self, statement: str, *values: Any) -> Iterator[Any]:
+        with self._errors():
+            yield from self._connection.execute(statement, values)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: sqlite3.Error) -> EntropySentinelError:
+        # Of a text that is not UTF-8 Python says so itself, without SQLite's code.
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code == sqlite3.SQLITE_NOTADB:
+            return ConfigError(f"state: must be {STATE.name} or a new file, was {self._path}; name another file")
+        if code == sqlite3.SQLITE_CORRUPT:
+            return self._damaged(str(error))
+        return EntropySentinelError(
+            f"{self._path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk "
+            "must have room. What the state held is still there"
+        )
+
+    def _damaged(self, why: str) -> DamagedFileError:
+        return DamagedFileError(
+            f"{self._path}: is damaged ({why}); delete it and give all the logs: it is made again from them"
+        )
 
 
 class Writer:
-    """A Parquet file to which frames are added; one without any holds no columns."""
+    """Adds frames to a file of a state, in parts, each with a checksum over its frames."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._writer: pq.ParquetWriter | None = None
+    def __init__(self, file: StateFile, key: str) -> None:
+        self._file, self._key = file, key
+        self._digests: dict[str, hashlib._Hash] = {}
+        self._number = 0
 
-    def write(self, frame: pl.DataFrame) -> None:
-        """Add a frame as a row group."""
+    def write(self, part: str, frame: pl.DataFrame) -> None:
+        """Add a frame; an empty one adds nothing."""
         if frame.is_empty():
             return
-        table = frame.to_arrow()
-        self._writer = self._writer or pq.ParquetWriter(self._path, table.schema, compression="zstd")
-        self._writer.write_table(table.cast(self._writer.schema))
+        frame.write_parquet(content := BytesIO(), compression="zstd")
+        self._file.add_frame(self._key, part, self._number, content.getvalue())
+        self._digests.setdefault(part, hashlib.sha256()).update(content.getvalue())
+        self._number += 1
 
     def discard(self) -> None:
         """Forget what was written."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        self._file.delete(self._key)
+        self._digests.clear()
 
-    def close(self) -> str:
-        """End the file; its SHA-256."""
-        (self._writer or pq.ParquetWriter(self._path, pa.schema([]), compression="zstd")).close()
-        return _sha256_of(self._path)
-
-
-def row_groups(path: Path, checksum: str, folder: Path) -> Iterator[pl.DataFrame]:
-    """The frames of a file; DamagedFileError where it has another SHA-256."""
-    try:
-        if _sha256_of(path) != checksum:
-            raise damaged(folder, path, "another SHA-256 than it was written with")
-        with pq.ParquetFile(path) as file:
-            for number in range(file.num_row_groups):
-                yield pl.DataFrame(file.read_row_group(number))
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(folder, path, error) from None
+    @property
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of each part that has a frame."""
+        return {part: digest.hexdigest() for part, digest in self._digests.items()}
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write an object with its checksum, in one step."""
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps({"sha256": _digest(content), "content": content}, indent=1))
-
-
-def read_json(path: Path, folder: Path) -> dict[str, Any]:
-    """An object as it was written; DamagedFileError where it is not."""
-    try:
-        found = json.loads(path.read_text())
-        content: dict[str, Any] = found["content"]
-        if found["sha256"] != _digest(content):
-            raise ValueError("another SHA-256 than it was written with")
-        return content
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise damaged(folder, path, error) from None
-
-
-def damaged(folder: Path, path: Path, error: Exception | str) -> DamagedFileError:
-    """What to say of a file of the state in `folder`."""
-    said = " ".join(str(error).split())[:200]
-    return DamagedFileError(
-        f"{path}: is damaged ({said}); delete the folder {folder} and give all the logs: it is made again from them"
-    )
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(f"{key}\0".encode() + content).digest()

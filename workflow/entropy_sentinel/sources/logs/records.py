@@ -9,11 +9,11 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from entropy_sentinel.frames.batches import read_batches
 from entropy_sentinel.frames.contract import given
-from entropy_sentinel.frames.errors import IncompleteFileError
+from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs import csv_table
 from entropy_sentinel.sources.logs.catalogue import LONGEST_MB
 from entropy_sentinel.sources.logs.json_records import Stream, json_records
@@ -39,7 +39,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         yield from _rows(path)
         return
     try:
-        with sys.stdin.buffer if path == STANDARD_INPUT else open(path, "rb") as raw:
+        with standard_input() if path == STANDARD_INPUT else open(path, "rb") as raw:
             stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
             packed = stream.peek(2)[:2] == b"\x1f\x8b"
             stream = gzip.GzipFile(fileobj=stream) if packed else stream
@@ -47,6 +47,13 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
             yield from reader(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
         raise IncompleteFileError(f"{name}: cannot be read to its end: {error}") from None
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; InputError where it is closed."""
+    if sys.stdin is None:
+        raise InputError("standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -")
+    return sys.stdin.buffer
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
