@@ -1,13 +1,14 @@
 """Whether a model changes its answer when another is put to it: the mutual information of iterative prompting.
 
-Source: Abbasi Yadkori et al., To Believe or Not to Believe Your LLM (2024), Algorithm 1 for pairs of answers.
+Source: Abbasi Yadkori et al., To Believe or Not to Believe Your LLM (2024), Algorithm 3 for pairs of answers. Theirs
+leaves gamma open: it is 0 in their experiments, and 1 / k for k answers is what they call typical.
 """
 
 import numpy as np
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-# Those of Tomov et al., Entropy Is Not Enough (2025), Appendix B.2.
+# That of Tomov et al., Entropy Is Not Enough (2025), Appendix B.2: as good as the 0 of the experiments of the source.
 GAMMA = 1e-9
 
 

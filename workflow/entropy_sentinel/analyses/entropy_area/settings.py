@@ -37,7 +37,7 @@ class EntropyArea(Analysis):
     figure_benchmark: str | None = Field(
         None, description="benchmark of Figures 1 and 3; null for the first with options, or else the first"
     )
-    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples of the items behind an interval")
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items behind an interval")
 
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""

@@ -14,7 +14,7 @@ from entropy_sentinel.statistics.sampling import empirical_interval, temperature
 from entropy_sentinel.statistics.smallest_mass import best_temperature, hull, hulls, smallest_set
 from entropy_sentinel.statistics.tunnel import quantiles_of_quantiles
 
-# Candidates for T* of log-probabilities: 0.2 to 10, each a tenth more than the one before, and 1 itself.
+# Candidates for T* of log-probabilities: 0.22 to 9.85, each a tenth more than the one before, and 1 itself.
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 

@@ -85,7 +85,7 @@ class Intervals(Analysis):
         le=1e9,
         description="lambda of the temperature search: what the square of the coverage that is missing costs",
     )
-    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples of the questions")
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the questions")
 
     @model_validator(mode="after")
     def _known(self) -> "Intervals":

@@ -121,6 +121,7 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
             "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
             *reasons,
         ),
+        decimals=2,
     )
 
 

@@ -35,7 +35,7 @@ class Rejection(Analysis):
         [0.8, 0.9, 0.95], min_length=1, max_length=10, description="accuracies that what is kept must have"
     )
     best: Whole = Field(3, ge=1, le=100, description="pairs of model and assessor that are ranked")
-    resamples: Whole = Field(1000, ge=10, le=100_000, description="bootstrap samples behind an interval")
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples behind an interval")
 
     @model_validator(mode="after")
     def _known(self) -> "Rejection":

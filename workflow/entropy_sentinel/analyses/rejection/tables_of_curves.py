@@ -14,6 +14,7 @@ from entropy_sentinel.analyses.rejection.catalogue import (
     threshold_measure,
 )
 from entropy_sentinel.analyses.rejection.headings import (
+    DECIMALS,
     DISTRIBUTION_NOTE,
     DISTRIBUTIONS,
     EVERY_NOTE,
@@ -57,6 +58,7 @@ def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, 
             *absent_notes(measures, named, assessors),
             *domain_notes(measures),
         ),
+        decimals=DECIMALS,
     )
 
 
@@ -98,6 +100,7 @@ def table_coverage(
             *absent_notes(measures, [group], assessors),
             *domain_notes(measures),
         ),
+        decimals=DECIMALS,
     )
 
 
@@ -133,6 +136,7 @@ def table_areas(
             ),
             *domain_notes(measures),
         ),
+        decimals=DECIMALS,
     )
 
 

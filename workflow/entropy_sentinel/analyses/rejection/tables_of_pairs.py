@@ -8,6 +8,7 @@ import polars as pl
 from entropy_sentinel.analyses.headings import Groups, training_group
 from entropy_sentinel.analyses.rejection.catalogue import coverage_measure, kept_accuracy_measure, kept_measure
 from entropy_sentinel.analyses.rejection.headings import (
+    DECIMALS,
     DISTRIBUTION_NOTE,
     DISTRIBUTIONS,
     INTERVAL_NOTE,
@@ -55,6 +56,7 @@ def table_best_pairs(
             *absent_notes(measures, named, assessors),
             *domain_notes(measures),
         ),
+        decimals=DECIMALS,
     )
 
 
