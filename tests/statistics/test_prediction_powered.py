@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from labelled_slices import KINDS, labelled_slice
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm
 
 from entropy_sentinel.statistics.prediction_powered import binomial_interval, labelled_mean, prediction_powered_mean
 
@@ -99,6 +99,18 @@ def test_perfect_predictions_leave_the_chance_of_the_responses() -> None:
     # With all labelled nothing is left to predict.
     everything = prediction_powered_mean(correct, correct, correct, 0.9)
     assert everything[:3] == pytest.approx(labelled_mean(correct, 0.9)[:3])
+
+
+def test_labels_that_predictions_are_worth_by_hand() -> None:
+    """Two numbers are fitted to the six residuals, a mean and a power; one number to the labels alone.
+
+    Squares of the labels' deviations add up to 12/9, those of what half the predictions leave to 271/300.
+    """
+    labels, predicted = [1, 1, 0, 1, 0, 1], [0.9, 0.7, 0.3, 0.8, 0.4, 0.5]
+    found = prediction_powered_mean(labels, predicted, [0.6] * 24, 0.9, power=0.5)
+    left, alone, unseen = 271 / 300 * 6 / 4, 12 / 9 * 6 / 5, norm.ppf(0.95) ** 2 / 4
+    assert found.estimate == pytest.approx(2 / 3)
+    assert found.n_effective == pytest.approx(6 * (alone + unseen) / (0.75 * left + 0.25 * alone + unseen))
 
 
 def test_equal_weights_are_no_weights() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from entropy_sentinel.commands.main import app, main
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources import rows
 from entropy_sentinel.sources.corpus.chunks import LONGEST, chunks, split
 from entropy_sentinel.sources.corpus.index import opened
 
@@ -45,13 +47,46 @@ def test_paragraphs_are_parted_by_blank_lines(corpus: Path) -> None:
 
 def test_a_long_paragraph_is_split_at_ends_of_sentences_and_loses_nothing() -> None:
     sentences = [f"Sentence {i} has so many words." for i in range(200)]
-    parts = list(split(" ".join(sentences)))
+    parts = list(split([" ".join(sentences)]))
     assert len(parts) > 1
     assert all(len(part) <= LONGEST and part.endswith(".") for part in parts)
     assert " ".join(parts) == " ".join(sentences)
     # No two that stand together would have fitted into one.
     assert all(len(a) + 1 + len(b) > LONGEST for a, b in zip(parts, parts[1:], strict=False))
-    assert list(split("word " * LONGEST)) == ["word " * LONGEST]
+    # Where lines end makes no difference, within a sentence or between two.
+    words = " ".join(sentences).split(" ")
+    for n in (1, 3, 6, 50):
+        assert list(split(" ".join(words[start : start + n]) for start in range(0, len(words), n))) == parts
+    assert list(split(["word"] * LONGEST)) == [" ".join(["word"] * LONGEST)]
+
+
+@pytest.mark.parametrize("name", ["long.txt", "long.jsonl", "long.txt.gz", "long.jsonl.gz"])
+def test_a_line_without_end_is_refused_by_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(rows, "LONGEST_LINE", 1 << 20)
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(tmp_path / name, "wt") as file:
+        file.write(json.dumps({"text": "Water."}) + "\n" + " " * (20 << 20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=rf"{name}: line 2 has more than 1 MiB; break it into several lines"):
+            list(chunks(tmp_path / name, "text"))
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_paragraph_without_end_is_read_by_the_sentence(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("A sentence of some words\nover two lines.\n" * 40_000)
+    tracemalloc.start()
+    try:
+        lengths = [len(chunk) for chunk in chunks(tmp_path / "long.txt", "text")]
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    # 50 sentences of 40 characters, and a space between each two.
+    assert (max(lengths), sum(lengths) + len(lengths)) == (48 * 41 - 1, 40_000 * 41)
 
 
 def test_counts_are_of_paragraphs_with_keywords_and_answer_by_stems(corpus: Path, tmp_path: Path) -> None:

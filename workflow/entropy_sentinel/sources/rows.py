@@ -12,6 +12,9 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.settings import FORMATS
 
+# Far more than a row or a paragraph has: a line that is read is held several times over.
+LONGEST_LINE = 64 << 20
+
 
 def kind_of(path: str) -> str | None:
     """Which of FORMATS a local file is of, by its name; None for another one."""
@@ -41,22 +44,40 @@ def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
 
 
 def _json_lines(path: str) -> Iterator[dict[str, Any]]:
-    """Bytes are decoded line by line, so that an error is of the line that it names."""
-    opener = gzip.open if path.endswith(".gz") else open
-    number = 0
+    for number, line in text_lines(path):
+        if line.strip():
+            yield _json_object(line, f"{path}: line {number} must be a JSON object")
+
+
+def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a text file, or of its .gz; decoded line by line, so that an error is of the line it names.
+
+    Raises InputError naming the line for one that is too long to be held in memory or is not UTF-8, and for a file that
+    cannot be read.
+    """
+    opener, number = gzip.open if str(path).endswith(".gz") else open, 0
     try:
-        with opener(path, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _json_object(line, f"{path}: line {number} must be a JSON object")
+        with opener(path, "rb") as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                yield number, _decoded(line, f"{path}: line {number}")
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read as .jsonl after line {number}: {error}") from None
+        raise InputError(f"{path}: cannot be read after line {number}: {error}") from None
 
 
-def _json_object(line: bytes, must: str) -> dict[str, Any]:
+def _decoded(line: bytes, where: str) -> str:
+    if len(line) > LONGEST_LINE:
+        raise InputError(f"{where} has more than {LONGEST_LINE >> 20} MiB; break it into several lines")
     try:
-        row = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:  # broken, not UTF-8, a number of 5,000 digits; nested too deep
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} must be UTF-8: {error}; convert the file") from None
+
+
+def _json_object(line: str, must: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:  # broken, a number of 5,000 digits; nested too deep
         raise InputError(f"{must}: {error}") from None
     if not isinstance(row, dict):
         raise InputError(f"{must}, was {type(row).__name__}")

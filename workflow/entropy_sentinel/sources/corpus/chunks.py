@@ -1,14 +1,12 @@
 """Files of a corpus as chunks: paragraphs, the long ones split at the ends of sentences."""
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
 from pathlib import Path
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.rows import local_rows
+from entropy_sentinel.sources.rows import local_rows, text_lines
 
 # What a file of a corpus ends with.
 FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
@@ -31,28 +29,50 @@ def corpus_files(folder: Path) -> list[Path]:
 def chunks(path: Path, column: str) -> Iterator[str]:
     """The chunks of a file, one after the other; of JSON lines, those of the text in `column`.
 
-    Blank lines part paragraphs. Raises InputError naming file and line for what is not UTF-8 or has no such column.
+    Blank lines part paragraphs. Raises InputError naming file and line for a line that is too long or not UTF-8, and
+    naming the row for one without such a column.
     """
-    texts = _texts_of_rows(path, column) if ".jsonl" in path.suffixes else [_lines(path)]
+    texts = _texts_of_rows(path, column) if ".jsonl" in path.suffixes else [(line for _, line in text_lines(path))]
     for text in texts:
         for blank, lines in groupby(text, key=lambda line: not line.strip()):
             if not blank:
-                yield from split(" ".join(line.strip() for line in lines))
+                yield from split(line.strip() for line in lines)
 
 
-def split(paragraph: str) -> Iterator[str]:
-    """A paragraph; of one that is too long, as many whole sentences together as are not. A sentence stays whole."""
-    if len(paragraph) <= LONGEST:
-        yield paragraph
+def split(lines: Iterable[str]) -> Iterator[str]:
+    """A paragraph from its lines; of one that is too long, as many whole sentences together as are not.
+
+    A sentence stays whole. No more than these are held in memory.
+    """
+    lines, begun, length = iter(lines), list[str](), -1
+    for line in lines:
+        begun.append(line)
+        length += 1 + len(line)
+        if length > LONGEST:
+            break
+    else:
+        yield " ".join(begun)
         return
     taken = ""
-    for sentence in _SENTENCE_END.split(paragraph):
+    for sentence in _sentences(chain(begun, lines)):
         if taken and len(taken) + 1 + len(sentence) > LONGEST:
             yield taken
             taken = sentence
         else:
             taken = f"{taken} {sentence}".lstrip()
     yield taken
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    """The sentences of lines without space at their ends; one may go over several of them."""
+    begun: list[str] = []
+    for line in lines:
+        for part in _SENTENCE_END.split(line):
+            if begun and begun[-1].endswith((".", "!", "?")):
+                yield " ".join(begun)
+                begun = []
+            begun.append(part)
+    yield " ".join(begun)
 
 
 def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
@@ -62,22 +82,3 @@ def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
             has = f"has {', '.join(row)}" if column not in row else f"'{column}' was {type(text).__name__}"
             raise InputError(f"{path}: row {number} must have a text in column '{column}', {has}; name it with --text")
         yield text.splitlines()
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Decoded line by line, so that an error is of the line that it names."""
-    number = 0
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                yield _decoded(line, f"{path}: line {number}")
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read after line {number}: {error}") from None
-
-
-def _decoded(line: bytes, where: str) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} must be UTF-8: {error}; convert the file") from None
