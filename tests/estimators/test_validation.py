@@ -35,7 +35,7 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
     assert validation.bias == pytest.approx(np.mean(errors))
     worst = max(validation.domains, key=lambda one: abs(one.estimated - one.true))
     assert validation.worst == worst
-    assert f"worst in {worst.domain}: {worst.estimated:.3f} estimated, {worst.true:.3f} true" in validation.reasons[2]
+    assert f"in {worst.domain} ({worst.estimated:.3f} estimated, {worst.true:.3f} true)" in validation.reasons[3]
 
 
 def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_a_domain_of_few_labels_does_not_count() -> None:
     [few] = [one for one in validation.domains if one.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: it does not count")
     assert validation.reasons[-1] == "1 of 5 domains do not count, with fewer than 20 labels: epsilon"
-    assert "over 4 domains" in validation.reasons[0]
+    assert "over 4 held-out domains" in validation.reasons[0]
 
 
 def test_two_domains_and_one_label_are_not_three_domains() -> None:

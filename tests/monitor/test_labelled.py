@@ -171,7 +171,7 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     assert f": {n} labels, worth {wide['labels_worth']:.0f} with the predictions" in wide["read_because"]
     # An interval is as wide as one over the root of the labels.
     more = int(np.ceil(n * (after / before) ** 2)) - n
-    assert wide["read_because"].endswith(f"; some {more:,} more labels would make it as narrow")
+    assert wide["read_because"].endswith(f"; about {more:,} more labels would make it as narrow")
     assert rows["shop"]["read_because"] is None
     assert rows["support"]["read_because"].startswith("the labels contradict the estimate")
     none = es.monitor(estimator, features, by=["route"], labels=labels.filter(pl.col("item_id").is_in(few["item_id"])))

@@ -145,6 +145,7 @@ def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator
         es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
     overridden = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
     assert "it is 'other'" in overridden.overridden[0]
+    assert overridden.slices["width_before"].null_count() == len(overridden.slices)
 
 
 def test_slices_may_be_of_several_columns_of_nothing_or_one(features: pl.DataFrame, estimator: object) -> None:

@@ -15,6 +15,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.estimating.change import p_of_change
+from entropy_sentinel.monitor.showing import sentences
 from entropy_sentinel.monitor.summing.sums import pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", "change_p", "change_q", "cut_off_share")
@@ -238,7 +239,31 @@ def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) ->
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
     assert found.provenance["overridden"] == {"of model 'other'": shops}
     for flags in found.slices["flags"]:
-        assert flags[-4:].to_list() == ["training accuracy", "too few domains to say", "support unknown", "overridden"]
+        assert flags[-3:].to_list() == ["training accuracy", "overridden", "support unknown"]
+
+
+def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) -> None:
+    estimator = fitted("group-accuracy")
+    own = es.monitor(estimator, features, by=["route"])
+    assert set(own.slices["basis"]) == {"predictive"}
+    other = es.monitor(estimator, features.with_columns(model=pl.lit("other")), by=["route"], any_model=True)
+    said = other.provenance["general_flags"]
+    assert list(said) == ["overridden"]
+    assert said["overridden"].startswith("the estimator was fitted and validated on model 'm', and these responses")
+    assert "of model 'other'. Its validation says nothing about them" in said["overridden"]
+    # As of an estimator without any validation.
+    bare = fitted("group-accuracy")
+    bare.about["validation"] = None
+    same = es.monitor(bare, features, by=["route"]).slices
+    assert other.slices.select("lower", "upper", "basis").equals(same.select("lower", "upper", "basis"))
+
+
+def test_each_flagged_slice_has_its_reason(features) -> None:
+    cut = features.with_columns(cut_off=pl.col("route") != "shop")
+    found = es.monitor(fitted("group-accuracy"), cut, by=["route"])
+    [said] = [value for flag, value in sentences.reasons(found).items() if flag == "cut off"]
+    assert sorted(said.split(": ")[0].split(", ")) == ["school", "support"]
+    assert said.endswith(": 100% of the responses ended before their end")
 
 
 def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:

@@ -61,9 +61,17 @@ def test_labels_that_are_all_chance_say_nothing() -> None:
     assert few.mean_error(0.9) == pytest.approx(alone.mean_error(0.9), rel=1e-3)
 
 
-def test_as_many_more_errors_like_these_are_these_twice() -> None:
-    twice = Spread.of([0.05, 0.02], [0.001, 0.002], times=2)
-    np.testing.assert_allclose(twice.weights, Spread.of([0.05, 0.02] * 2, [0.001, 0.002] * 2).weights, atol=1e-12)
+def test_more_domains_of_a_mean_square_are_domains_with_its_root_as_error() -> None:
+    more = Spread.of([0.05, 0.02], [0.001, 0.002]).after(3, 0.03**2, 0.004)
+    every = Spread.of([0.05, 0.02, 0.03, 0.03, 0.03], [0.001, 0.002, 0.004, 0.004, 0.004])
+    np.testing.assert_allclose(more.weights, every.weights, atol=1e-12)
+
+
+def test_the_share_inside_an_interval_if_the_mean_error_were_another() -> None:
+    """Off by a normal error of standard deviation .2, whose mean distance is .2 sqrt(2 / pi)."""
+    spread = Spread.of([0.05, 0.02, -0.1], [0.0] * 3)
+    [half] = spread.half_widths([0.0], 0.9)
+    assert spread.share_inside(0.9, 0.2 * math.sqrt(2 / math.pi)) == pytest.approx(1 - 2 * stats.norm.sf(half / 0.2))
 
 
 def test_a_slice_without_a_response_has_no_limit_and_there_may_be_no_slice() -> None:

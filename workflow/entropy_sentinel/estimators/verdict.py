@@ -1,32 +1,29 @@
 """What the errors of a validation allow to do with an estimator, and with what confidence.
 
-The mean error on new domains (AEE) is not known from k domains, but its posterior is (`statistics.predictive`). An
-estimator is `usable` where that error is at most USABLE_ERROR with a probability of CONFIDENCE, and no domain was off
-by more than USABLE_WORST. Where it is above USABLE_ERROR with that probability, it is `ranking only` if it puts the
-domains in the right order, or else `do not use`. In between there are `too few domains to say`.
+`usable` is what `estimators.evidence` asks for, with a probability of CONFIDENCE. Where the opposite has that
+probability, the estimator is `ranking only` if it puts the domains in the right order, or else `do not use`. In between
+there are `too few domains to say`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from entropy_sentinel.estimators.evidence import CONFIDENCE, FAR_OFF, MOST_MORE, USABLE_ERROR, USABLE_SHARE, Evidence
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.intervals import Residuals
 
 USABLE, RANKING, NO_USE, TOO_FEW = "usable", "ranking only", "do not use", "too few domains to say"
 
-CONFIDENCE = 0.9
 # With fewer, there is nothing to leave out: an estimator of one domain says little about its rivals on three.
 FEWEST_DOMAINS = 3
 # With fewer labels, the chance in a domain's share of correct ones (.5 / sqrt(n)) is as large as the error that would
 # have to be seen in it: it does not count as a domain.
 FEWEST_LABELS = 20
-# An estimate is of use on its own if it is off by no more than the paper's is in the median (AEE of Tables 2 and 7,
-# .10), and in no domain by so much that a good one is taken for a bad one.
-USABLE_ERROR, USABLE_WORST = 0.10, 0.25
 # What puts domains in the right order is of use for deciding where to look first.
 RANKING_RHO = 0.7
-# Nobody is told to label more domains than these.
-_MOST_MORE = 50
+# Levels of the intervals whose coverage is told.
+LEVELS = (0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
@@ -45,11 +42,11 @@ class Verdict:
 
 def decide(residuals: Residuals, rho: float | None) -> str:
     """The verdict on these errors of k domains, whose rank correlation with the truth is `rho`."""
-    below = residuals.spread.mean_error_below(USABLE_ERROR)
-    if 1 - CONFIDENCE < below < CONFIDENCE:
-        return TOO_FEW
-    if below >= CONFIDENCE and abs(residuals.errors).max() <= USABLE_WORST:
+    usable = Evidence.of(residuals).usable
+    if usable >= CONFIDENCE:
         return USABLE
+    if usable > 1 - CONFIDENCE:
+        return TOO_FEW
     return RANKING if len(residuals) >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
 
 
@@ -58,29 +55,45 @@ def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: floa
 
     `aee`, `rho` and `bias` are over these domains.
     """
-    spread, verdict = residuals.spread, decide(residuals, rho)
-    least, most = spread.mean_error(1 - CONFIDENCE), spread.mean_error(CONFIDENCE)
-    off = abs(residuals.errors)
-    worst = int(off.argmax())
+    evidence, verdict = Evidence.of(residuals), decide(residuals, rho)
+    least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - CONFIDENCE, CONFIDENCE))
     reasons = [
-        f"off by {aee:.3f} in the mean over {len(names)} domains that it had not seen",
-        f"on new domains {_limits(least, most)} (usable up to {USABLE_ERROR:.2f})",
-        f"worst in {names[worst]}: {residuals.estimated[worst]:.3f} estimated, {residuals.true[worst]:.3f} true "
-        f"(usable up to {USABLE_WORST:.2f}, is {off[worst]:.3f})",
+        f"mean error {aee:.3f} over {counted(len(names), 'held-out domain')}",
+        f"mean error on new domains {_limits(least, most)} (usable up to {USABLE_ERROR:.2f})",
+        _far_off(residuals, evidence),
+        _largest(names, residuals),
         _bias(bias),
         _order(len(names), rho),
     ]
     if verdict == TOO_FEW:
-        reasons.append(_what_more_domains_would_say(residuals))
+        reasons += [_more_domains(evidence), _intervals(residuals, most)]
     return Verdict(verdict, tuple(reasons), least, most)
 
 
 def _limits(least: float, most: float) -> str:
     if most <= USABLE_ERROR:
-        return f"off by at most {most:.3f} in the mean, with {CONFIDENCE:.0%} confidence"
+        return f"at most {most:.3f} with {CONFIDENCE:.0%} confidence"
     if least >= USABLE_ERROR:
-        return f"off by at least {least:.3f} in the mean, with {CONFIDENCE:.0%} confidence"
-    return f"off by {least:.3f} to {most:.3f} in the mean, either limit with {CONFIDENCE:.0%} confidence"
+        return f"at least {least:.3f} with {CONFIDENCE:.0%} confidence"
+    return f"{least:.3f} to {most:.3f}, each limit with {CONFIDENCE:.0%} confidence"
+
+
+def _far_off(residuals: Residuals, evidence: Evidence) -> str:
+    n_far = int((abs(residuals.errors) > FAR_OFF).sum())
+    few = evidence.far_off.share_below(USABLE_SHARE)
+    return (
+        f"errors above {FAR_OFF:.2f} in {n_far} of {counted(len(residuals), 'domain')}; in at most {USABLE_SHARE:.0%} "
+        f"of new ones with a probability of {few:.1%} (usable from {CONFIDENCE:.0%})"
+    )
+
+
+def _largest(names: Sequence[str], residuals: Residuals) -> str:
+    off = abs(residuals.errors)
+    worst = int(off.argmax())
+    return (
+        f"largest error {off[worst]:.3f}, in {names[worst]} ({residuals.estimated[worst]:.3f} estimated, "
+        f"{residuals.true[worst]:.3f} true)"
+    )
 
 
 def _bias(bias: float) -> str:
@@ -97,11 +110,23 @@ def _order(n_domains: int, rho: float | None) -> str:
     return f"rank correlation with the truth {rho:.3f} (a ranking from {RANKING_RHO:.1f})"
 
 
-def _what_more_domains_would_say(residuals: Residuals) -> str:
-    """How many more domains it takes for another verdict, if their errors are like those seen."""
-    for more in range(1, _MOST_MORE + 1):
-        below = residuals.spread_after(more).mean_error_below(USABLE_ERROR)
-        if not 1 - CONFIDENCE < below < CONFIDENCE:
-            end = "make it usable" if below >= CONFIDENCE else "show that it is not usable"
-            return f"about {more} more labelled domains with errors like these would {end}"
-    return f"errors like these are so near to the limit that {_MOST_MORE} more domains would not decide it"
+def _more_domains(evidence: Evidence) -> str:
+    """How many more labelled domains it takes to be usable."""
+    if enough := evidence.enough_more():
+        return f"{counted(enough, 'more labelled domain')} will make it usable in about four of five cases"
+    if fewest := evidence.fewest_more():
+        return f"usable takes at least {counted(fewest, 'more labelled domain')}, even without any error on them"
+    return f"even {MOST_MORE} more labelled domains without any error on them would not make it usable"
+
+
+def _intervals(residuals: Residuals, most: float) -> str:
+    """How often intervals hold if the mean error is at its upper limit: chosen by this verdict, they are too narrow."""
+    shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
+    return (
+        f"if the mean error is at its limit of {most:.3f}, {_slashed(LEVELS)}% intervals hold for only "
+        f"{_slashed(shares)}% of new domains"
+    )
+
+
+def _slashed(shares: Sequence[float]) -> str:
+    return "/".join(f"{100 * share:.0f}" for share in shares)

@@ -37,8 +37,9 @@ NOTES = {
     "from those on the labelled domains, each estimated without its labels, and from an assumption that weighs as much "
     f"as {CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. It holds if the new domain is to the labelled ones as "
     "these are to each other.",
-    PRIOR: "The interval is an assumption (prior): too few labelled domains could be left out to learn how far the "
-    f"estimator is off. It takes errors to be spread by {CAUTIOUS.scale:.2f} or so, more than most published ones.",
+    PRIOR: "The interval is an assumption (prior): no labelled domains like these responses could be left out to learn "
+    f"how far the estimator is off. It takes errors to be spread by {CAUTIOUS.scale:.2f} or so, more than most "
+    "published ones.",
 }
 
 # Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;
@@ -76,16 +77,16 @@ class Residuals:
         """Estimated minus true, (k,)."""
         return np.subtract(self.estimated, self.true)
 
+    @property
+    def variances(self) -> np.ndarray:
+        """The variances by chance of what the labels say of each domain's accuracy, (k,)."""
+        return _sampling_variance(self.true, self.n)
+
     @cached_property
     def spread(self) -> Spread:
         """What these errors say of the error on a new domain."""
-        return self.spread_after(0)
-
-    def spread_after(self, more: int) -> Spread:
-        """What would be known after `more` domains with errors like these."""
         prior = self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if self.n_training <= 1 else 1))
-        times = 1 + more / len(self) if len(self) else 1
-        return Spread.of(self.errors, _sampling_variance(self.true, self.n), prior, times)
+        return Spread.of(self.errors, self.variances, prior)
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""

@@ -20,11 +20,12 @@ times for a model that is off by .20, as large ones have been (`bench_verdict.py
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import logsumexp, ndtr
 
 from entropy_sentinel.statistics.numbers import Numbers
 
@@ -55,17 +56,18 @@ class Spread:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, times: float = 1.0) -> "Spread":
-        """The posterior after these errors, (k,), whose labels have these variances by chance, (k,).
-
-        Each error counts `times` times: what would be known after as many more like them.
-        """
+    def of(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS) -> "Spread":
+        """The posterior after these errors, (k,), whose labels have these variances by chance, (k,)."""
         log_prior = -prior.freedom * np.log(_SPREADS) - prior.freedom * prior.scale**2 / (2 * _SPREADS**2)
         variance = _SPREADS**2 + np.asarray(variances, dtype=float)[:, None]
         squared = np.asarray(errors, dtype=float)[:, None] ** 2
-        log_posterior = log_prior - times * 0.5 * (np.log(variance) + squared / variance).sum(axis=0)
-        weights = np.exp(log_posterior - log_posterior.max())
-        return cls(weights / weights.sum())
+        return cls(_normalised(log_prior - 0.5 * (np.log(variance) + squared / variance).sum(axis=0)))
+
+    def after(self, more: int, mean_square: float, chance: float) -> "Spread":
+        """The posterior after `more` domains with errors of this mean square, labels with a variance of `chance`."""
+        variance = _SPREADS**2 + chance
+        with np.errstate(divide="ignore"):
+            return Spread(_normalised(np.log(self.weights) - more * 0.5 * (np.log(variance) + mean_square / variance)))
 
     def mean_error_below(self, limit: float) -> float:
         """The probability that the error on new domains is at most `limit` in the mean."""
@@ -75,11 +77,21 @@ class Spread:
         """What the error on new domains is at most, in the mean, with a probability of `confidence`."""
         return MEAN_DISTANCE * math.exp(np.interp(confidence, self._up_to(), np.log(_SPREADS)))
 
+    def mean_over(self, of: Callable[[np.ndarray], np.ndarray]) -> float:
+        """The mean over the posterior of a function of the spread."""
+        there = self.weights > _NO_WEIGHT
+        return float(of(_SPREADS[there]) @ self.weights[there])
+
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
         """Half the widths of intervals of `level` for the error and a chance of these variances more, (n_slices,)."""
         variances = np.asarray(variances, dtype=float)
         parts = [self._half_widths(variances[at : at + _BATCH], level) for at in range(0, len(variances), _BATCH)]
         return np.concatenate(parts) if parts else np.zeros(0)
+
+    def share_inside(self, level: float, mean_error: float) -> float:
+        """The share of new domains that intervals of `level` would hold, if this were the mean error on them."""
+        [half] = self.half_widths([0.0], level)
+        return float(2 * ndtr(half * MEAN_DISTANCE / mean_error) - 1)
 
     def _up_to(self) -> np.ndarray:
         """The probability of a spread up to each of the grid: half of its own weight is below it."""
@@ -100,3 +112,8 @@ class Spread:
                 break
         found[finite] = half
         return found
+
+
+def _normalised(logarithms: np.ndarray) -> np.ndarray:
+    weights: np.ndarray = np.exp(logarithms - logsumexp(logarithms))
+    return weights

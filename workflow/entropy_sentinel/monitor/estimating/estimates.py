@@ -26,10 +26,11 @@ class Estimates:
     def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
         """Intervals are of `level`; a slice of fewer than `min_responses` has few.
 
-        `taken` counts responses by what they are of and the estimator is not.
+        `taken` counts responses by what they are of and the estimator is not: its validation does not hold for them.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
-        validation = Validation.from_dict(saved.about["validation"]) if saved.about.get("validation") else None
+        validated = None if taken else saved.about.get("validation")
+        validation = Validation.from_dict(validated) if validated else None
         self._residuals = validation.residuals if validation else Residuals((), (), (), _n_domains(saved.about))
         self._flags = Flags(saved, validation, min_responses, taken)
 

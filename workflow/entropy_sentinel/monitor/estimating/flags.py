@@ -94,13 +94,21 @@ def _general(about: Mapping[str, Any], validation: Validation | None, taken: Map
     found = {}
     if about.get("caution"):
         found[CAUTION] = about["caution"]
-    if validation is None:
+    if taken:
+        found[OVERRIDDEN] = _overridden(about, taken)
+    elif validation is None:
         found[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
     elif validation.verdict != USABLE:
         found[validation.verdict] = "; ".join(validation.reasons)
     if not about.get("support"):
         found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
-    if taken:
-        what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
-        found[OVERRIDDEN] = f"responses are taken that are of something else than the estimator: {what}"
     return found
+
+
+def _overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
+    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+    return (
+        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these responses "
+        f"differ: {what}. Its validation says nothing about them, and intervals rest on an assumption alone. Label "
+        "some of them, and fit an estimator on these"
+    )

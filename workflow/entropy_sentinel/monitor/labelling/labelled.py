@@ -14,6 +14,7 @@ from entropy_sentinel.monitor.labelling.improving import improved
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.verbs.frames import WEIGHT
 
 COLUMNS = {
@@ -136,9 +137,9 @@ def _said(row: Mapping[str, Any]) -> str | None:
         return None
     more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
     return (
-        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {n} labels, worth "
-        f"{row['labels_worth']:.0f} with the predictions, say less than the assumption that they need not make"
-        + (f"; some {more:,} more labels would make it as narrow" if more else "")
+        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {counted(n, 'label')}, worth "
+        f"{row['labels_worth']:.0f} with the predictions, without the assumption that the other interval makes"
+        + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
     )
 
 

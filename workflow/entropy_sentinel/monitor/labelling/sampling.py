@@ -89,6 +89,8 @@ def sample(
     counts = counts_of(p, places, asked.budget, asked.per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, asked.level)
+    if differs:  # the validation is of other responses
+        expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     return Sample(
         _responses(rows, by, places, drawn),
         slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),

@@ -101,13 +101,15 @@ def pooled(found: Monitored) -> list[str]:
 
 
 def reasons(found: Monitored) -> dict[str, str]:
-    """The reason of each flag of the slices that are shown, of the first slice that has it."""
-    said: dict[str, str] = {}
+    """Why the slices that are shown have each flag; slices with the same reason are named together."""
+    said: dict[str, dict[str, list[str]]] = {}
     for row in found.slices.head(SHOWN).iter_rows(named=True):
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
             if flag not in found.provenance["general_flags"]:
-                said.setdefault(flag, f"{slice_name(row[name] for name in found.by)}: {reason}")
-    return said
+                said.setdefault(flag, {}).setdefault(reason, []).append(slice_name(row[name] for name in found.by))
+    return {
+        flag: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in of.items()) for flag, of in said.items()
+    }
 
 
 def _when(alert: dict[str, Any]) -> str:

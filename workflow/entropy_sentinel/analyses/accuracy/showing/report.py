@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_
 from entropy_sentinel.analyses.headings import SCOPES, Shown
 from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.estimators.verdict import CONFIDENCE, USABLE_ERROR
+from entropy_sentinel.estimators.evidence import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
@@ -130,6 +130,8 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "level": f"{LEVEL:.0%}",
         "confidence": f"{CONFIDENCE:.0%}",
         "usable": f"{USABLE_ERROR:.2f}",
+        "far_off": f"{FAR_OFF:.2f}",
+        "usable_share": f"{USABLE_SHARE:.0%}",
         "unlabelled": any(validation.unlabelled for validation in study.validations),
         "interval": interval,
         "bases": interval_notes(study.validations),

@@ -1,0 +1,78 @@
+"""Whether the number of further labelled domains that a validation names makes its estimator usable.
+
+A validation of few domains says `too few domains to say`, and how many more will make the estimator usable, or how many
+that takes at least. So many more domains are drawn from the same world, and the verdict is given again. Printed, by the
+number that was named: how many validations named it, and how many kept it. A validation that names a least number keeps
+it if the estimator is not usable with fewer.
+
+The worlds are normal errors, from an estimator that is off by .02 in the mean to one that is off by .20, as often each;
+domains are labelled a hundred times. Run by `make bench-more_domains`; the last line is one JSON object.
+"""
+
+import argparse
+import json
+import multiprocessing
+
+import numpy as np
+from bench_verdict import draw, normal
+from tabulate import tabulate
+
+from entropy_sentinel.estimators.evidence import MOST_MORE, Evidence
+from entropy_sentinel.estimators.verdict import TOO_FEW, USABLE, decide
+from entropy_sentinel.statistics.intervals import Residuals
+
+ERRORS = (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)
+SIZES = (3, 4, 6, 9, 14)
+LABELS = 100
+# Numbers that are told of together.
+BINS = ((1, 1), (2, 3), (4, 7), (8, 15), (16, 30), (31, MOST_MORE))
+
+
+def measure(case: tuple[float, int, int]) -> list[tuple[str, int, bool, float]]:
+    """Of each validation that has too few domains: what it names, the number, whether it is kept, the mean error."""
+    aee, k, worlds = case
+    estimated, _, seen = draw(normal, aee, k + MOST_MORE, LABELS, worlds)
+    return [named for one in zip(estimated, seen, strict=True) if (named := _named(*one, aee, k))]
+
+
+def _named(estimated: np.ndarray, seen: np.ndarray, aee: float, k: int) -> tuple[str, int, bool, float] | None:
+    def of(n: int) -> Residuals:
+        return Residuals(estimated[:n], seen[:n], [LABELS] * n, n)
+
+    if decide(of(k), None) != TOO_FEW:
+        return None
+    evidence = Evidence.of(of(k))
+    if enough := evidence.enough_more():
+        return "enough", enough, decide(of(k + enough), None) == USABLE, aee
+    fewest = evidence.fewest_more() or MOST_MORE + 1
+    return "at least", fewest, all(decide(of(k + n), None) != USABLE for n in range(1, fewest)), aee
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--worlds", type=int, default=200, help="draws of each mean error and number of domains")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    cases = [(aee, k, arguments.worlds) for aee in ERRORS for k in SIZES]
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        named = [one for part in pool.map(measure, cases, chunksize=1) for one in part]
+    rows = []
+    for what in ("enough", "at least"):
+        for first, last in (*BINS, (MOST_MORE + 1, MOST_MORE + 1)):
+            kept = [one[2] for one in named if one[0] == what and first <= one[1] <= last]
+            if kept:
+                rows.append(
+                    {
+                        "named": what,
+                        "from": first,
+                        "to": last,
+                        "validations": len(kept),
+                        "kept": round(np.mean(kept), 3),
+                    }
+                )
+    print(tabulate(rows, headers="keys"))
+    print(json.dumps({"benchmark": "more domains", "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

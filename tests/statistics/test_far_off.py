@@ -1,0 +1,58 @@
+"""The share of domains that an estimator is far off on: against a beta distribution, quadrature and drawn errors."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from entropy_sentinel.statistics.far_off import FarOff
+
+EXACT = 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 6, 40])
+def test_domains_without_error_by_quadrature(k: int) -> None:
+    """Labels without chance: a domain shows no large error with probability 1 - .75 share; prior Beta(.2, 7.8)."""
+
+    def weight(share: float) -> float:
+        return (1 - share) ** 6.8 * (1 - 0.75 * share) ** k
+
+    def integral(up_to: float) -> float:
+        return integrate.quad(weight, 0, up_to, weight="alg", wvar=(-0.8, 0))[0]
+
+    found = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
+    assert found.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
+
+
+def test_errors_above_the_limit_raise_the_share_and_domains_without_them_lower_it() -> None:
+    shares = [FarOff.of([0.3] * far + [0.0] * 20, [EXACT] * (20 + far), 0.25).share_below(0.05) for far in range(5)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.9
+    assert shares[4] < 0.1
+    assert FarOff.of([0.3] + [0.0] * 20, [EXACT] * 21, 0.25).after(60, 0, EXACT).share_below(0.05) > 0.9
+
+
+def test_an_error_that_few_labels_show_by_chance_says_less() -> None:
+    """Twenty labels have a standard deviation of .11: of 80 domains without error, two show one above .25."""
+    assert 80 * 2 * stats.norm.sf(0.25, scale=np.sqrt(0.25 / 20)) == pytest.approx(2, abs=0.1)
+    few, many = (FarOff.of([0.26] * 4 + [0.0] * 76, [0.25 / n] * 80, 0.25).share_below(0.05) for n in (20, 1000))
+    assert few > 0.85
+    assert many < 0.65
+
+
+def test_a_normal_spread_is_not_taken_for_a_share_far_off() -> None:
+    """Errors of standard deviation .1 and labels of .11: 9 % of domains show more than .25, and 1.2 % are off by it."""
+    quantiles = stats.norm.ppf((np.arange(160) + 0.5) / 160)
+    errors = quantiles * np.sqrt(0.1**2 + 0.25 / 20)
+    assert (abs(errors) > 0.25).mean() == pytest.approx(0.09, abs=0.011)
+    assert FarOff.of(errors, [0.25 / 20] * 160, 0.25).share_below(0.05) > 0.9
+
+
+def test_errors_that_are_all_large_are_no_spread() -> None:
+    assert FarOff.of([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.1
+
+
+def test_more_domains_are_domains() -> None:
+    after = FarOff.of([0.3, 0.0, 0.0], [0.01] * 3, 0.25).after(2, 1, 0.01)
+    every = FarOff.of([0.3, 0.0, 0.0, 0.0, 0.3], [0.01] * 5, 0.25)
+    assert after.near == every.near == 0
+    assert after.share_below(0.05) == pytest.approx(every.share_below(0.05))

@@ -1,0 +1,68 @@
+"""The share of new domains that an estimator is far off on, as the labelled domains show it: a posterior.
+
+A domain is far off if the error of its estimate is above a limit. Only the error that its labels show is known.
+
+- A domain that is far off shows an error above the limit with a probability of SHOWN: one half right at the limit, one
+  far beyond it.
+- Another domain shows such an error by chance in its labels, or because the errors of most domains are spread. The
+  median of the squared errors gives that spread, so that a few large errors do not change it. It is at most half of the
+  limit.
+
+The prior is as if eight domains had been seen, a fifth of one far off: six domains without error are then just enough
+for `usable`. tests/benchmarks/bench_verdict.py measures what follows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import beta
+
+from entropy_sentinel.statistics.numbers import Numbers
+
+SHOWN = 0.75
+_FAR, _NEAR = 0.2, 7.8
+# The median of a squared standard normal variable.
+_MEDIAN_SQUARE = 0.4549
+# Shares of domains, closer to each other where verdicts are decided.
+_EDGES = np.concatenate([np.arange(0, 0.2, 0.001), np.linspace(0.2, 1, 101)])
+_SHARES = (_EDGES[1:] + _EDGES[:-1]) / 2
+_PRIOR = np.log(-np.diff(beta.sf(_EDGES, _FAR, _NEAR)))
+
+
+@dataclass(frozen=True)
+class FarOff:
+    """The posterior of the share of domains with an error above `limit`: logarithms of the weights of a grid of shares.
+
+    `near` is the variance of the errors of most domains.
+    """
+
+    limit: float
+    near: float
+    logarithms: np.ndarray
+
+    @classmethod
+    def of(cls, errors: Numbers, variances: Numbers, limit: float) -> "FarOff":
+        """The posterior after these errors, (k,), k at least 1, whose labels have these variances by chance, (k,)."""
+        squares, chance = np.square(errors), np.asarray(variances, dtype=float)
+        near = float(np.clip(np.median(squares) / _MEDIAN_SQUARE - chance.mean(), 0, (limit / 2) ** 2))
+        above = _above(limit, chance[:, None] + near)
+        seen_far = squares[:, None] > limit**2
+        return cls(limit, near, _PRIOR + np.log(np.where(seen_far, above, 1 - above)).sum(axis=0))
+
+    def after(self, more: int, far: int, chance: float) -> "FarOff":
+        """The posterior after `more` domains, `far` of them above the limit, labels with a variance of `chance`."""
+        above = _above(self.limit, chance + self.near)
+        return replace(self, logarithms=self.logarithms + far * np.log(above) + (more - far) * np.log(1 - above))
+
+    def share_below(self, share: float) -> float:
+        """The probability that at most this share of domains is far off."""
+        up_to = np.cumsum(np.exp(self.logarithms - self.logarithms.max()))
+        return float(np.interp(share, _EDGES[1:], up_to / up_to[-1]))
+
+
+def _above(limit: float, variance: np.ndarray | float) -> np.ndarray:
+    """The probability of showing an error above `limit` for each share, if errors near 0 have this variance."""
+    near = 2 * ndtr(-limit / np.sqrt(variance))
+    above: np.ndarray = _SHARES * SHOWN + (1 - _SHARES) * near
+    return above
