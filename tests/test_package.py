@@ -5,12 +5,14 @@ The environment sees the packages of this one, so that nothing is downloaded. Wh
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tomllib
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import polars as pl
@@ -41,7 +43,7 @@ print(es.estimate(estimator, features).height)
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel of a copy of the tree: building in the tree would leave files there, and take up old ones."""
     tree = tmp_path_factory.mktemp("tree")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     shutil.copytree(PACKAGE, tree / "workflow" / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tree, tree]
@@ -96,8 +98,37 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert {name for name in packed if ".dist-info/" not in name} == tree
     assert any(name.endswith(".j2") for name in tree)
     assert f"{PACKAGE.name}/py.typed" in packed
-    assert wheel.stat().st_size < 2_000_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
+    assert wheel.stat().st_size < 2_200_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
     assert any(name.endswith("LICENSE") for name in packed)
+
+
+def test_what_a_package_index_shows_has_no_link_that_leads_nowhere(wheel: Path) -> None:
+    (name,) = (name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA"))
+    about = message_from_bytes(zipfile.ZipFile(wheel).read(name))
+    assert about["Description-Content-Type"] == "text/markdown"
+    shown = about.get_payload()
+    assert "How accurate is your language model" in shown
+    assert re.findall(r"\]\((?!https://)", shown) == []
+    assert about["Author"] == "The Entropy Sentinel authors"
+    assert about["Keywords"]
+    assert "Typing :: Typed" in about.get_all("Classifier")
+
+
+@pytest.mark.parametrize(
+    ("repository", "link", "picture"),
+    [
+        (None, "see how well ([web](https://x.org), [part](#part))", ""),
+        (
+            "https://code.example/es",
+            "see [how well](https://code.example/es/blob/HEAD/docs/a.md#b) ([web](https://x.org), [part](#part))",
+            "![Alt](https://code.example/es/raw/HEAD/docs/f.png)",
+        ),
+    ],
+)
+def test_links_of_readme_lead_to_the_repository_or_are_text(repository: str | None, link: str, picture: str) -> None:
+    elsewhere = runpy.run_path(str(ROOT / "setup.py"))["readme_elsewhere"]
+    assert elsewhere("see [how well](docs/a.md#b) ([web](https://x.org), [part](#part))", repository) == link
+    assert elsewhere("![Alt](docs/f.png)", repository) == picture
 
 
 def test_it_is_the_wheel_that_is_imported(environment: Path, tmp_path: Path) -> None:

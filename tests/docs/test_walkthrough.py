@@ -18,6 +18,7 @@ from made.walkthrough import filled
 
 ROOT = Path(__file__).parents[2]
 DECIMAL = re.compile(r"(\d+\.\d+(?:e-\d+)?)")
+README = ROOT / "README.md"
 NOTEBOOK = ROOT / "docs" / "monitor.ipynb"
 
 
@@ -58,10 +59,8 @@ def test_last_digits_may_differ_and_nothing_else() -> None:
     assert not is_in("a 0.123 b", "a 0.123 c")
 
 
-@pytest.mark.slow
-def test_the_walk_through_can_be_pasted(folder: Path) -> None:
-    scripts = blocks(GUIDE, "sh")
-    assert len(scripts) == 4
+def paste(folder: Path, *script: str) -> subprocess.CompletedProcess[str]:
+    """What bash does with lines that are pasted in `folder`, which has the command."""
     (folder / "bin").mkdir()
     command = folder / "bin" / "entropy-sentinel"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m entropy_sentinel "$@"\n')
@@ -70,9 +69,23 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
         "PYTHONPATH": str(ROOT / "workflow"),
         "PATH": f"{command.parent}:{Path(sys.executable).parent}:/usr/bin:/bin",
     }
-    done = subprocess.run(
-        ["bash", "-e", "-c", "\n".join(scripts)], cwd=folder, env=os.environ | paths, capture_output=True, text=True
-    )
+    return subprocess.run(["bash", *script], cwd=folder, env=os.environ | paths, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_the_commands_of_readme_name_files_that_are_there(folder: Path) -> None:
+    (script,) = (block for block in blocks(README, "") if "entropy-sentinel monitor" in block)
+    done = paste(folder, "-c", script)
+    assert "Error" not in done.stderr, done.stderr
+    assert {"mine.estimator", "state", "slices.html", "to_label.csv"} <= {path.name for path in folder.iterdir()}
+    assert pl.read_csv(folder / "to_label.csv").height == 30
+
+
+@pytest.mark.slow
+def test_the_walk_through_can_be_pasted(folder: Path) -> None:
+    scripts = blocks(GUIDE, "sh")
+    assert len(scripts) == 4
+    done = paste(folder, "-e", "-c", "\n".join(scripts))
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [said for _, said in walkthrough_blocks(GUIDE.read_text()) if said is not None]
     assert len(shown) == 3
