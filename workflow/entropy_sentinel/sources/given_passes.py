@@ -9,7 +9,7 @@ from entropy_sentinel.features.tokens import ROUNDING
 from entropy_sentinel.frames.contract import Contract, Dtype
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.frames.signals import EnginePass
-from entropy_sentinel.sources.given_table import of_items, of_none, read_columns, refuse_rows, with_missing
+from entropy_sentinel.sources.given_table import has_null, of_items, of_none, read_columns, refuse_rows, with_missing
 
 # The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
 _LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
@@ -30,6 +30,8 @@ def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple
     found = read_columns(source, contract, required)
     refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
     refuse_rows(found, source, dict(_impossible_numbers(contract)))
+    lists = [column.name for column in contract.columns if isinstance(column.dtype, pl.List)]
+    refuse_rows(found, source, {name: (has_null(name), "must not hold null") for name in lists})
     refuse_rows(found, source, dict(_other_lengths(asks)))
     found, unused = of_items(found, responses["item_id"], source)
     rows = with_missing(found, contract).drop("model", "benchmark")

@@ -66,6 +66,11 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
             raise unusable(source, rows[0], column, must, frame[column][rows[0]])
 
 
+def has_null(column: str) -> pl.Expr:
+    """Whether the list of a row holds null."""
+    return pl.col(column).list.eval(pl.element().is_null()).list.any()
+
+
 def of_none(responses: pl.DataFrame) -> pl.Expr:
     """Whether a row is on an item of `responses` (item_id, sample), and on none of these."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())

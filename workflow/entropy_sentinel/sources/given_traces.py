@@ -13,7 +13,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, UNUSABLE, WAS_REFUSED, top_k_of
 from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.sources.given_table import of_items, read_columns, refuse_rows, unusable, with_missing
+from entropy_sentinel.sources.given_table import has_null, of_items, read_columns, refuse_rows, unusable, with_missing
 from entropy_sentinel.sources.settings import SourceSettings
 from entropy_sentinel.sources.steps import impossible_step
 
@@ -145,7 +145,7 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
             reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
             "must be 'stop', 'length' or the reason why the response is not whole",
         ),
-        "token_logprobs": (_has_null("token_logprobs"), "must not hold null"),
+        "token_logprobs": (has_null("token_logprobs"), "must not hold null"),
         **{
             name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
             for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens")
@@ -154,10 +154,6 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
         "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
         "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
     }
-
-
-def _has_null(column: str) -> pl.Expr:
-    return pl.col(column).list.eval(pl.element().is_null()).list.any()
 
 
 def _refuse_steps(frame: pl.DataFrame, source: str) -> None:

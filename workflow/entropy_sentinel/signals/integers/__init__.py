@@ -39,9 +39,12 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
     found = of_responses(traces, rows)
-    p = pl.element().exp() / pl.element().exp().sum()
+    logprobs, p = pl.col("logprobs"), pl.element().exp() / pl.element().exp().sum()
     return found.select(
-        integer_entropy=pl.col("logprobs").list.eval(-(p * p.log())).list.sum(),
-        integer_max=pl.col("logprobs").list.eval(p).list.max(),
+        # A very low log-probability is a probability of 0, which adds nothing; of such alone nothing is known.
+        integer_entropy=logprobs.list.eval(pl.when(p == 0).then(0.0).otherwise(-(p * p.log())))
+        .list.sum()
+        .fill_nan(None),
+        integer_max=logprobs.list.eval(p).list.max().fill_nan(None),
         integers_reason="reason",
     )

@@ -49,7 +49,9 @@ def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
     distinct = rows["distinct"].drop_nulls()
     if not len(distinct):
         return None, rows["reason"][0]
-    answers = rows.filter(pl.col("sample").is_in(distinct[0].to_list()))
+    answers = rows.filter(pl.col("sample").is_in(distinct[0].to_list())).drop_nulls("logprob")
+    if len(answers) != len(distinct[0]) or (answers["conditional_logprobs"].list.len() != len(answers)).any():
+        return None, "not every answer has its log-probabilities"
     marginal, conditional = answers["logprob"].to_numpy(), np.array(answers["conditional_logprobs"].to_list())
     return mutual_information(_scaled(marginal), _scaled(conditional)), None
 
