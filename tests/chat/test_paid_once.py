@@ -1,6 +1,7 @@
 """Nothing is paid for twice or in vain: by several processes, after kills, on full disks, at other addresses."""
 
 import errno
+import gzip
 import os
 import shutil
 import signal
@@ -183,6 +184,28 @@ def test_who_waits_for_a_request_that_fails_asks_itself_and_nothing_is_left_behi
     with fake_api(lambda *_: refusal("wrong key")) as api, pytest.raises(EntropySentinelError, match="wrong key"):
         ask(client(api), questions(3))
     assert len(kept(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(bytes(5000), id="room-that-a-killed-process-had-reserved"),
+        pytest.param(b"\x1f\x8b half a file", id="half"),
+        pytest.param(gzip.compress(b"[1]"), id="a-list"),
+        pytest.param(gzip.compress(b"{}"), id="no-request"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_no_reply(tmp_path: Path, content: bytes) -> None:
+    cache = ReplyCache()
+    cache.claim({"q": 1}, 100).keep({"a": 2})
+    assert cache.get({"q": 1}) == {"a": 2}
+    assert cache.get({"q": 2}) is None
+    kept(tmp_path)[0].write_bytes(content)
+    assert cache.get({"q": 1}) is None
+    # It is no claim either: whoever asks next may ask, and what is kept then takes its place.
+    cache.claim({"q": 1}, 100).keep({"a": 3})
+    assert cache.get({"q": 1}) == {"a": 3}
 
 
 def test_a_reply_is_kept_where_the_cache_was_cleared_away_meanwhile(tmp_path: Path) -> None:

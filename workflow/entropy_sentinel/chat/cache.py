@@ -3,11 +3,8 @@
 import gzip
 import hashlib
 import json
-import logging
-import os
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,6 @@ from entropy_sentinel.chat.claim import Claim
 from entropy_sentinel.frames.caches import cache_folder, private_folder
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.files import whole_file
-
-log = logging.getLogger(__name__)
 
 # Part of every key: raised when what is kept of a reply changes.
 LAYOUT = 1
@@ -34,17 +29,11 @@ class ReplyCache:
 
     def __init__(self) -> None:
         self.folder, self.unusable = cache_folder("replies"), cache_folder("unusable")
-        self._said = False
 
     def get(self, request: Mapping[str, Any]) -> Any:
         """The reply to a request, None where there is none. A file of another shape or request counts as none."""
         kept = _read(self._path(request))
-        if kept is None and request.get("base_url"):
-            kept = self._taken_over(request)
-        request = json.loads(json.dumps(request))
-        if kept is None or kept["request"] not in (request, _without_address(request)):
-            return None
-        return kept["reply"]
+        return kept["reply"] if kept and kept["request"] == json.loads(json.dumps(request)) else None
 
     def claim(self, request: Mapping[str, Any], room: int) -> Claim | None:
         """The right to ask for a reply, for this caller alone, with `room` bytes of the disk for what will be kept.
@@ -82,27 +71,6 @@ class ReplyCache:
             raise self._unwritable(path, error) from None
         return path
 
-    def _taken_over(self, request: Mapping[str, Any]) -> Any:
-        """What an earlier version kept of a request, which did not say which server gave it.
-
-        It becomes that of the first address that asks for it, and of no other.
-        """
-        path = self._path(_without_address(request))
-        kept = _read(path)
-        if kept is None or "addressed" in kept:
-            return None
-        if not self._said:
-            log.warning(
-                "%s: replies that earlier versions kept do not say which server gave them: those that are asked for "
-                "now are taken to be of %s; a 'revision' in the config asks again",
-                *(self.folder, request["base_url"]),
-            )
-            self._said = True
-        with suppress(OSError):  # a cache that can only be read
-            private_folder(self._path(request).parent)
-            os.replace(path, self._path(request))
-        return kept
-
     def _path(self, request: Mapping[str, Any]) -> Path:
         name = _name(request)
         return self.folder / name[:2] / f"{name}.json.gz"
@@ -121,10 +89,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, EOFError, zlib.error, ValueError):
         return None
     return kept if isinstance(kept, dict) and {"request", "reply"} <= kept.keys() else None
-
-
-def _without_address(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {**request, "base_url": None}
 
 
 def _name(request: Mapping[str, Any]) -> str:

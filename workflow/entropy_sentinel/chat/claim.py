@@ -51,7 +51,7 @@ class Claim:
 
         Raises EntropySentinelError where it cannot be written.
         """
-        kept = {"request": self._request, "reply": reply, "addressed": True}
+        kept = {"request": self._request, "reply": reply}
         content = gzip.compress(json.dumps(kept).encode(), mtime=0)
         try:
             if is_at(self._file, self._path):
