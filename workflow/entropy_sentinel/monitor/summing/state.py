@@ -67,12 +67,12 @@ class FileSums:
 class State:
     """The sums of one estimator and one way of reading; `files` are those that count, by their keys."""
 
-    def __init__(self, file: StateFile, path: Path | None, whose: dict[str, Any]) -> None:
+    def __init__(self, file: StateFile, whose: dict[str, Any]) -> None:
         """Read what a file holds, or begin there. ProvenanceError where it holds sums of something else."""
         self._file, self._whose = file, whose
         about = file.about()
         if _STATE in about:
-            _check_same(path, about.pop(_STATE), whose)
+            _check_same(file.path, about.pop(_STATE), whose)
         else:
             file.put(_STATE, whose)
         self.files = {key: FileSums(**content) for key, content in about.items()}
@@ -85,14 +85,14 @@ class State:
 
         `whose` has the `estimator` by name, the `checksum` of its file, and how responses are read, `reading`.
         """
-        path = None if path is None else Path(path)
-        with StateFile.opened(path) as file:
-            yield cls(file, path, whose)
+        with StateFile.opened(None if path is None else Path(path)) as file:
+            yield cls(file, whose)
 
     def known(self, path: str) -> FileSums | None:
         """The file at a path if all is known of it, and its size and time are as they were: it is not opened."""
-        look, key = self._file.place(_place(path))
-        return self.holder(key) if look == on_disk(path) and not self.lacking(key) else None
+        place = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)"
+        key = next(self._file.rows(place, _place(path), *on_disk(path)), [""])[0]
+        return None if self.lacking(key) else self.holder(key)
 
     def holder(self, key: str) -> FileSums | None:
         """The file that has the content of this key: that of the key, or one that begins with it."""
@@ -106,7 +106,7 @@ class State:
         """Note that the file, which looked so, holds what `key` names."""
         # It only saves time: a state that cannot be written is still read.
         with suppress(EntropySentinelError):
-            self._file.put_place(_place(path), look, key)
+            self._file.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, key)
 
     def begun_by(self, content: Content) -> list[str]:
         """The keys of all that was read before whose whole content this one begins with."""
@@ -116,8 +116,8 @@ class State:
     @contextmanager
     def writing(self, about: FileSums) -> Iterator[Writer]:
         """A writer of the frames of a file, which counts when the block has ended."""
-        with self._file.writing(about.key) as writer:
-            yield writer
+        with self._file.transaction():
+            yield (writer := Writer(self._file, about.key))
             about.checksums = writer.checksums
             for key in about.replaces:
                 self._file.delete(key)

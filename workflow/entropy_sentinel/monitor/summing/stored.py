@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,22 +43,19 @@ def is_state(path: str | Path) -> bool:
 
 
 class StateFile:
-    """The tables of a state; see `summing.state` for what they hold.
+    """The tables of a state (`summing.state` says what they hold), locked as long as they are open.
 
-    Every method raises DamagedFileError where the file is not as it was written, and EntropySentinelError where it
-    cannot be read or written.
+    Raises DamagedFileError where the file is not as it was written, ConfigError for what is no state, and
+    EntropySentinelError where it cannot be read or written.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
-        self._connection, self._path = connection, path
+        self._connection, self.path = connection, path
 
     @classmethod
     @contextmanager
     def opened(cls, path: Path | None) -> Iterator["StateFile"]:
-        """The file of a path, for this process alone as long as the block lasts; without a path a temporary one.
-
-        Raises ConfigError for what is no state.
-        """
+        """The file at a path, made where there is none; without a path a temporary one."""
         if path is not None:
             if path.is_dir():
                 raise ConfigError(
@@ -72,58 +70,54 @@ class StateFile:
                 begin(connection, path or "", STATE)
             yield file
 
+    def rows(self, statement: str, *values: Any) -> Iterator[Any]:
+        """The rows that a statement gives."""
+        with self._errors():
+            yield from self._connection.execute(statement, values)
+
+    def execute(self, statement: str, *values: Any) -> None:
+        """Do what a statement says."""
+        list(self.rows(statement, *values))
+
     def about(self) -> dict[str, Any]:
         """What is known of each file, by its key, in the order of these."""
-        rows = list(self._rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
+        rows = list(self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
         if any(digest != _digest(key, content) for key, content, digest in rows):
             raise self._damaged("a row has another SHA-256 than it was written with")
         return {key: json.loads(content) for key, content, _ in rows}
-
-    def put(self, key: str, about: dict[str, Any]) -> None:
-        """Write down what is known of a file."""
-        content = json.dumps(about).encode()
-        self._do("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
-
-    def delete(self, key: str) -> None:
-        """Forget a file."""
-        self._do("DELETE FROM about WHERE key = ?", key)
-        self._do("DELETE FROM frames WHERE key = ?", key)
-
-    def place(self, path: str) -> tuple[list[int], str]:
-        """Size and time of the last change of the file that was seen at a path, and its key; empty for none."""
-        row = next(self._rows("SELECT size, changed_ns, key FROM places WHERE path = ?", path), ("",))
-        return list(row[:-1]), row[-1]
-
-    def put_place(self, path: str, look: list[int], key: str) -> None:
-        """Write down which file lies at a path."""
-        self._do("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", path, *look, key)
 
     def frames(self, key: str, part: str, checksum: str) -> Iterator[pl.DataFrame]:
         """The frames of a part of a file."""
         contents = f"SELECT {_CONTENT} FROM frames WHERE key = ? AND part = ? ORDER BY number"
         digest = hashlib.sha256()
-        for (content,) in self._rows(contents, key, part):
+        for (content,) in self.rows(contents, key, part):
             digest.update(content)
         if digest.hexdigest() != checksum:
             raise self._damaged(f"{part} of {key[:12]} have another SHA-256 than they were written with")
-        for (content,) in self._rows(contents, key, part):
+        for (content,) in self.rows(contents, key, part):
             yield pl.read_parquet(content)
 
+    def put(self, key: str, about: dict[str, Any]) -> None:
+        """Write down what is known of a file."""
+        content = json.dumps(about).encode()
+        self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
+
+    def delete(self, key: str) -> None:
+        """Forget a file."""
+        self.execute("DELETE FROM about WHERE key = ?", key)
+        self.execute("DELETE FROM frames WHERE key = ?", key)
+
     @contextmanager
-    def writing(self, key: str) -> Iterator["Writer"]:
-        """A writer of a file's frames. What the block writes counts when it has ended; where it fails, nothing does."""
-        self._do("BEGIN")
+    def transaction(self) -> Iterator[None]:
+        """What the block writes counts when it has ended; where it fails, nothing does."""
+        self.execute("BEGIN")
         try:
-            yield Writer(self, key)
-            self._do("COMMIT")
+            yield
+            self.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
-                self._do("ROLLBACK")
+                self.execute("ROLLBACK")
             raise
-
-    def add_frame(self, key: str, part: str, number: int, content: bytes) -> None:
-        """Write down a frame."""
-        self._do("INSERT INTO frames VALUES (?, ?, ?, ?)", key, part, number, content)
 
     def _lock(self) -> None:
         """Take the lock, which the kernel gives back when the process ends; wait for another that has it."""
@@ -137,15 +131,8 @@ class StateFile:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise
             if not waiting:
-                show(log, f"{self._path}: waiting for another run, which still works on it")
+                show(log, f"{self.path}: waiting for another run, which still works on it")
                 waiting = True
-
-    def _do(self, statement: str, *values: Any) -> None:
-        list(self._rows(statement, *values))
-
-    def _rows(self, statement: str, *values: Any) -> Iterator[Any]:
-        with self._errors():
-            yield from self._connection.execute(statement, values)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -158,36 +145,35 @@ class StateFile:
         # Of a text that is not UTF-8 Python says so itself, without SQLite's code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code == sqlite3.SQLITE_NOTADB:
-            return ConfigError(f"state: must be {STATE.name} or a new file, was {self._path}; name another file")
+            return ConfigError(f"state: must be {STATE.name} or a new file, was {self.path}; name another file")
         if code == sqlite3.SQLITE_CORRUPT:
             return self._damaged(str(error))
         return EntropySentinelError(
-            f"{self._path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk "
+            f"{self.path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk "
             "must have room. What the state held is still there"
         )
 
     def _damaged(self, why: str) -> DamagedFileError:
         return DamagedFileError(
-            f"{self._path}: is damaged ({why}); delete it and give all the logs: it is made again from them"
+            f"{self.path}: is damaged ({why}); delete it and give all the logs: it is made again from them"
         )
 
 
 class Writer:
-    """Adds frames to a file of a state, in parts, each with a checksum over its frames."""
+    """Adds frames to a file of a state; `checksums` are those of its parts, each of all frames."""
 
     def __init__(self, file: StateFile, key: str) -> None:
         self._file, self._key = file, key
         self._digests: dict[str, hashlib._Hash] = {}
-        self._number = 0
+        self._numbers = count()
 
     def write(self, part: str, frame: pl.DataFrame) -> None:
         """Add a frame; an empty one adds nothing."""
-        if frame.is_empty():
-            return
-        frame.write_parquet(content := BytesIO(), compression="zstd")
-        self._file.add_frame(self._key, part, self._number, content.getvalue())
-        self._digests.setdefault(part, hashlib.sha256()).update(content.getvalue())
-        self._number += 1
+        if len(frame):
+            frame.write_parquet(content := BytesIO(), compression="zstd")
+            row = self._key, part, next(self._numbers), content.getvalue()
+            self._file.execute("INSERT INTO frames VALUES (?, ?, ?, ?)", *row)
+            self._digests.setdefault(part, hashlib.sha256()).update(content.getvalue())
 
     def discard(self) -> None:
         """Forget what was written."""
@@ -196,7 +182,7 @@ class Writer:
 
     @property
     def checksums(self) -> dict[str, str]:
-        """SHA-256 of each part that has a frame."""
+        """By part, of those that have a frame."""
         return {part: digest.hexdigest() for part, digest in self._digests.items()}
 
 
