@@ -1,6 +1,7 @@
-"""What the exact judge says of real references: copied, rewritten, stated without a box, rounded, and of other rows.
+"""What the exact judge says of real references: copied, rewritten, called the answer, rounded, and of other rows.
 
-And of solutions that people wrote, sentence by sentence, which no rewriting of a reference is like.
+And what math-verify alone says, with the benchmarks' tolerances and references of one word, where people or the exact
+judge have labelled: of the real answers in examples/real, and of pairs that are easy to misjudge.
 
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
 references count as truly equal, and their pair is left out, where they are the same number by Python's fractions (or
@@ -9,7 +10,6 @@ nothing of the judge decides that. Units are left aside there. Prints one JSON o
 """
 
 import argparse
-import gzip
 import json
 import os
 import random
@@ -19,12 +19,27 @@ import sys
 import time
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 
+import polars as pl
 import yaml
-from rewritings import REWRITINGS, ROOT, boxed, list_parts, measured, number, references, rewritten, unboxed
+from math_verify import parse, verify
+from rewritings import (
+    QUESTION,
+    REWRITINGS,
+    ROOT,
+    boxed,
+    items_of,
+    list_parts,
+    measured,
+    number,
+    references,
+    rewritten,
+    unboxed,
+)
 
+from entropy_sentinel.frames.generation import CUT_OFF
+from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
@@ -91,7 +106,7 @@ def _rewritings(write, title: str):
             cases = list(rewritten(some))
             counts.add(
                 benchmark,
-                [Case("?", write(text, row), reference, truncated=False) for _, row, reference, text in cases],
+                [Case(QUESTION, write(text, row), reference, truncated=False) for _, row, reference, text in cases],
                 True,
                 None,
                 [kind for kind, *_ in cases],
@@ -194,28 +209,67 @@ def _wrong_text(found, tolerances, arguments) -> dict:
     return counts.print("text references")
 
 
-def _solutions(found, tolerances, arguments) -> dict:
-    """gsm8k's own solutions, which end in a calculation or a sentence, without the mark before the answer.
+def _plain(found, tolerances, arguments) -> dict:
+    """What math-verify alone says where there are labels: the verdict and the label of both judges, counted."""
+    return {"real answers": _against_plain(_real(tolerances)), "adversarial pairs": _against_plain(_adversarial())}
 
-    As answers to their own questions they are right, but for some 60 whose last sentence has another number; to the
-    next question they are wrong, but where the answers are equal.
-    """
-    counts, folder = Counts(arguments.show), Path(os.environ["ENTROPY_SENTINEL_ROWS"])
-    rows = [
-        json.loads(line)
-        for name in ("gsm8k", "gsm8k_train")
-        for line in gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()
-    ]
-    parts = [(row["question"], *re.sub(r"<<[^>]*>>", "", row["answer"]).split("####")) for row in rows]
-    cases = [Case(question, text.strip(), one.strip(), truncated=False) for question, text, one in parts]
-    counts.add("own questions", cases, True, None, ["own questions"] * len(cases))
-    others = [
-        Case(one.question, one.response, other.reference, truncated=False)
-        for one, other in pairwise(cases)
-        if one.reference != other.reference
-    ]
-    counts.add("next questions", others, False, None, ["next questions"] * len(others))
-    return counts.print("solutions in words")
+
+def _against_plain(rows) -> dict:
+    counts: dict[str, Counter] = {"plain": Counter(), "exact": Counter()}
+    for label, case, tolerance in rows:
+        [verdict] = MathVerifyJudge(tolerance).judge([case])
+        for name, said in (("plain", _plain_verdict(case, tolerance)), ("exact", verdict.label)):
+            counts[name][f"{VERDICTS[label]} taken for {VERDICTS[said]}"] += 1
+    for name, taken in counts.items():
+        print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in sorted(taken.items())))
+    return {name: dict(sorted(taken.items())) for name, taken in counts.items()}
+
+
+def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
+    """Of math-verify on the response as it is; of a reference of one word, the word in the box."""
+    if (word := _word(case.reference)) is not None:
+        box = _word(last_boxed(case.response) or "")
+        return None if box is None else box == word
+    dollars = "" if "$" in case.reference else "$"
+    wanted, said = (
+        parse(text, parsing_timeout=None) for text in (f"{dollars}{case.reference}{dollars}", case.response)
+    )
+    if not wanted or not said:
+        return None
+    try:
+        values = float(wanted[0]), float(said[0])
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return verify(wanted, said, timeout_seconds=None)
+    if tolerance and "relative" in tolerance:
+        return abs(values[0] - values[1]) <= float(tolerance["relative"]) * abs(values[0])
+    return verify(wanted, said, timeout_seconds=None)
+
+
+def _word(text: str) -> str | None:
+    plain = re.sub(r"\\text\{([^{}]*)\}|\$", r"\1", text).strip(" .").casefold()
+    return {"yes": "true", "no": "false"}.get(plain, plain) if re.fullmatch(r"[a-z]{2,}|\(?[a-j]\)?", plain) else None
+
+
+def _real(tolerances):
+    """Labels that stand beside real traces, with their cases; those that are null are left out."""
+    for path in sorted((ROOT / "examples/real/labels").glob("*/*.parquet")):
+        benchmark = path.stem
+        items = {
+            item["item_id"]: item for item in items_of(benchmark, f"{ROOT}/examples/real/benchmarks/{benchmark}.jsonl")
+        }
+        traces = pl.scan_parquet(ROOT / "examples/real/traces" / path.parent.name / path.name)
+        responses = traces.select(*SAMPLE, "text", cut_off=CUT_OFF).collect()
+        for row in pl.read_parquet(path).drop_nulls("label").join(responses, on=SAMPLE).iter_rows(named=True):
+            item = items[row["item_id"]]
+            case = Case(item["question"], row["text"], item["reference"], truncated=row["cut_off"])
+            yield row["label"], case, tolerances[benchmark]
+
+
+def _adversarial():
+    for pair in yaml.safe_load((ROOT / "tests/judges/adversarial_pairs.yaml").read_text()):
+        text = pair["text"] if "text" in pair else f"So the answer is $\\boxed{{{pair['box']}}}$."
+        case = Case(pair.get("question", "?"), text, pair["ref"], truncated=False)
+        yield pair["label"], case, pair.get("tolerance")
 
 
 def _speed(found, tolerances, arguments) -> dict:
@@ -240,11 +294,11 @@ LONG = "We have $a_1 = 3$ and so $2 \\cdot 3 + \\frac{1}{2} = 6.5$ by the first 
 PARTS = {
     "speed": _speed,  # first: what is read once is remembered
     "boxed": _rewritings(lambda text, row: boxed(text), f"boxed ({len(REWRITINGS)} kinds)"),
-    "unboxed": _rewritings(unboxed, "stated without a box"),
+    "unboxed": _rewritings(unboxed, "called the answer"),
     "other rows": _other_rows,
     "rounded": _rounded,
     "wrong text": _wrong_text,
-    "solutions": _solutions,
+    "math-verify alone": _plain,
 }
 
 if __name__ == "__main__":

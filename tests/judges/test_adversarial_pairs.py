@@ -24,10 +24,8 @@ def test_verdict(pair: dict) -> None:
     assert (verdict.reason is None) == (verdict.label is not None)
 
 
-def test_what_is_left_open_is_never_the_contrary_and_rarely_a_right_answer() -> None:
-    assert len(PAIRS) >= 330
+def test_what_is_left_open_is_never_the_contrary() -> None:
+    assert len(PAIRS) >= 631
     open_ = [pair for pair in PAIRS if "said" in pair]
     assert {pair["said"] for pair in open_} == {None}
     assert None not in {pair["label"] for pair in open_}
-    right = [pair for pair in PAIRS if pair["label"] is True]
-    assert sum("said" in pair for pair in right) <= 0.08 * len(right)

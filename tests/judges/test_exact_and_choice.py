@@ -17,8 +17,9 @@ QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Ar
         ("The answer is blue.", "blue whale", False, False, None),
         (r"So \boxed{12.0}", "12", False, False, None),
         ("It may be blue.\nOr not.", "blue", False, None, "no final answer"),
-        ("The answer is bl", "blue", True, None, "cut off before an answer"),
-        ("", "blue", False, None, "no final answer"),
+        ("The answer is bl", "blue", True, None, "cut off before a boxed answer"),
+        ("", "blue", False, None, "empty response"),
+        (r"\boxed{blue}. Wait, that is wrong.", "blue", False, None, "the answer is taken back"),
     ],
 )
 def test_exact(response: str, reference: str, truncated: bool, label: bool | None, reason: str | None) -> None:
@@ -38,7 +39,7 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
         ("The answer is Neon.", "C", False, None),
         (r"So \boxed{C}.", "Hydrogen, H_2", True, None),
         (r"So \boxed{Hydrogen, H_2}.", "(C)", True, None),
-        ("The answer is not C.", "C", None, "answer is no option of the question"),
+        ("The answer is not C.", "C", None, "last sentence says what the answer is not, or guesses"),
         (r"So \boxed{Xenon}.", "C", None, "answer is no option of the question"),
         ("I cannot say.\nSorry.", "C", None, "no final answer"),
         (r"So \boxed{C}.", "Xenon", None, "reference is no option of the question"),

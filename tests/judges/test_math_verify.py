@@ -2,7 +2,6 @@
 
 import pytest
 
-from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
@@ -80,7 +79,8 @@ def test_incorrect(response: str, reference: str) -> None:
     [
         (("", "12", False), "empty response"),
         ((" \n", "12", False), "empty response"),
-        (("I do not know.", "12", False), "no final answer"),
+        (("I do not know.", "12", False), "answer cannot be read"),
+        (("I do not know,\nnor do you.", "12", False), "no final answer"),
         (("5 + 7 is", "12", True), "cut off before a boxed answer"),
         ((r"So \boxed{", "12", True), "cut off before a boxed answer"),
         ((r"So \boxed{}", "12", False), "answer cannot be read"),
@@ -99,7 +99,12 @@ def test_a_boxed_answer_counts_even_where_the_response_is_cut_off_after_it() -> 
     assert verdict(r"So \boxed{12}. To check, 12 - 7", truncated=True).label is True
 
 
-def test_last_boxed_balances_braces() -> None:
-    assert last_boxed(r"\boxed{1} so \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
-    assert last_boxed(r"\boxed{1} and \boxed{2") is None
-    assert last_boxed("none") is None
+@pytest.mark.parametrize("digits", ["7" * 5_000, "1" + "0" * 4_999])
+def test_more_digits_than_anybody_means_are_not_read(digits: str) -> None:
+    assert verdict(rf"So \boxed{{{digits}}}", "12").reason == "answer has more than 2,000 characters"
+    assert verdict(r"So \boxed{12}", digits).reason == "reference has more than 2,000 characters"
+
+
+@pytest.mark.parametrize(("power", "same"), [("10^{400}", True), ("10**400", True), ("10^{399}", False)])
+def test_numbers_beyond_floats_are_compared_exactly(power: str, same: bool) -> None:
+    assert verdict(rf"So \boxed{{{power}}}", "10**400").label is same

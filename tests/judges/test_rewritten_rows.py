@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from rewritings import boxed, number, references, rewritten, unboxed
+from rewritings import QUESTION, boxed, number, references, rewritten, unboxed
 
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
@@ -22,7 +22,7 @@ def rows() -> dict[str, list[str]]:
 
 
 def labels(cases: list[tuple[str, str]]) -> list[bool | None]:
-    shown = [Case("?", response, reference, truncated=False) for response, reference in cases]
+    shown = [Case(QUESTION, response, reference, truncated=False) for response, reference in cases]
     return [verdict.label for verdict in MathVerifyJudge().judge(shown)]
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -33,15 +34,20 @@ _ROMAN = re.compile(r"\\(?:mathrm|text|rm)\s*\{\s*~?\s*([A-Za-z]+)\s*\}(?:\^\{?(
 
 def references(folder: str) -> dict[str, list[str]]:
     """The references of every benchmark of the paper that `folder` has real rows of."""
-    config = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
     found: dict[str, list[str]] = {}
     for benchmark, files in FILES.items():
         for file in files:
-            source = {"dataset": None, "path": f"{folder}/{file}.jsonl.gz"}
-            settings = benchmark_settings(config, benchmark) | source
-            items, _ = read_items(open_source(settings, Path("unused"))[0], settings, file)
+            items = items_of(benchmark, f"{folder}/{file}.jsonl.gz")
             found.setdefault(benchmark, []).extend(item["reference"] for item in items if item["reference"])
     return found
+
+
+def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
+    """The items of a file of real rows, as the paper's config reads this benchmark."""
+    config = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
+    settings = benchmark_settings(config, benchmark) | {"dataset": None, "path": path}
+    items, _ = read_items(open_source(settings, Path("unused"))[0], settings, benchmark)
+    return items
 
 
 def number(reference: str) -> Fraction | None:
@@ -308,16 +314,16 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "letter in bold": _letter("\\textbf{{({letter})}}"),
 }  # fmt: skip
 
+# A response without a box calls its answer so. What a sentence says beside a number is a judgement of words.
 SENTENCES = [
     "The answer is {math}.",
     "Therefore, the final answer is {math}.",
-    "After 3 steps and 12 checks, we find that it is {math}.",
     "**Answer:** {math}",
     "So in the end the result is {math}. I hope this helps!",
-    "Step 4: we put in 25 and get\n\\[ {inside} \\]",
     "Hence, with 7 in place of n, we have $y = 7 + 1 = 8$.\n\nThe final answer is: {math}",
-    "Thus the value we look for is {math}.",
 ]
+# The question of all rewritings: one of them has apples after the number.
+QUESTION = "How many apples?"
 
 
 def boxed(rewritten: str) -> str:
@@ -329,8 +335,7 @@ def unboxed(rewritten: str, row: int) -> str:
     plain = rewritten.replace("} and \\boxed{", " and ")
     is_formula = bool(re.search(r"[\\^_{}]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain.replace("\\$", "")))
     math = f"${plain}$" if is_formula and not re.search(r"(?<!\\)\$", plain) else plain
-    inside = plain if not re.search(r"(?<!\\)\$", plain) else plain.replace("$", "")
-    return SENTENCES[row % len(SENTENCES)].format(math=math, inside=inside)
+    return SENTENCES[row % len(SENTENCES)].format(math=math)
 
 
 def rewritten(references: list[str]) -> Iterator[tuple[str, int, str, str]]:

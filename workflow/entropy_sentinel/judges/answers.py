@@ -1,13 +1,19 @@
 r"""Where the final answer of a response stands: in its last box, or else in its last statement.
 
-`last_boxed` gives what stands in the box. Without one, `stated` gives the clause after the last "answer is", or else
-the last sentence; `statements.expression` finds the formula or number with its unit in it.
+Without a box, the last statement is read where it says that it is the answer (`The answer is 5`, `#### 5`), where it
+repeats what the last calculation came to (`3 + 4 = 7. So she has 7 apples.`), and where it is the whole response. What
+follows an answer may explain it; words that take it back, and another number, leave no final answer.
 """
 
+import math
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from entropy_sentinel.judges.notation import in_braces
+from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.notation import clean, in_braces
+from entropy_sentinel.judges.numbers import NUMBER, plain_number
+from entropy_sentinel.judges.units import leading_unit
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
@@ -15,7 +21,7 @@ _BETWEEN_BOXES = re.compile(
     r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
 )
 # A formula between its delimiters.
-SPAN = re.compile(
+_SPAN = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
     re.DOTALL,
 )
@@ -24,17 +30,58 @@ _ANCHOR = re.compile(
     r"(?:\s*(?:\bis\b|\bare\b|:))*",
     re.IGNORECASE,
 )
+_MARK = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+# A formula that stays one number's worth when it is left out: `12 - 7 = 5` checks an answer and is none.
+_CALCULATION = re.compile(r"[-+]?[\d.,]+(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]+)+\s*=\s*[-+]?[\d.,]*\d")
+_CONCLUSION = re.compile(r"\W*(?:so|therefore|thus|hence)\b", re.IGNORECASE)
+_RESULT = re.compile(rf"(?:=|\\approx|≈)\s*\\?\$?\s*({NUMBER})")
+_AMOUNT = re.compile(
+    rf"{_SPAN.pattern}|(?:[-+]?\\?\$\s*)?{NUMBER}(?:\s*\\?%)?(?![\d\w]|\s*(?:[x×*^/]|\\times)\s*\d)", re.DOTALL
+)
+# Between the results of a calculation and of the sentence that repeats it, roundings are the same.
+_SAME = 1e-3
+
+# Words in the clause of an answer that deny or suppose it.
+_DOUBT = re.compile(
+    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|may|might|maybe|"
+    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought)\b|\\neq(?![A-Za-z])|≠",
+    re.IGNORECASE,
+)
+# In the clause before an answer, which may itself be one of the words.
+_DENIED = re.compile(
+    r"\b(?:(?:wrong|incorrect|false|untrue|mistaken?|doubts?)\s+(?:that|to|answer)|either|maybe|perhaps)\b",
+    re.IGNORECASE,
+)
+# `39 fewer` is -39.
+_FEWER = re.compile(r"\b(?:fewer|less)\b", re.IGNORECASE)
+# After an answer, words that take it back.
+_TAKEN_BACK = re.compile(
+    r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hmm+|or)\b|"
+    r"\b(?:wrong|incorrect|mistaken?|false|untrue|an error|take (?:that|it) back|scratch that|kidding)\b|"
+    r"\bnot (?:right|correct|true|possible|the answer)\b",
+    re.IGNORECASE,
+)
+# Right before an answer and right after it: what makes it a part of something else, or denies it.
+_SIGN = r"<>≤≥≠+*/_-]|\\(?:[lgn]eq?|[lg]t|cdot|times|pm|mp|div)(?![A-Za-z])"
+_BEFORE = re.compile(
+    r"(?:\b(?:(?:not|never|n't|cannot)(?: be| equal| equal to)?|than|least|most|or|\d\W*and|between|minus|negative|"
+    rf"twice|under|over|almost)[\s$\\(\[{{]*|(?<=\S) *(?:[\d^{_SIGN}|\\sqrt\{{?) *)$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    rf"\}}* *(?:[?\d{{{_SIGN}|\^(?! *\{{? *\\circ))|[\s$)\\\]}},;]*(?:\?|or\b|(?:and|to)\s+[\\$(]*\d|"
+    r"(?:is|was|are|were|does|do|can)\s+(?:not|never|wrong|incorrect|false|untrue|impossible)\b|\w+n't\b|cannot\b)",
+    re.IGNORECASE,
+)
 
 
-class Statement(NamedTuple):
-    """The last statement of a response; `anchored`: whether it says that it is the answer."""
+class FinalAnswer(NamedTuple):
+    """The text of a final answer, and the character of the response at which it ends."""
 
-    clause: str
-    anchored: bool
-    # What of the same sentence comes before, up to "answer is"; and what follows the sentence.
-    opening: str = ""
-    following: str = ""
+    text: str
+    end: int
 
 
 def last_boxed(response: str) -> str | None:
@@ -46,10 +93,16 @@ def last_boxed(response: str) -> str | None:
     return found and ", ".join(found[0])
 
 
-def around_boxes(response: str) -> tuple[str, str]:
-    """What stands before and after what `last_boxed` gives."""
-    found = _last_boxes(response)
-    return (response[: found[1]], response[found[2] :]) if found else (response, "")
+def final_answer(response: str, truncated: bool) -> FinalAnswer:
+    """The answer that a response ends in. Raises Unclear where it has none, or goes on to doubt or change it."""
+    if not response.strip():
+        raise Unclear("empty response")
+    if (boxes := _last_boxes(response)) is not None:
+        return _boxed(response, *boxes)
+    if truncated:
+        raise Unclear("cut off before a boxed answer")
+    text = _MARK.sub(lambda mark: " " * len(mark[0]), response)
+    return _called_the_answer(text) or _whole(text) or _calculated(text)
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
@@ -69,26 +122,115 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
     return answers, start, found[-1][1]
 
 
-def stated(response: str) -> Statement:
-    """The last statement of a response without a box, with an empty clause for none."""
-    text = re.sub(r"\*\*|__|`", "", response).strip()
+def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAnswer:
+    answer = ", ".join(contents)
+    before, after = (_MARK.sub(lambda mark: " " * len(mark[0]), part) for part in (response[:start], response[end:]))
+    opening = _clause_up_to(before)
+    if _BEFORE.search(before[-200:]) or _DENIED.search(opening) or _AFTER.match(after[:200]):
+        raise Unclear("words around the box say that it is not the answer, or not all of it")
+    _unchanged(answer, after)
+    return FinalAnswer(answer, len(response[: end - 1].rstrip()))
+
+
+def _unchanged(answer: str, following: str) -> None:
+    """Raises Unclear where what follows an answer takes it back, calls another one the answer, or has other numbers.
+
+    Numbers of the answer's own sentence, of calculations, and beside the answer's number again are no other answers.
+    """
+    if _TAKEN_BACK.search(following):
+        raise Unclear("the answer is taken back")
+    for anchor in _ANCHOR.finditer(following):
+        clause = next((following[slice(*span)] for span in _sentences(following, anchor.end())), answer)
+        if ("answer" in anchor[0].casefold() or _says(clause)) and _bare(clause) != _bare(answer):
+            raise Unclear("several final answers")
+    numbers, own = _numbers(answer), _SENTENCE_END.search(following)
+    for span in _sentences(following, own.end()) if own else []:
+        sentence = following[slice(*span)]
+        if (others := _numbers(_CALCULATION.sub(" ", sentence))) and not others & numbers:
+            raise Unclear("another number follows the answer")
+
+
+def _called_the_answer(text: str) -> FinalAnswer | None:
+    """What the last statement says is the answer; None where there is none, or sentences with numbers follow it."""
     anchors = list(_ANCHOR.finditer(text))
-    if anchors:
-        clause, *following = _sentences(text[anchors[-1].end() :].strip()) or [""]
-        if clause:
-            opening = re.split(r"[.!?,;:\n]", text[: anchors[-1].start()])[-1] + anchors[-1][0]
-            return Statement(clause, True, opening, "\n".join(following))
-    sentences = _sentences(text)
-    counted = [place for place, one in enumerate(sentences) if SPAN.search(one) or re.search(r"\d", one)]
-    place = (counted or [len(sentences) - 1])[-1]
-    if not sentences:
-        return Statement("", False)
-    return Statement(sentences[place], False, following="\n".join(sentences[place + 1 :]))
+    if not anchors or not (spans := _sentences(text, anchors[-1].end())):
+        return None
+    (start, end), following = spans[0], [text[slice(*span)] for span in spans[1:]]
+    answer = text[start:end].rstrip(" .")
+    if any(map(_says, following)) or answer.startswith("that "):
+        return None
+    opening = _clause_up_to(text[: anchors[-1].start()]) + anchors[-1][0]
+    if _DENIED.search(opening) or _DOUBT.search(f"{opening} {answer}"):
+        raise Unclear("last sentence says what the answer is not, or guesses")
+    if answer.endswith(("?", "!")):
+        raise Unclear("last sentence asks or exclaims")
+    if _TAKEN_BACK.search("\n".join(following)):
+        raise Unclear("the answer is taken back")
+    return FinalAnswer(answer, start + len(answer))
 
 
-def _sentences(text: str) -> list[str]:
-    """Sentences and lines; formulas are never split, and one set apart goes with the words before it."""
-    masked = SPAN.sub(lambda span: "\x00" * len(span[0]), text)
-    ends = [found.end() for found in _SENTENCE_END.finditer(masked)]
-    parts = [text[begin:end] for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    return [part.strip() for part in parts if part.strip(" .!?\n*#-")]
+def _whole(text: str) -> FinalAnswer | None:
+    """A response of one line, as it is."""
+    answer = text.strip()
+    return None if "\n" in answer else FinalAnswer(answer, len(text.rstrip()))
+
+
+def _calculated(text: str) -> FinalAnswer:
+    """The number of a last sentence that begins with `so` or the like, where the last calculation comes to it."""
+    start, end = next((span for span in reversed(_sentences(text)) if _says(text[slice(*span)])), (0, 0))
+    results = _RESULT.findall(text[:start])
+    if not results or not _CONCLUSION.match(text[start:end]) or _TAKEN_BACK.search(text[end:]):
+        raise Unclear("no final answer")
+    if _DOUBT.search(text[start:end]) or _FEWER.search(text[start:end]):
+        raise Unclear("last sentence says what the answer is not, or guesses")
+    for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
+        if _same(amount, results[-1]) and not _BEFORE.search(text[start : amount.start()]):
+            unit = leading_unit(clean(re.split(r"[,;()]", text[amount.end() : end])[0]))
+            return FinalAnswer(f"{_inside(amount)} \\text{{ {unit}}}" if unit else _inside(amount), amount.end())
+    raise Unclear("no final answer")
+
+
+def _same(amount: re.Match[str], result: str) -> bool:
+    """Whether an amount begins with the number that a calculation came to, or a rounding of it; signs may differ."""
+    first = re.search(NUMBER, _inside(amount))
+    own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
+    return own is not None and wanted is not None and math.isclose(abs(own.value), abs(wanted.value), rel_tol=_SAME)
+
+
+def _inside(amount: re.Match[str]) -> str:
+    """A formula without its delimiters, or a number with the sign of money or of per cent."""
+    return next((amount[name] for name in "abcd" if amount[name] is not None), amount[0]).strip().rstrip(".,")
+
+
+def _clause_up_to(text: str) -> str:
+    return re.split(r"[.!?,;:\n]", text)[-1]
+
+
+def _says(sentence: str) -> bool:
+    return bool(_SPAN.search(sentence) or re.search(r"\d", sentence))
+
+
+def _numbers(text: str) -> set[str]:
+    return {number.replace(",", "") for number in _DIGITS.findall(text)}
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\s", "", clean(text)).rstrip("!")
+
+
+def _sentences(text: str, begin: int = 0) -> list[tuple[int, int]]:
+    """Where the sentences and lines from `begin` on are; formulas are never split."""
+    masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
+    ends = [found.end() for found in _SENTENCE_END.finditer(masked, begin)]
+    spans: Iterator[tuple[int, int]] = zip([begin, *ends], [*ends, len(text)], strict=True)
+    return [_stripped(text, *span) for span in spans if text[slice(*span)].strip(" .!?\n*#-")]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+def doubted(text: str) -> bool:
+    """Whether words deny, suppose or guess what they are about, or ask."""
+    return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

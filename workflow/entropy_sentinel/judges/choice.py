@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from entropy_sentinel.judges.exact import final_answer, normalised
-from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.answers import doubted, final_answer
+from entropy_sentinel.judges.exact import normalised
+from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.settings import JudgeSettings
-from entropy_sentinel.judges.words import negated, option
+from entropy_sentinel.judges.words import option
 
 _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
 _LETTERED = re.compile(r"\(?([A-J])[).:]\s*(\S.*)", re.DOTALL)
@@ -16,7 +17,7 @@ _LETTERS = "ABCDEFGHIJ"
 class ChoiceJudge:
     """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
 
-    version = "choice 2"
+    version = "choice 3"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null where the reference or the answer is none of the options."""
@@ -24,17 +25,16 @@ class ChoiceJudge:
 
     def _verdict(self, case: Case) -> Verdict:
         options = {normalised(text): letter for letter, text in offered(case.question)}
-        expected, answer = _letter(case.reference, options), final_answer(case)
-        if expected is None:
-            return Verdict(None, answer=answer, reason="reference is no option of the question")
-        if answer is None:
-            return Verdict(None, reason="cut off before an answer" if case.truncated else "no final answer")
-        found = _with_its_text(answer, options)
-        if found is None and not (negated(answer) and normalised(answer) not in options):
-            found = _letter(answer, options)
-        if found is None:
-            return Verdict(None, answer=answer, reason="answer is no option of the question")
-        return Verdict(found == expected, answer=answer)
+        answer = None
+        try:
+            answer = final_answer(case.response, case.truncated).text
+            if (expected := _letter(case.reference, options)) is None:
+                raise Unclear("reference is no option of the question")
+            if (chosen := _chosen(answer, options)) is None:
+                raise Unclear("answer is no option of the question")
+            return Verdict(chosen == expected, answer=answer)
+        except Unclear as unclear:
+            return Verdict(None, answer=answer, reason=str(unclear))
 
 
 def make(settings: JudgeSettings) -> ChoiceJudge:
@@ -54,6 +54,12 @@ def offered(question: str) -> list[tuple[str, str]]:
         if letter == _LETTERS[len(found) : len(found) + 1]:
             found.append((letter, text))
     return found
+
+
+def _chosen(answer: str, options: Mapping[str, str]) -> str | None:
+    if (letter := _with_its_text(answer, options)) is not None or normalised(answer) in options:
+        return letter or options[normalised(answer)]
+    return None if doubted(answer) else _letter(answer, options)
 
 
 def _with_its_text(answer: str, options: Mapping[str, str]) -> str | None:

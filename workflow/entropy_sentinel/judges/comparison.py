@@ -1,4 +1,4 @@
-r"""Whether two answers are the same: numbers with units, lists, sets, ratios, equations, formulas."""
+r"""Whether two answers are the same: numbers with units, lists, sets, intervals, points, equations, formulas."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,30 +6,44 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropy_sentinel.judges import expressions
-from entropy_sentinel.judges.equations import equation, same_equation
 from entropy_sentinel.judges.expressions import UnreadableError
-from entropy_sentinel.judges.names import ELEMENT_OF, without_name, without_point_name
+from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.names import POINT_NAME, without_name, without_point_name, without_variable
 from entropy_sentinel.judges.notation import clean, key
 from entropy_sentinel.judges.numbers import close
-from entropy_sentinel.judges.quantities import SUFFIX, Quantity, compound, quantity
-from entropy_sentinel.judges.ranges import is_relation, real_set, same_ranges
-from entropy_sentinel.judges.ratios import Ratio, ratio, same_ratio
-from entropy_sentinel.judges.references import json_list, readable, units_in_letters
-from entropy_sentinel.judges.spelled_numbers import NUMBER_WORDS
+from entropy_sentinel.judges.quantities import SUFFIX, Quantity, quantity
+from entropy_sentinel.judges.references import WORDS_AFTER, json_list, readable, units_in_letters
 from entropy_sentinel.judges.structure import Structure, at_top_level, split
-from entropy_sentinel.judges.things import harmless
 from entropy_sentinel.judges.units import parse_unit, scales
-from entropy_sentinel.judges.wording import WORDS_AFTER, Unclear, content, unsure
 
 Tolerance = Mapping[str, Any] | None
 
+_LONGEST = 2000
 _ALMOST = re.compile(r"\\approx(?![A-Za-z])")
-_TEXT = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
+_RELATION = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-z])|[<>]")
+_WORDS = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
+# `5 \\text{ when } x > 0`.
+_HOLDS_WHEN = re.compile(r"(?!\\text).*\\text")
+# `1,00,000`.
+_GROUPED_BY_TWO = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
+# Words that may be a number or a letter, so that an answer of words is not surely another one.
 _AMOUNT = re.compile(
-    r"\b(?:\w+(?:th|st|nd|rd)|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|both|either|"
-    rf"neither|option|choice|[A-J]|{NUMBER_WORDS})\b",
+    r"\b(?:\w+(?:th|st|nd|rd|teen|ty|ty-\w+)|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|"
+    r"thousand|\w+illion|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|"
+    r"both|either|neither|option|choice|[A-J])\b",
     re.IGNORECASE,
 )
+# `i + 2j`.
+_UNIT_VECTOR = re.compile(r"(?<![A-Za-z\\])[ij](?![A-Za-z])")
+# Ways to write a structure that say the same as another: a list without brackets as a set, a point as a vector.
+_ALSO = {
+    "": (r"\{\}", "()"),
+    r"\{\}": ("", "()"),
+    "list": ("[]", "()", "", r"\{\}", "vector", r"\langle\rangle"),
+    "()": ("", "vector", r"\langle\rangle"),
+    "vector": ("()", "", r"\langle\rangle", "[]"),
+    r"\langle\rangle": ("()", "vector", ""),
+}
 
 
 def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
@@ -37,14 +51,17 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
 
     `question` is what both answer: words after a number that it counts, `7 zorgs`, change nothing.
     """
-    expected, found = content(clean(reference)), content(clean(answer))
+    for what, text in (("reference", reference), ("answer", answer)):
+        if len(text) > _LONGEST:
+            raise Unclear(f"{what} has more than {_LONGEST:,} characters")
+    expected, found = clean(reference), clean(answer)
+    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(found)):
+        raise Unclear("digits in groups of two, or several numbers")
     listed, letters = json_list(reference, question), units_in_letters(reference)
     if not expected or not (listed or readable(expected, letters)):
         raise Unclear("reference cannot be read")
-    if not found:
+    if not found or (expressions.has_words(found) and key(found) != key(expected) and quantity(found, True) is None):
         raise Unclear("answer cannot be read")
-    if unsure(found):
-        raise Unclear("answer says what it is not, or when")
     return _Comparison(tolerance, letters, question).same(expected, found, listed)
 
 
@@ -59,50 +76,44 @@ class _Comparison:
     def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
         if key(reference) == key(answer):
             return True
-        if listed is None and (decided := self._by_kind(reference, answer)) is not None:
-            return decided
-        reference = ELEMENT_OF.sub("", reference)
-        reference, answer = without_point_name(reference, answer)
+        if POINT_NAME.match(answer) and not split(answer) and not POINT_NAME.match(reference) and not split(reference):
+            raise Unclear("a point, or the value of a function")
+        reference, answer = without_point_name(without_variable(reference), answer)
         structure = listed or split(reference)
-        interval = structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
-        if is_relation(reference) or (interval and is_relation(answer)):
-            return self._same_formula(reference, answer)
-        if is_relation(answer):
-            return False  # it says in which range the answer lies
+        if _RELATION.search(reference) or _RELATION.search(answer):
+            return self._same_relation(reference, structure, answer)
         name, expected = (None, reference) if structure and len(structure.parts) > 1 else without_name(reference)
-        if name is None and structure is None and "=" in reference:
-            return self._same_formula(reference, answer)
         if name is not None:
             structure = split(expected)
-        found = [
-            rest
-            for part in at_top_level(answer, _ALMOST)
-            for label, rest in [without_name(part, keep_lists=True)]
+        if "=" in expected and structure is None:
+            return self._same_equation(reference, answer)
+        parts = [without_name(part, keep_lists=True) for part in at_top_level(answer, _ALMOST)]
+        if any("=" in rest and split(rest) is None for _, rest in parts):
+            if "=" in reference:
+                return self._same_equation(reference, answer)
+            raise Unclear("an equation where the reference is none")
+        return any(
+            self._same_value(expected, structure, rest)
+            for label, rest in parts
             if not (name and label and key(name) != key(label) and "\\text" not in name + label)
-        ]
-        same = any(self._same_value(expected, structure, rest) for rest in found)
-        said = equation(answer)
-        if same and said and not said.names and equation(reference) is None and not self._asked(said.left):
-            raise Unclear("an equation, or the value of its left side")
+        )
+
+    def _same_relation(self, reference: str, structure: Structure | None, answer: str) -> bool:
+        """Of sets as math-verify has them; an answer to a number only says in which range that lies."""
+        if not _RELATION.search(reference) and not _is_set(structure) and not _HOLDS_WHEN.match(answer):
+            return False
+        if structure is not None and _is_set(structure) and structure.held != "cup" and re.search(r"\bor\b", answer):
+            return False  # several ranges where there is one
+        same = self._same_formula(reference, answer)
+        if not same and any(len(_RELATION.findall(text)) > 1 for text in (reference, answer)):
+            raise Unclear("inequalities cannot be compared")
         return same
 
-    def _by_kind(self, reference: str, answer: str) -> bool | None:
-        """For compound quantities, ratios, sets of numbers and equations; None for other kinds."""
-        if compound(reference) or compound(answer):
-            return self._same_single(reference, answer)
-        if (expected := ratio(reference)) is not None or ratio(answer) is not None:
-            return _same_ratio(expected, ratio(answer))
-        on_a_line = any(is_relation(text) or "\\cup" in text for text in (reference, answer))
-        if on_a_line and (same := _same_set(reference, answer)) is not None:
-            return same
-        one, other = equation(reference), equation(answer)
-        if one is None or other is None or (one.names and key(one.left) == key(other.left)):
-            return None
-        same = same_equation(one, other)
-        return same if same or not other.names else None
-
-    def _asked(self, text: str) -> bool:
-        return key(text) in key(self.question)
+    def _same_equation(self, reference: str, answer: str) -> bool:
+        same = self._same_formula(reference, answer)
+        if not same and "=" in answer:
+            raise Unclear("equations cannot be compared")
+        return same
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
         """Names are off; the same structure or else the same number or formula."""
@@ -111,9 +122,14 @@ class _Comparison:
         other = split(answer)
         if structure is not None:
             return self._same_structure(reference, structure, answer, other)
-        if other is not None and other.held in ("", r"\{\}") and quantity(answer, True) is None:
-            return bool(other.parts) and all(self.same(reference, part) for part in other.parts)
+        if other is not None and other.held == "" and all(map(_is_measured, other.parts)):
+            raise Unclear("several quantities, or one in several units")
+        if other is not None and other.held in ("", r"\{\}"):
+            same = [self.same(reference, part) for part in other.parts]
+            return bool(same) and all(same)
         if other is not None and len(other.parts) > 1:
+            if other.ordered and _UNIT_VECTOR.search(reference):
+                raise Unclear("a vector in unit vectors, or a formula")
             return False
         return self._same_single(reference, answer)
 
@@ -121,14 +137,18 @@ class _Comparison:
         if other is None and len(structure.parts) == 1 and structure.held in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
         if other is None:
-            if structure.held in ("cup", "()", "[]", "(]", "[)") and "\\" in answer:
-                return self._same_formula(reference, answer)
-            return False
+            if structure.ordered and _UNIT_VECTOR.search(answer):
+                raise Unclear("a vector in unit vectors, or a formula")
+            return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
+        if structure.ordered and any(without_name(part)[0] for part in other.parts):
+            raise Unclear("names where the reference has an order")
+        if {structure.held, other.held} == {"", "cup"} and self._same_in_any_order(structure.parts, other.parts):
+            raise Unclear("several sets, or their union")
         if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
             return self._same_brackets_aside(structure, other)
         same = self._same_parts(structure, other)
         both = {structure.held, other.held}
-        if same and "()" in both and both & {"", r"\{\}"} and (real_set(reference) or real_set(answer)):
+        if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
             raise Unclear("a point, an interval or two answers")
         return same
 
@@ -163,10 +183,12 @@ class _Comparison:
             return self._same_formula(reference, answer)
         unit = found.unit
         if expected.unit is None:
-            if found.compound or SUFFIX.fullmatch(answer):
+            if SUFFIX.fullmatch(answer):
                 raise Unclear("units cannot be compared")
-            if unit is not None and unit.powers is None and harmless(unit.text, self.question):
+            if unit is not None and unit.powers is None and self._counts(unit.text):
                 unit = None
+        if expected.unit and expected.unit.is_base and unit is None and re.search(r"\bbase\b", self.question):
+            unit = expected.unit  # it goes without saying
         if _percent_of_less_than_one(expected, found):
             raise Unclear("per cent, or a share")
         factors = scales(expected.unit, unit)
@@ -196,52 +218,33 @@ class _Comparison:
         if found is None:
             return text
         unit = parse_unit(found[0])
-        if unit is not None and unit.powers is None and not harmless(found[1], self.question):
+        if unit is not None and unit.powers is None and not self._counts(found[1]):
             raise Unclear("words after the answer may change it")
         return text[: found.start()]
 
-
-# Ways to write a structure that say the same as another: a list without brackets as a set, a point as a vector.
-_ALSO = {
-    "": (r"\{\}", "()"),
-    r"\{\}": ("", "()"),
-    "list": ("[]", "()", "", r"\{\}", "vector", r"\langle\rangle"),
-    "()": ("", "vector", r"\langle\rangle"),
-    "vector": ("()", "", r"\langle\rangle", "[]"),
-    r"\langle\rangle": ("()", "vector", ""),
-}
+    def _counts(self, words: str) -> bool:
+        """Whether the question asks how many of these there are."""
+        words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
+        asked = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
+        return bool(words and re.search(asked, self.question, re.IGNORECASE))
 
 
-def _same_ratio(reference: Ratio | None, answer: Ratio | None) -> bool:
-    if reference is None:
-        raise Unclear("answer cannot be read")  # not as what the reference is
-    if answer is None:
-        raise Unclear("answer is no ratio and no time")
-    same = same_ratio(reference, answer)
-    if same is None:
-        raise Unclear("the same as ratios, not as times")
-    return same
+def _is_measured(text: str) -> bool:
+    found = quantity(text, True)
+    return found is not None and found.unit is not None and bool(found.unit.powers)
+
+
+def _is_set(structure: Structure | None) -> bool:
+    """Whether a structure may be an interval, or is a union of such."""
+    return structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
 
 
 def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
-    r"""Whether the answer to `0.5` is `0.5\%`: to 12.5, per cent went without saying, but this may be a share."""
-    alone = expected.unit is None and found.unit is not None and found.unit.text == "%"
-    return alone and -1 < expected.number.value < 1 and expected.number.value == found.number.value
+    r"""Whether one of `0.5` and `0.5\%` has no sign: of 12.5 it may go without saying, this may be a share."""
+    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, found)]
+    return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == found.number.value
 
 
 def _only_words(text: str) -> bool:
     """Whether an answer is words that are no number and no option: `undefined`, `no solution`."""
-    return bool(_TEXT.fullmatch(text)) and not _AMOUNT.search(text)
-
-
-def _same_set(reference: str, answer: str) -> bool | None:
-    """Whether two sets of numbers are the same; None where one cannot be read as such."""
-    expected, found = real_set(reference), real_set(answer)
-    if expected is not None and found is not None:
-        return same_ranges(expected, found)
-    structure = split(answer)
-    if expected is not None and structure is not None and structure.held == "":
-        together = real_set(" \\cup ".join(structure.parts))
-        if together is not None and same_ranges(expected, together):
-            raise Unclear("several sets, or their union")
-    return None
+    return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)

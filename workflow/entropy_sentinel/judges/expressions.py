@@ -5,6 +5,7 @@ Units, lists and signs of comparison are taken off before: math-verify would dro
 
 import logging
 import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from latex2sympy2_extended.math_normalization import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
 from math_verify.errors import TimeoutException as TimeoutException
 from math_verify.utils import timeout as timeout
-from sympy import Float, simplify, sqf_part, together
+from sympy import Float, I
 
 from entropy_sentinel.judges.numbers import Number, plain_number
 
@@ -27,14 +28,22 @@ _READING = LatexExtractionConfig(
         basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="last", equations=False
     )
 )
+# Letters that are no product of variables.
+_WORD = re.compile(
+    r"(?<![A-Za-z\\])(?!(?:(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|log|exp|max|min|gcd|lcm|det|sqrt|frac|array|and|"
+    r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z]{3,}"
+)
+_TEXT = re.compile(r"\\text\{[^{}]*\}")
 # What it would skip in silence: words, and relations that it does not know.
 _UNREADABLE = re.compile(
     r"\\text\{(?!\s*(?:[A-Za-z]|lcm|gcd|det|tr|rank|arg|sgn|max|min|Re|Im|cis|adj|proj|arc[a-z]+|sec|csc|cot)\s*\})|"
-    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d"
+    r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d|\d\s*_"
 )
 _DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?")
 OF_ANGLES = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
-_LONGEST = 2000
+
+# Larger rational numbers, `10^{10^{10}}`, are not computed.
+_COMPUTED = 1e100
 
 
 class UnreadableError(Exception):
@@ -44,7 +53,7 @@ class UnreadableError(Exception):
 @lru_cache(maxsize=2048)
 def read(text: str) -> Any:
     """The SymPy object of a cleaned formula. Raises UnreadableError."""
-    if len(text) > _LONGEST or _UNREADABLE.search(text):
+    if _UNREADABLE.search(text) or has_words(text):
         raise UnreadableError
     if OF_ANGLES.search(text):
         text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
@@ -53,17 +62,26 @@ def read(text: str) -> Any:
     )
     if not found:
         raise UnreadableError
-    return found[0]
+    symbols: set[Any] = getattr(found[0], "free_symbols", set())
+    return found[0].subs(dict.fromkeys(symbols, I)) if [symbol.name for symbol in symbols] == ["i"] else found[0]
+
+
+def has_words(text: str) -> bool:
+    r"""Whether words stand in a cleaned formula, those in `\text{...}` aside."""
+    return bool(_WORD.search(_TEXT.sub(" ", text)))
 
 
 def number(expression: Any) -> Number | None:
     """The value of a real constant; None for a variable, a relation, a set."""
     if not getattr(expression, "is_number", False) or expression.is_real is False:
         return None
-    value = expression.evalf(15)
+    value, exact = expression.evalf(15), not expression.atoms(Float)
     if not getattr(value, "is_Float", False) and not getattr(value, "is_Integer", False):
         return None
-    return Number(float(value), exact=not expression.atoms(Float))
+    if exact and expression.is_rational and abs(value) < _COMPUTED:
+        whole = expression.doit()
+        return Number(Fraction(int(whole.p), int(whole.q)), exact) if whole.is_Rational else Number(float(value), exact)
+    return Number(float(value), exact)
 
 
 def constant(text: str) -> Number | None:
@@ -72,16 +90,6 @@ def constant(text: str) -> Number | None:
         return plain_number(text) or number(read(text.strip()))
     except UnreadableError:
         return None
-
-
-def same_equation(reference: tuple[Any, Any], answer: tuple[Any, Any]) -> bool:
-    """Whether two equations, as pairs of sides, are the same up to a factor: `y = 2x + 1` and `2x - y + 1 = 0`."""
-    one, other = (together(left - right) for left, right in (reference, answer))
-    if one == 0 or other == 0 or one.free_symbols != other.free_symbols:
-        return False
-    if all(expression.is_polynomial() for expression in (one, other)):
-        one, other = sqf_part(one), sqf_part(other)  # `(x - 1)^2 = 0` is `x = 1`
-    return bool(simplify(one / other).is_number)
 
 
 def equal(reference: Any, answer: Any) -> bool:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
+class Unclear(Exception):
+    """A judge cannot say; the message is the reason."""
+
+
 @dataclass(frozen=True)
 class Case:
     """What a judge is shown."""

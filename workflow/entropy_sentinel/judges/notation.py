@@ -9,50 +9,26 @@ import unicodedata
 from functools import lru_cache
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True))
+_COMMANDS = {
+    "×": "times", "⋅": "cdot", "·": "cdot", "≥": "geq", "≤": "leq", "≠": "neq", "≈": "approx", "∞": "infty", "∪": "cup",
+    "∈": "in", "±": "pm", "√": "sqrt", "⟨": "langle", "⟩": "rangle", "Å": "AA", "µ": "mu", "μ": "mu", "Ω": "Omega",
+    "π": "pi", "α": "alpha", "β": "beta", "γ": "gamma", "θ": "theta", "λ": "lambda", "∅": "emptyset",
+}  # fmt: skip
+_FRACTIONS = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4)}
 _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("−–—‐‑", "-"),
         **dict.fromkeys("\u00a0\u2009\u202f\u200a\u2002\u2003\t\r\n", " "),
         **dict.fromkeys("\u200b\u2061\u2062\u2063", ""),
-        "×": r"\times ",
-        "⋅": r"\cdot ",
-        "·": r"\cdot ",
-        "÷": "/",
-        "≥": r"\geq ",
-        "≤": r"\leq ",
-        "≠": r"\neq ",
-        "≈": r"\approx ",
-        "∞": r"\infty ",
-        "π": r"\pi ",
-        "∪": r"\cup ",
-        "∈": r"\in ",
-        "±": r"\pm ",
-        "√": r"\sqrt ",
-        "°": r"^\circ ",
-        "µ": r"\mu ",
-        "μ": r"\mu ",
-        "Ω": r"\Omega ",
-        "Å": r"\AA ",
-        "α": r"\alpha ",
-        "β": r"\beta ",
-        "γ": r"\gamma ",
-        "θ": r"\theta ",
-        "λ": r"\lambda ",
-        "½": r"\frac{1}{2}",
-        "⅓": r"\frac{1}{3}",
-        "⅔": r"\frac{2}{3}",
-        "¼": r"\frac{1}{4}",
-        "¾": r"\frac{3}{4}",
-        "％": r"\%",
-        "⟨": r"\langle ",
-        "⟩": r"\rangle ",
+        **{character: f"\\{command} " for character, command in _COMMANDS.items()},
+        **{character: rf"\frac{{{above}}}{{{below}}}" for character, (above, below) in _FRACTIONS.items()},
+        **{"÷": "/", "°": r"^\circ ", "％": r"\%", "ℝ": r"\text{R}"},
     }
 )
 # In order; each works on what those before it have left.
 _REWRITES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
-        (r"\\\\(?=[A-Za-z]{3})(?!\s)", r"\\"),  # a command whose backslash was escaped once too often
         (r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits|boldmath)(?![A-Za-z])(?:\.|\s+)?", ""),
         (r"\\!\s*", ""),
         (r"(?<!\\)\\(?:[,;:]|quad(?![A-Za-z])|qquad(?![A-Za-z])|hspace\*?\{[^{}]*\}|enspace(?![A-Za-z])|(?= ))|~", " "),
@@ -60,15 +36,12 @@ _REWRITES = [
         (r"\\(?:mathrm|mathbf|mathit|mathsf|mathbb|operatorname|boldsymbol|bm|mbox|hbox)(?=\s*\{)", r"\\text"),
         (r"\\text(?:bf|rm|it|normal|sf|tt)(?=\s*\{)", r"\\text"),
         (r"\\text\s+(?=\{)", r"\\text"),
-        (r"\{?\\rm\s+([^{}]*)\}?", r"\\text{\1}"),
         (r"\\text\{\s*\}", ""),
-        (r"\\text\{\s*([\d.,+-]+)\s*\}", r"\1"),
+        (r"\\text\{R\}(?!\s*\^)|\A[\s$]*R[\s$]*\Z", r"(-\\infty,\\infty)"),
+        (r"\\varnothing(?![A-Za-z])|\\\{\s*\\\}", r"\\emptyset "),
+        (r"\\text\{\s*((?:[eE](?=[-+]?\d))?[\d.,+-]+)\s*\}", r"\1"),
         (r"\\text\{\s*(\d[\d.,]*)\s+([^{}]*)\}", r"\1 \\text{\2}"),
-        (r"\\ensuremath(?=\{)", ""),
-        (r"\\(?:euro|texteuro)(?![A-Za-z])", "€"),
         (r"\\(?:text)?degree(?![A-Za-z])", r"^\\circ "),
-        (r"\\(?:lvert|rvert)(?![A-Za-z])", "|"),
-        (r"\\l?brack(?![A-Za-z])", "["),
         (r"\\dots[cbmi]?(?![A-Za-z])|\\ldots(?![A-Za-z])|…", r"\\ldots "),
         (r"\\geqslant(?![A-Za-z])|\\ge(?![A-Za-z])|>=", r"\\geq "),
         (r"\\leqslant(?![A-Za-z])|\\le(?![A-Za-z])|<=", r"\\leq "),

@@ -1,4 +1,4 @@
-r"""A number with its unit: `50.7 \text{ atm}`, `\$18`, `3\sqrt{2} \text{ cm}`, `7 hours 30 minutes`."""
+r"""A number with its unit: `50.7 \text{ atm}`, `\$18`, `3\sqrt{2} \text{ cm}`."""
 
 import re
 from dataclasses import dataclass
@@ -19,17 +19,14 @@ _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-
 _DOLLARS = re.compile(r"\s*(?:\\text\{\s*)?(?:dollars?|USD|euros?|EUR)(?:\s*\}|(?![A-Za-z]))")
 # `5K`, `18M`: kelvins and molars, or thousands and millions.
 SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?:\\text\{)?\s*[kKMBT]\s*\}?")
-# One part of `7 hours and 30 minutes`, once words are out of their braces.
-_PART = re.compile(rf"\s*(?:,|and\b|,\s*and\b)?\s*(?P<number>{MIXED}|{NUMBER})\s*(?P<unit>[A-Za-z]+)\.?")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number, with its unit if it names one; `compound` where several units make it up."""
+    """A number, with its unit if it names one."""
 
     number: Number
     unit: Unit | None = None
-    compound: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -44,9 +41,7 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         return _with_unit(
             plain_number(found["sign"] + found["number"]), found["unit"] + _DOLLARS.sub(" ", found["rest"])
         )
-    if (several := compound(text)) is not None:
-        return several
-    if found := _BASE.fullmatch(text):
+    if (found := _BASE.fullmatch(text)) and 2 <= int(found[2]) <= 36:
         return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
     if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
         return _with_unit(plain_number(found["number"]), found["unit"])
@@ -59,23 +54,6 @@ def quantity(text: str, letters: bool) -> Quantity | None:
 
 def _with_unit(number: Number | None, unit: str = "") -> Quantity | None:
     return None if number is None else Quantity(number, parse_unit(unit) if unit else None)
-
-
-def compound(text: str) -> Quantity | None:
-    """`7 hours and 30 minutes` in its first unit; None unless all units are known, of one kind, and ever smaller."""
-    plain, position, parts = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", text).strip(), 0, []
-    while position < len(plain):
-        found = _PART.match(plain, position)
-        number, unit = (plain_number(found["number"]), parse_unit(found["unit"])) if found else (None, None)
-        if found is None or number is None or unit is None or not unit.powers:
-            return None
-        parts.append((number, unit))
-        position = found.end()
-    sizes = [unit.size for _, unit in parts]
-    if len(parts) < 2 or sizes != sorted(set(sizes), reverse=True) or len({unit.powers for _, unit in parts}) > 1:
-        return None
-    value = sum(float(number.value) * size / sizes[0] for (number, _), size in zip(parts, sizes, strict=True))
-    return Quantity(Number(value, all(number.exact for number, _ in parts)), parts[0][1], compound=True)
 
 
 def _is_unit(text: str, letters: bool) -> bool:

@@ -8,18 +8,16 @@ from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.expressions import UnreadableError
 from entropy_sentinel.judges.names import bare, without_name
 from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.quantities import Quantity, compound, quantity
-from entropy_sentinel.judges.ranges import real_set
-from entropy_sentinel.judges.ratios import ratio
+from entropy_sentinel.judges.quantities import Quantity, quantity
 from entropy_sentinel.judges.structure import Structure, split
-from entropy_sentinel.judges.wording import WORDS_AFTER, content
 
+WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
 _ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what) values)", re.IGNORECASE)
 
 
 def reference_quantity(reference: str) -> Quantity | None:
     """The number of a reference, with its unit; None if it is no such."""
-    return quantity(without_name(content(clean(reference)))[1], units_in_letters(reference))
+    return quantity(without_name(clean(reference))[1], units_in_letters(reference))
 
 
 def units_in_letters(reference: str) -> bool:
@@ -31,11 +29,11 @@ def json_list(reference: str, question: str) -> Structure | None:
     """`[0, 5]` as a list in order; `$[0, 5]$` is an interval, as are `[0,5]` and the answer to a question for one."""
     try:
         found = json.loads(reference)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, list):
         return None
-    rises = len(found) == 2 and real_set(clean(reference)) is not None
+    rises = len(found) == 2 and all(isinstance(part, int | float) for part in found) and found[0] < found[1]
     if rises and (json.dumps(found) != reference.strip() or _ON_A_LINE.search(question)):
         return None
     return Structure("list", tuple(str(part) for part in found))
@@ -45,11 +43,9 @@ def json_list(reference: str, question: str) -> Structure | None:
 def readable(reference: str, letters: bool) -> bool:
     """Whether a reference can be compared at all: with no answer, otherwise, or being right would make the label."""
     text = bare(reference)
-    if ratio(text):
-        return True
     if (structure := split(text)) is not None:
-        return compound(text) is not None or all(readable(part, letters) for part in structure.parts)
-    if quantity(text, letters) or real_set(text):
+        return all(readable(part, letters) for part in structure.parts)
+    if quantity(text, letters):
         return True
     name, value = without_name(text)
     if name is not None:

@@ -21,7 +21,7 @@ class Kind(Settings):
 
 
 class MathVerify(Kind):
-    """The last boxed (or else the last stated) answer against the reference, by algebra, units and tolerance.
+    """The last boxed answer, or else the one that is called so, against the reference, by algebra, units and tolerance.
 
     It needs no network. It says null, with the reason, where it cannot tell; a reference of several words is null
     whatever the answer.
@@ -29,7 +29,9 @@ class MathVerify(Kind):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
-    VERSION: ClassVar[int] = 3
+    # 4: words around an unboxed number, numbers in words, ratios and times are no longer read, and an answer that the
+    # response takes back or changes is none.
+    VERSION: ClassVar[int] = 4
     # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
@@ -41,6 +43,8 @@ class Exact(Kind):
     """The final answer and the reference as text, without differences of case and space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
+    # 2: an answer that the response takes back or changes is none.
+    VERSION: ClassVar[int] = 2
 
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
 
@@ -49,8 +53,8 @@ class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
-    # 2: the last lettered lines of a question are its options, and `A, B` names two of them.
-    VERSION: ClassVar[int] = 2
+    # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.
+    VERSION: ClassVar[int] = 3
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 

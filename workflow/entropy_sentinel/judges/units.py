@@ -90,9 +90,11 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
 
     Nothing is yielded where both are known and of different kinds. Where one names no unit, the numbers are compared
     as they stand, but for `million` and its like; None where only the answer names one and that is not known, for
-    `or more` and `squared` look like units, or is a base, which changes what the digits mean.
+    `or more` and `squared` look like units, and where one is a base, which changes what the digits mean.
     """
-    if reference is None and answer is not None and (answer.powers is None or answer.is_base):
+    if reference is None and answer is not None and answer.powers is None:
+        return None
+    if [unit is not None and unit.is_base for unit in (reference, answer)] in ([True, False], [False, True]):
         return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):

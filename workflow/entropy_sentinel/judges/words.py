@@ -7,19 +7,16 @@ accuracy over the labelled rows would be 1.
 
 import re
 
+from entropy_sentinel.judges.answers import doubted
+from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.qualifiers import guessed, no_answer
 
 _TRUTHS = {
     **dict.fromkeys(("true", "yes"), True),
     **dict.fromkeys(("false", "no"), False),
 }
-_NEGATION = re.compile(r"\b(?:not|never|neither|cannot|isn't|doesn't|aren't|don't|\w+n't)\b|\\neq|≠", re.IGNORECASE)
 _ARTICLES = {"a", "an", "the", "is", "it", "its", "option", "choice", "answer"}
-_IN_PART = re.compile(
-    r"\b(?:if|partly|partially|mostly|almost|nearly|half|hardly|depends|doubt\w*|wrong|incorrect|mistake\w*)\b",
-    re.IGNORECASE,
-)
+_IN_PART = re.compile(r"\b(?:partly|partially|mostly|almost|nearly|half|hardly|depends|sometimes)\b", re.IGNORECASE)
 _BEFORE_LETTER = re.compile(
     r"^(?:(?:the\s+)?(?:final\s+|correct\s+)?(?:options?|choices?|answers?)\b\s*(?:is\b|are\b|:)?\s*)+", re.IGNORECASE
 )
@@ -43,16 +40,18 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def negated(text: str) -> bool:
-    """Whether a sentence says what something is not."""
-    return bool(_NEGATION.search(text))
-
-
 def truth(text: str) -> bool | None:
     """Whether `text` says true or yes, false or no; None if it says neither, both, not so, or only in some cases."""
-    found = {_TRUTHS[word] for word in _lower_words(text) if word in _TRUTHS}
-    unsure = negated(text) or guessed(text) or _IN_PART.search(text)
-    return found.pop() if len(found) == 1 and not unsure else None
+    said = [word for word in _lower_words(text) if word in _TRUTHS]
+    unsure = doubted(text) or _IN_PART.search(text)
+    return _TRUTHS[said[0]] if len({_TRUTHS[word] for word in said}) == 1 and not unsure else None
+
+
+def same_truth(reference: str, answer: str) -> bool:
+    """Whether an answer says what the reference does. Raises Unclear where it says neither."""
+    if (said := truth(answer)) is None:
+        raise Unclear("answer is neither true nor false")
+    return said == truth(reference)
 
 
 def is_truth(reference: str) -> bool:
@@ -73,7 +72,7 @@ def options(text: str) -> frozenset[str]:
     if found is None:
         return frozenset()
     rest = plain[found.end() :]
-    if no_answer(rest) or guessed(rest) or _OTHER_LETTER.search(rest):
+    if doubted(rest) or _OTHER_LETTER.search(rest):
         return frozenset()
     return frozenset(next(filter(None, found.groups())).upper())
 
@@ -87,6 +86,13 @@ def option(text: str) -> str | None:
 def is_option(reference: str) -> bool:
     """Whether a reference is the letter of an option and no more."""
     return bool(re.fullmatch(r"\$?\\text\{\s*\(?[A-J]\)?\s*\}\$?|\([A-Ja-j]\)|\$?[A-E]\$?", reference.strip()))
+
+
+def same_option(reference: str, answer: str) -> bool:
+    """Whether an answer names the letter of the reference and no other. Raises Unclear where it names none."""
+    if not (named := options(answer)):
+        raise Unclear("answer is no letter of an option")
+    return named == {option(reference)}
 
 
 def is_words(reference: str) -> bool:
@@ -103,9 +109,14 @@ def single_word(text: str) -> str | None:
     return one.casefold() if re.fullmatch(r"(?:\\[A-Za-z]+)?[A-Za-z-]*", one) and one else None
 
 
-def mentions(text: str, word: str) -> bool:
-    """Whether `word`, in lower case, is among others in `text`."""
-    return word in re.split(r"[^a-z\\-]+", clean(text).casefold().replace("\\text{", " "))
+def same_word(reference: str, answer: str) -> bool:
+    """Whether an answer is the one word of the reference. Raises Unclear for several words, and for more around it."""
+    if (expected := single_word(reference)) is None:
+        raise Unclear("reference is text, not an expression")
+    said = single_word(answer)
+    if said != expected and expected in re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " ")):
+        raise Unclear("answer says more than the word")
+    return said == expected
 
 
 def _lower_words(text: str) -> list[str]:

@@ -31,7 +31,7 @@ FAMILY = Family(
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
     asks=EnginePass(
         FORCED_ANSWERS,
-        version=1,
+        version=2,  # answers that the response takes back, and unboxed ones within a sentence, are none
         alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,
         first_responses=lambda settings: settings["samples"],

@@ -11,8 +11,9 @@ from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.choice import offered
-from entropy_sentinel.judges.locating import located
+from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.words import option
 from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
 from entropy_sentinel.signals.forced_answer.entropy import Step, step
@@ -21,7 +22,7 @@ from entropy_sentinel.signals.forced_answer.positions import area, chosen, token
 
 # Responses that are asked about side by side, each in order of t: few enough that the engine's cache holds them all.
 SIDE_BY_SIDE = 32
-_NO_ANSWER, _AT_ONCE = "no final answer", "the final answer ends with the first token"
+_AT_ONCE = "the final answer ends with the first token"
 _OTHER_TEXTS = "the texts of the tokens do not make up the response"
 
 
@@ -82,17 +83,21 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         later = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
         yield from (Row(which, kind, reason=later) for kind in kinds)
         return
-    own = located(row["text"], row["cut_off"])
-    length = own and tokens_up_to(texts, row["text"], own.end)
-    if own is None or length is None or length < 2:
-        reason = _NO_ANSWER if own is None else _OTHER_TEXTS if length is None else _AT_ONCE
+    try:
+        own = final_answer(row["text"], row["cut_off"])
+    except Unclear as unclear:
+        yield from (Row(which, kind, reason=str(unclear)) for kind in kinds)
+        return
+    length = tokens_up_to(texts, row["text"], own.end)
+    if length is None or length < 2:
+        reason = _OTHER_TEXTS if length is None else _AT_ONCE
         yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
     positions, letters = chosen(settings["positions"], texts, length - 1), _letters(row, boxes, settings)
     options = [letter for letter, _ in offered(row["question"])]
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
-        text = _bare({"own": own.answer, "reference": row["reference"], "none": None}[kind], options)
+        text = _bare({"own": own.text, "reference": row["reference"], "none": None}[kind], options)
         boxed, why = _boxed(kind, text, boxes)
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
