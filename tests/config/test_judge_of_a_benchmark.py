@@ -56,7 +56,7 @@ def test_its_labels_are_its_own_judges_whoever_is_run() -> None:
     config = load_config(study({"gpqa": "letters", "svamp": "both"}, ["math-verify", "grok"]))
     assert own_judges(config) == {"svamp": "both", "gpqa": "letters"}
     for run in ("math-verify", "grok"):
-        assert judge_settings(config, run, "gpqa") == {"version": 2, "judge": "letters", "kind": "choice"}
+        assert judge_settings(config, run, "gpqa") == {"version": 3, "judge": "letters", "kind": "choice"}
         assert judge_settings(config, run, "svamp")["members"].keys() == {"letters", "paid"}
         assert judge_settings(config, run, "gsm8k")["judge"] == run
     # Asked by the labels of svamp, under both judges that are run.

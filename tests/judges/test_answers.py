@@ -1,5 +1,8 @@
 """Which final answer a response has, and where it ends."""
 
+import contextlib
+import time
+
 import pytest
 
 from entropy_sentinel.judges.answers import final_answer, last_boxed
@@ -64,3 +67,21 @@ def test_last_boxed_balances_braces() -> None:
     assert last_boxed(r"\boxed{1} so \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
     assert last_boxed(r"\boxed{1} and \boxed{2") is None
     assert last_boxed("none") is None
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\\boxed{5}. " + "9+" * 20_000,
+        "= " + "7" * 20_000 + "\nSo it is " + "7" * 20_000,
+        "\\boxed{" * 20_000,
+        "answer " * 20_000,
+        "= 1e" + "9" * 400 + "\nSo it is 1e" + "9" * 400,
+    ],
+    ids=["sum", "digits", "boxes", "answers", "power"],
+)
+def test_long_responses_are_read_in_linear_time_and_without_an_error(response: str) -> None:
+    start = time.process_time()
+    with contextlib.suppress(Unclear):
+        final_answer(response, truncated=False)
+    assert time.process_time() - start < 5

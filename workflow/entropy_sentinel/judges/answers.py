@@ -5,9 +5,9 @@ repeats what the last calculation came to (`3 + 4 = 7. So she has 7 apples.`), a
 follows an answer may explain it; words that take it back, and another number, leave no final answer.
 """
 
-import math
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 from entropy_sentinel.judges.judge import Unclear
@@ -34,14 +34,16 @@ _MARK = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # A formula that stays one number's worth when it is left out: `12 - 7 = 5` checks an answer and is none.
-_CALCULATION = re.compile(r"[-+]?[\d.,]+(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]+)+\s*=\s*[-+]?[\d.,]*\d")
+_CALCULATION = re.compile(
+    r"(?<![\d.,])[\d.,]++(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]++){1,20}+\s*=\s*[-+]?[\d.,]*\d"
+)
 _CONCLUSION = re.compile(r"\W*(?:so|therefore|thus|hence)\b", re.IGNORECASE)
 _RESULT = re.compile(rf"(?:=|\\approx|≈)\s*\\?\$?\s*({NUMBER})")
 _AMOUNT = re.compile(
     rf"{_SPAN.pattern}|(?:[-+]?\\?\$\s*)?{NUMBER}(?:\s*\\?%)?(?![\d\w]|\s*(?:[x×*^/]|\\times)\s*\d)", re.DOTALL
 )
 # Between the results of a calculation and of the sentence that repeats it, roundings are the same.
-_SAME = 1e-3
+_SAME = Fraction(1, 1000)
 
 # Words in the clause of an answer that deny or suppose it.
 _DOUBT = re.compile(
@@ -102,7 +104,7 @@ def final_answer(response: str, truncated: bool) -> FinalAnswer:
     if truncated:
         raise Unclear("cut off before a boxed answer")
     text = _MARK.sub(lambda mark: " " * len(mark[0]), response)
-    return _called_the_answer(text) or _whole(text) or _calculated(text)
+    return _called_the_answer(text) or _whole(response) or _calculated(text)
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
@@ -169,10 +171,10 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
     return FinalAnswer(answer, start + len(answer))
 
 
-def _whole(text: str) -> FinalAnswer | None:
+def _whole(response: str) -> FinalAnswer | None:
     """A response of one line, as it is."""
-    answer = text.strip()
-    return None if "\n" in answer else FinalAnswer(answer, len(text.rstrip()))
+    answer = response.strip()
+    return None if "\n" in answer else FinalAnswer(answer, len(response.rstrip()))
 
 
 def _calculated(text: str) -> FinalAnswer:
@@ -184,7 +186,7 @@ def _calculated(text: str) -> FinalAnswer:
     if _DOUBT.search(text[start:end]) or _FEWER.search(text[start:end]):
         raise Unclear("last sentence says what the answer is not, or guesses")
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
-        if _same(amount, results[-1]) and not _BEFORE.search(text[start : amount.start()]):
+        if _same(amount, results[-1]) and not _BEFORE.search(text[start : amount.start()][-200:]):
             unit = leading_unit(clean(re.split(r"[,;()]", text[amount.end() : end])[0]))
             return FinalAnswer(f"{_inside(amount)} \\text{{ {unit}}}" if unit else _inside(amount), amount.end())
     raise Unclear("no final answer")
@@ -194,7 +196,10 @@ def _same(amount: re.Match[str], result: str) -> bool:
     """Whether an amount begins with the number that a calculation came to, or a rounding of it; signs may differ."""
     first = re.search(NUMBER, _inside(amount))
     own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
-    return own is not None and wanted is not None and math.isclose(abs(own.value), abs(wanted.value), rel_tol=_SAME)
+    if own is None or wanted is None:
+        return False
+    size = abs(Fraction(wanted.value))
+    return abs(abs(Fraction(own.value)) - size) <= _SAME * size
 
 
 def _inside(amount: re.Match[str]) -> str:

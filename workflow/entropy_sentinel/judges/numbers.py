@@ -24,6 +24,9 @@ _FRACTION = re.compile(
     r"(?:(\d+)\s+)?(\d+)\s*/\s*(\d+))"
 )
 
+# Digits that Python turns into an integer, and more than anybody means.
+_LONGEST = 2000
+
 # Without a tolerance of the benchmark, decimals are compared to six places; below this size that is fewer than four
 # digits, down to none, and there they are compared to four digits.
 _SMALL = 0.01
@@ -44,6 +47,8 @@ class Number:
 
 def plain_number(text: str) -> Number | None:
     """The number that cleaned `text` writes in digits; None if it is anything else."""
+    if len(text) > _LONGEST:
+        return None
     text = thousands_joined(text.strip())
     if found := _DECIMAL.fullmatch(text):
         exponent = int(found[3] or 0)
