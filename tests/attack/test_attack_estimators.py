@@ -174,7 +174,7 @@ LARGE: dict[str, tuple[Callable[[Path], bytes], str]] = {
     "a header without end": (header_of(f'"{" " * (5 << 20)}"'), "the header must have at most 4,194,304 bytes"),
     "zeros that unpack": (
         arrays_of(packed(bytes(500 << 20), method=zipfile.ZIP_DEFLATED)),
-        "has arrays of more bytes than it has itself",
+        "has compressed arrays, and those of an estimator are not",
     ),
     "an array that is there often": (
         arrays_of(overlapping(array(np.zeros(60_000)), 5_000)),

@@ -158,8 +158,12 @@ def test_what_would_not_be_loaded_is_not_saved(
     assert (tmp_path / "old").read_text() == "an older estimator"
 
 
-@pytest.mark.parametrize("part", [Lock(), LogisticRegression(), np.array([None]), object, len, {1, 2}, {1: 2}])
+@pytest.mark.parametrize(
+    "part", [Lock(), LogisticRegression(), np.array([None]), object, len, {1, 2}, {1: 2}, {(1,): 2}]
+)
 def test_what_has_no_form_is_not_saved(part: Any, family: Callable[..., None], tmp_path: Path) -> None:
     family("boosted", fit=lambda name, rows: Boosted(name, (part,), 0.1), SAVED=(Boosted, Stump))
-    with pytest.raises(ContractError, match=r"'boosted' holds a \S+, which is no part of an estimator"):
+    with pytest.raises(
+        ContractError, match=r"'boosted' (holds a \S+, which is no part of an estimator|cannot be saved \(TypeError)"
+    ):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "none", ABOUT)

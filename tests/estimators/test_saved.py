@@ -9,7 +9,7 @@ from rows import SETTINGS, rows
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)
@@ -108,3 +108,17 @@ def test_feature_statistics_are_those_of_numpy() -> None:
     expected = {"mean": values.mean(), "std": values.std(), "min": values.min(), "max": values.max()}
     quartiles = dict(zip(("q25", "median", "q75"), np.quantile(values, (0.25, 0.5, 0.75)), strict=True))
     assert found == pytest.approx(expected | quartiles)
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"training_accuracy": 1.5}, "the header: 'training_accuracy' Input should be less than or equal to 1"),
+        ({"group": "+".join(["a-domain"] * 500_000)}, "the header must have at most 4,194,304 bytes, has 4,5"),
+        ({"logprobs": None}, "the header: 'logprobs' must be there"),
+    ],
+)
+def test_a_header_that_would_not_be_read_is_not_written(tmp_path: Path, about: dict, said: str) -> None:
+    with pytest.raises(ContractError, match=f"one: is not written: {said}"):
+        save_estimator(TRAINING.fit("atc-max"), tmp_path / "one", {"logprobs": LOGPROBS} | about)
+    assert not (tmp_path / "one").exists()

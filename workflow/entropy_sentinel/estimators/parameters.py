@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 import polars as pl
@@ -48,8 +48,9 @@ def saved_classes(name: str) -> tuple[type, ...]:
 
 def dump(estimator: Estimator) -> tuple[Any, bytes]:
     """The parameters, as JSON and as the content of an .npz file; NotPlain where `restore` would refuse them."""
-    arrays: dict[str, np.ndarray] = {}
-    parameters, packed = _described(estimator, arrays), io.BytesIO()
+    arrays, packed = dict[str, np.ndarray](), io.BytesIO()
+    with _refused("cannot be saved"):
+        parameters = _described(estimator, arrays)
     np.savez(packed, allow_pickle=False, **arrays)
     restore(parameters, packed.getvalue(), estimator.name)
     return parameters, packed.getvalue()
@@ -97,8 +98,10 @@ def _arrays(packed: bytes) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name; together they need no more memory than the file."""
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
+        if any(member.compress_type != ZIP_STORED for member in members):
+            raise NotPlain("has compressed arrays, and those of an estimator are not")
         if sum(member.file_size for member in members) > len(packed):
-            raise NotPlain("has arrays of more bytes than it has itself: those of an estimator are not compressed")
+            raise NotPlain("has arrays of more bytes than it has itself")
         return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
 
 

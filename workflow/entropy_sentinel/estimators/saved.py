@@ -101,7 +101,12 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
             header[_PARAMETERS], arrays = dump(estimator)
         except NotPlain as error:
             raise ContractError(f"{path}: is not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
-    content = json.dumps(header).encode() + b"\n" + arrays
+    text = json.dumps(header).encode()
+    try:
+        read_header(text)
+    except InputError as error:
+        raise ContractError(f"{path}: is not written: {error}") from None
+    content = text + b"\n" + arrays
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
         partial.write_bytes(b"\n".join([MAGIC, digest, content]))
