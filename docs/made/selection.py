@@ -62,9 +62,16 @@ the prompt is plain text), then question, reference, `scores` and `reason`, why 
 
 ## Shown on a tiny model
 
-`make study-selection`: {n_candidates} training problems of the demo's ten domains, four responses of tiny-1m to each,
-the pass, and {size} problems selected by each strategy; then the same checkpoint is trained on each selection with
-the same steps and {seeds} seeds, and answers new problems.
+**Read this first.** One selection of each kind was drawn, of {size} problems, and accuracy is measured on 100
+problems, one of which is a point. The intervals are over seeds of training and answers only. Over other draws
+and problems they would be far wider: "above" and "below" random hold for these selections and these problems,
+and are no reason to prefer a strategy. The model is tiny and its problems are made up; it was trained on tens
+of thousands of problems like these before, so {size} more teach it little that is new. The published
+differences have no intervals, so do not compare the two number by number.
+
+`make study-selection` takes {n_candidates} training problems of the demo's ten domains, four responses of
+tiny-1m to each, the pass, and {size} problems selected by each strategy. Then it trains the same checkpoint on
+each selection with the same steps and {seeds} seeds, and the trained models answer new problems.
 
 {verdict}
 
@@ -80,12 +87,6 @@ What each strategy prefers:
 <img src="selection/{overlap}" width="880" alt="Overlap, difficulty and length of the selections">
 
 {selections}
-
-**What this does not show.** The model is tiny and its problems are made up; it was trained on tens of thousands of
-problems like these before, so {size} more teach it little that is new. It is measured on 100 problems, one of which is
-a point, and one selection of each kind was drawn: the intervals are over seeds of training and answers, and those over
-other problems and draws would be far wider. The published differences have no intervals, so that the two cannot be
-compared number by number.
 
 Numbers by `make study-selection selection-page`.
 """
