@@ -39,7 +39,7 @@ class TooFew(ValueError):
     """There are too few questions to fit a method on; the message says how many it needs and how many there are."""
 
     def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
-        super().__init__(f"it is fitted on {needed} {of} or more, and some fold has {there}")
+        super().__init__(f"some fold has too few {of} to fit it on: {there}, and the least is {needed}")
 
 
 @dataclass(frozen=True)
