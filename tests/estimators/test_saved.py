@@ -1,11 +1,16 @@
 """Estimators as files: the same numbers after loading, and refusals of what must not be loaded."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from production import saved, traffic, written
 from rows import SETTINGS, rows
 
+import entropy_sentinel as es
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
@@ -13,6 +18,13 @@ from entropy_sentinel.frames.errors import ContractError, InputError, Provenance
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)
+FIT = """
+import sys
+from pathlib import Path
+from production import saved
+for name in sys.argv[2:]:
+    saved(Path(sys.argv[1]), name)
+"""
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
 
@@ -43,7 +55,7 @@ def kept(tmp_path: Path) -> Path:
         "doc-forest-10d-balanced-isotonic",
     ],
 )
-def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) -> None:
+def test_a_loaded_estimator_gives_the_same_numbers_and_the_same_file(tmp_path: Path, name: str) -> None:
     fitted, (others, _) = TRAINING.fit(name), rows(70, seed=9)
     save_estimator(fitted, tmp_path / "one", {"logprobs": LOGPROBS})
     loaded = load_estimator(tmp_path / "one").estimator
@@ -51,7 +63,32 @@ def test_a_loaded_estimator_gives_the_same_numbers(tmp_path: Path, name: str) ->
     assert loaded.name == name
     assert loaded.values(others).tobytes() == fitted.values(others).tobytes()
     assert loaded.accuracy(others) == fitted.accuracy(others)
+    assert np.array_equal(*(np.array(estimator.p_correct(others), dtype=float) for estimator in (loaded, fitted)), True)
     assert loaded.chosen == fitted.chosen
+    save_estimator(loaded, tmp_path / "again", {"logprobs": LOGPROBS})
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "one").read_bytes()
+
+
+@pytest.mark.slow
+def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    """A monitor's state is of an estimator's checksum. One of each kind of parts: trees, networks, a choice, ..."""
+    names = ("recommended", "median-of-seven", "forest-10d-balanced-isotonic", "mlp-10d-balanced-isotonic")
+    path = os.pathsep.join(sys.path)
+    for seed in ("1", "2"):
+        (tmp_path / seed).mkdir()
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", FIT, tmp_path / seed, *names], env=environment, check=True)
+    for name in names:
+        one, other = ((tmp_path / seed / f"{name}.estimator").read_bytes() for seed in ("1", "2"))
+        assert one == other, name
+
+
+def test_the_state_of_an_estimator_is_that_of_one_fitted_again(tmp_path: Path) -> None:
+    log = written(traffic(300), tmp_path / "log.parquet")
+    es.monitor(saved(tmp_path), log, by=["route"], state=tmp_path / "state")
+    (tmp_path / "again").mkdir()
+    found = es.monitor(saved(tmp_path / "again"), log, by=["route"], state=tmp_path / "state")
+    assert found.provenance["files"] == {"read_now": 0, "known": 1, "in_all": 1}
 
 
 def test_the_file_says_what_it_is(kept: Path) -> None:
