@@ -6,10 +6,13 @@ once and alone; both integers of at most 18 digits; L <= U. An integer alone: no
 
 import time
 
+import polars as pl
 import pytest
 
 from entropy_sentinel.analyses.intervals.catalogue import REASONS
 from entropy_sentinel.analyses.intervals.parsing import integer_alone, stated_interval
+from entropy_sentinel.analyses.intervals.questions import exponents
+from entropy_sentinel.frames.errors import InputError
 
 PLAIN = '{"L": 3, "U": 5}'
 
@@ -167,3 +170,18 @@ def test_an_integer_that_is_too_far_is_the_number_itself() -> None:
     assert integer_alone("1000000", "stop", farthest=100) == (None, "too_far")
     assert integer_alone("-101", "stop", farthest=100) == (None, "too_far")
     assert integer_alone("-100", "stop", farthest=100) == (-100, None)
+
+
+@pytest.mark.parametrize("reference", ["1_0", "１０", "10**400", "1" * 400, "1" * 5_000, "3.0", "", None])
+def test_a_reference_that_is_no_power_of_ten_is_refused_in_a_short_message(reference: str | None) -> None:
+    items = pl.DataFrame({"item_id": ["q-1"], "reference": pl.Series([reference], dtype=pl.String)})
+    with pytest.raises(
+        InputError, match="item 'q-1': its reference must be an integer of at most 18 digits"
+    ) as refused:
+        exponents(items)
+    assert len(str(refused.value)) < 250
+
+
+def test_references_are_powers_of_ten_with_or_without_a_sign() -> None:
+    items = pl.DataFrame({"item_id": ["a", "b", "c"], "reference": ["-3", "+10", "7"]})
+    assert exponents(items) == {"a": -3, "b": 10, "c": 7}

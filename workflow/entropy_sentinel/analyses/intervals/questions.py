@@ -1,5 +1,6 @@
 """The questions of one half, with what one model says of them: what methods are fitted on, and applied to."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.statistics.smallest_mass import Distribution
 
 Ends = tuple[np.ndarray, np.ndarray]
+_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,10 @@ def exponents(items: pl.DataFrame) -> dict[str, int]:
 
 
 def _exponent(item: str, reference: str | None) -> int:
-    try:
-        return int(reference or "")
-    except ValueError:
+    # Python's int also takes `1_0` and digits of other scripts, and fails on thousands of them.
+    if not _EXPONENT.fullmatch(reference or ""):
         raise InputError(
-            f"item '{item}': its reference must be an integer, the power of ten of the answer, was {reference!r}; see "
-            "benchmarks.<name>.reference"
-        ) from None
+            f"item '{item}': its reference must be an integer of at most 18 digits, the power of ten of the answer, "
+            f"was {(reference or '')[:40]!r}; see benchmarks.<name>.reference"
+        )
+    return int(reference or "")
