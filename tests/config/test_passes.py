@@ -28,7 +28,7 @@ def test_a_pass_depends_on_what_the_model_depends_on_and_on_its_section() -> Non
     settings = pass_settings(config, "forced_answer", "mine", "gsm8k")
     assert settings["asked_with"] == generation_settings(config, "mine", "gsm8k")
     assert settings["settings"] == {"answers": ["own", "reference"], "positions": 4, "samples": None, "options": False}
-    assert (settings["family"], settings["version"]) == ("forced_answer", 1)
+    assert (settings["family"], settings["version"]) == ("forced_answer", 2)
 
 
 def test_another_model_with_the_same_weights_may_be_asked(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> N
     file = f"{tmp_path}/passes/forced_answer/gsm8k.parquet"
     assert given_pass(config, "forced_answer", "log", "gsm8k") == file
     section = {"answers": ["own"], "positions": "all", "samples": None, "options": False}
-    expected = {"family": "forced_answer", "version": 1, "source": file, "settings": section}
+    expected = {"family": "forced_answer", "version": 2, "source": file, "settings": section}
     assert pass_settings(config, "forced_answer", "log", "gsm8k") == expected
     assert (config.asked_again("forced_answer", "log"), pass_gpus(config, "forced_answer", "log")) == (None, 0)
     # The folder has nothing of the other family, which asks the weights.
