@@ -184,10 +184,9 @@ def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pyte
         ({"pool_windows": 200_000}, "pool_windows: must be 1 or more and at most 10000, was 200000"),
         ({"responses": 10**30}, "responses: must be 0 or more and at most 10000, was 1"),
         ({"least_drop": -5}, "least_drop: must be 0 or more and at most 1, was -5"),
-        ({"any_signal": True}, "'any_signal' is now any_logprobs"),
     ],
 )
-def test_numbers_have_an_end_and_old_names_say_the_new(given: dict[str, Any], said: str) -> None:
+def test_numbers_have_an_end(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as error:
         MonitorOptions.of(given)
     assert said in str(error.value)

@@ -1,8 +1,7 @@
 """How responses are read and added up: slices, windows of time, the reference, and how logs are read."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -34,8 +33,6 @@ class Slicing(Options):
 
 class Reading(ResponseOptions, Slicing):
     """How responses are read and added up: partial results of one reading add up, those of two do not."""
-
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {"any_signal": "is now any_logprobs"}
 
     window: Annotated[Literal["hour", "day", "week"] | None, Shown(Panel.SLICES, short="-w")] = Field(
         None, description="Also cut the time, in UTC, weeks from Monday: there are also rows by window."
