@@ -20,7 +20,7 @@ from production import BEGIN, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
-from entropy_sentinel.frames.errors import ConfigError, InputError, ProvenanceError
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
@@ -361,6 +361,10 @@ def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Pat
     with pytest.raises(ConfigError, match=f"state: must be a state of the monitor or a new file, was {log}; name"):
         run(estimator, written(traffic(90), tmp_path / "features.parquet"), log)
     assert log.read_bytes() == before
+    with pytest.raises(
+        EntropySentinelError, match="/proc/state: the state cannot be used: unable to open database file"
+    ):
+        run(estimator, log, Path("/proc/state"))
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as file:
         file.execute("CREATE TABLE bookmarks (address TEXT)")
     with pytest.raises(InputError, match="must be a state of the monitor, was another SQLite file; name another"):

@@ -46,7 +46,7 @@ def hold(descriptor: int) -> None:
 def is_abandoned(path: Path) -> bool:
     """Whether a file exists that a process has held, and the process has ended; False where that cannot be told."""
     try:
-        with path.open("rb") as file:
+        with path.open("r+b") as file:  # NFS locks for one alone only what can be written
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
     except OSError:

@@ -5,7 +5,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from io import BytesIO
 from itertools import count
 from pathlib import Path
@@ -63,16 +63,17 @@ class StateFile:
                 )
             path.parent.mkdir(parents=True, exist_ok=True)
         # Without a name, SQLite makes a file that nobody sees and that goes with the process.
-        with closing(sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)) as connection:
-            file = cls(connection, path)
-            with file._errors():
-                file._lock()
+        with ExitStack() as stack:
+            with _errors(path):
+                connection = sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)
+                stack.enter_context(closing(connection))
+                _lock(connection, path)
                 begin(connection, path or "", STATE)
-            yield file
+            yield cls(connection, path)
 
     def rows(self, statement: str, *values: Any) -> Iterator[Any]:
         """The rows that a statement gives."""
-        with self._errors():
+        with _errors(self.path):
             yield from self._connection.execute(statement, values)
 
     def execute(self, statement: str, *values: Any) -> None:
@@ -83,7 +84,7 @@ class StateFile:
         """What is known of each file, by its key, in the order of these."""
         rows = list(self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
         if any(digest != _digest(key, content) for key, content, digest in rows):
-            raise self._damaged("a row has another SHA-256 than it was written with")
+            raise _damaged(self.path, "a row has another SHA-256 than it was written with")
         return {key: json.loads(content) for key, content, _ in rows}
 
     def frames(self, key: str, part: str, checksum: str) -> Iterator[pl.DataFrame]:
@@ -93,7 +94,7 @@ class StateFile:
         for (content,) in self.rows(contents, key, part):
             digest.update(content)
         if digest.hexdigest() != checksum:
-            raise self._damaged(f"{part} of {key[:12]} have another SHA-256 than they were written with")
+            raise _damaged(self.path, f"{part} of {key[:12]} have another SHA-256 than they were written with")
         for (content,) in self.rows(contents, key, part):
             yield pl.read_parquet(content)
 
@@ -118,45 +119,6 @@ class StateFile:
             if self._connection.in_transaction:
                 self.execute("ROLLBACK")
             raise
-
-    def _lock(self) -> None:
-        """Take the lock, which the kernel gives back when the process ends; wait for another that has it."""
-        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        waiting = False
-        while True:
-            try:
-                self._connection.executescript("BEGIN EXCLUSIVE; COMMIT")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise
-            if not waiting:
-                show(log, f"{self.path}: waiting for another run, which still works on it")
-                waiting = True
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
-
-    def _unusable(self, error: sqlite3.Error) -> EntropySentinelError:
-        # Of a text that is not UTF-8 Python says so itself, without SQLite's code.
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_NOTADB:
-            return ConfigError(f"state: must be {STATE.name} or a new file, was {self.path}; name another file")
-        if code == sqlite3.SQLITE_CORRUPT:
-            return self._damaged(str(error))
-        return EntropySentinelError(
-            f"{self.path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk "
-            "must have room. What the state held is still there"
-        )
-
-    def _damaged(self, why: str) -> DamagedFileError:
-        return DamagedFileError(
-            f"{self.path}: is damaged ({why}); delete it and give all the logs: it is made again from them"
-        )
 
 
 class Writer:
@@ -188,3 +150,45 @@ class Writer:
 
 def _digest(key: str, content: bytes) -> bytes:
     return hashlib.sha256(f"{key}\0".encode() + content).digest()
+
+
+def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
+    """Take the lock, which the kernel gives back when the process ends; wait for another that has it."""
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    waiting = False
+    while True:
+        try:
+            connection.executescript("BEGIN EXCLUSIVE; COMMIT")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+        if not waiting:
+            show(log, f"{path}: waiting for another run, which still works on it")
+            waiting = True
+
+
+@contextmanager
+def _errors(path: Path | None) -> Iterator[None]:
+    """SQLite's errors as ours, which say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
+    # Of a text that is not UTF-8 Python says so itself, without SQLite's code.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return ConfigError(f"state: must be {STATE.name} or a new file, was {path}; name another file")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return _damaged(path, str(error))
+    return EntropySentinelError(
+        f"{path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk must have "
+        "room. What the state held is still there"
+    )
+
+
+def _damaged(path: Path | None, why: str) -> DamagedFileError:
+    return DamagedFileError(f"{path}: is damaged ({why}); delete it and give all the logs: it is made again from them")
