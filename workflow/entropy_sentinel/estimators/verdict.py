@@ -112,11 +112,16 @@ def _order(n_domains: int, rho: float | None) -> str:
 
 def _more_domains(evidence: Evidence) -> str:
     """How many more labelled domains it takes to be usable."""
-    if enough := evidence.enough_more():
-        return f"{counted(enough, 'more labelled domain')} will make it usable in about four of five cases"
-    if fewest := evidence.fewest_more():
-        return f"usable takes at least {counted(fewest, 'more labelled domain')}, even without any error on them"
-    return f"even {MOST_MORE} more labelled domains without any error on them would not make it usable"
+    fewest, enough = evidence.fewest_more(), evidence.enough_more()
+    if fewest is None:
+        return f"even {MOST_MORE} more labelled domains without any error on them would not make it usable"
+    if enough is None:
+        return (
+            f"usable takes at least {counted(fewest, 'more labelled domain')}, even without any error on them, and may "
+            f"take more than {MOST_MORE}"
+        )
+    takes = counted(enough, "more labelled domain")
+    return f"usable takes {f'{fewest} to ' if fewest < enough else ''}{takes} in about four of five cases"
 
 
 def _intervals(residuals: Residuals, most: float) -> str:
