@@ -1,0 +1,163 @@
+"""The demo with one engine per model against one engine per job, and runs that are killed; `make bench-engines`.
+
+Both sides run the same jobs on copies of the project, one after the other. CPU seconds and peak memory are those of all
+processes, the engines too. `--before COMMIT` takes another commit's tree for the other side, in place of
+`engine_idle_s: 0`. `--kills` kills Snakemake alone at five moments, counts the processes that are left ten seconds
+later, goes on, and compares the responses with those of the first side. Prints one JSON object as its last line.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil
+from workflow_runs import ROOT, Project
+
+from entropy_sentinel.engines.run import RUN
+
+PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
+STARTED, ASKED = "starting an engine", "that an earlier job started"
+MOST_LEFT_S = 10
+
+
+def measured(project: Project, *arguments: str) -> dict[str, Any]:
+    """What a run takes, its engines included, which are not its children."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    project.run(*arguments)
+    wall_s = time.monotonic() - begin
+    reap()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    logs = [path.read_text(errors="replace") for path in (project.folder / "logs").rglob("*.log")]
+    loaded = sum(text.count("Initializing a V1 LLM engine") for text in logs)
+    return {
+        "wall_s": round(wall_s, 1),
+        "cpu_s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
+        "engines_loaded": loaded,  # those of served judges too
+        "peak_process_mib": after.ru_maxrss // 1024,
+    }
+
+
+def reap() -> None:
+    """Wait for all that is left of a run: this process has become the parent of its engines."""
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def tree(commit: str, folder: Path) -> None:
+    """The files of another commit."""
+    packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+
+
+class Other(Project):
+    """A project in a folder that has its files already."""
+
+    def __init__(self, folder: Path, configs: list[str]) -> None:
+        self.folder, self.configs, self.profile = folder, configs, "profiles/demo"
+
+
+def engines() -> list[psutil.Process]:
+    """The engine processes of runs below this process."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if "entropy_sentinel.engines.host" in process.cmdline() and RUN in process.environ():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def moments(project: Project) -> dict[str, Callable[[], bool]]:
+    """When a run is killed: while its engine starts, answers, idles, works beside another, and is replaced."""
+
+    def logs() -> str:
+        folder = project.folder / "logs"
+        return "".join(path.read_text(errors="replace") for path in folder.rglob("generations/*/*.log"))
+
+    def answered() -> int:
+        return len(list((project.folder / "results").rglob("generations/*/*.parquet")))
+
+    return {
+        "starts": lambda: STARTED in logs(),
+        "answers": lambda: "responses to generate" in logs(),
+        "idles": lambda: answered() > 2,
+        "beside another": lambda: logs().count(STARTED) == 2 and ASKED in logs(),
+        "is replaced": lambda: "the engine ended while it was asked" in logs(),
+    }
+
+
+def killed(project: Project, whole: Path) -> dict[str, int]:
+    """Processes that are left of each killed run; fails where the run after the last one gives other responses."""
+    left = {}
+    for name, comes in moments(project).items():
+        for log in (project.folder / "logs").rglob("generations/*/*.log"):
+            log.unlink()
+        run, deadline = project.start("generations"), time.monotonic() + 300
+        while not comes():
+            assert run.poll() is None, run.communicate()[0]
+            assert time.monotonic() < deadline, f"it never came to that: {name}"
+            if name == "is replaced" and engines():
+                engines()[0].kill()
+            time.sleep(0.05)
+        run.kill()
+        run.communicate()
+        time.sleep(MOST_LEFT_S)
+        left[name] = len(engines())
+        project.run("--unlock")
+    project.run("generations")
+    reap()
+    for path in sorted(whole.glob("*/*.parquet")):
+        again = pl.read_parquet(project.folder / "results" / "demo" / "generations" / path.relative_to(whole))
+        assert again.drop("run").equals(pl.read_parquet(path).drop("run")), f"{path} differs"
+    return left
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--study", nargs="*", default=[], help="further config files, such as demo/ambiguity.yaml")
+    parser.add_argument("--target", nargs="*", default=[], help="of Snakemake, such as `generations`")
+    parser.add_argument("--before", help="a commit, in place of an engine per job of this one")
+    parser.add_argument("--kills", action="store_true", help="kill runs of the generations, too")
+    arguments = parser.parse_args()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    os.environ.pop(RUN, None)
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = [Path(scratch, name) for name in ("shared", "other", "killed")]
+        for folder in folders:
+            folder.mkdir()
+        configs = ["demo/config.yaml", *arguments.study]
+        shared = Project(folders[0], configs)
+        if arguments.before:
+            tree(arguments.before, folders[1])
+            other = Other(folders[1], configs)
+        else:
+            (folders[1] / "alone.yaml").write_text("generation: {engine_idle_s: 0}\n")
+            other = Project(folders[1], [*configs, "alone.yaml"])
+        found: dict[str, Any] = {
+            "shared": measured(shared, *arguments.target),
+            arguments.before or "engine per job": measured(other, *arguments.target),
+        }
+        one, two = found.values()
+        if arguments.kills:
+            whole = folders[0] / "results" / "demo" / "generations"
+            found["left_after_kills"] = killed(Project(folders[2], configs), whole)
+    ratio = {"cpu_ratio": round(one["cpu_s"] / two["cpu_s"], 3), "wall_ratio": round(one["wall_s"] / two["wall_s"], 3)}
+    print(json.dumps({"configs": configs, "target": arguments.target, **found, **ratio}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
