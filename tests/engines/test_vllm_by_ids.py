@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.engines.shared import SharedEngine
+
 pytestmark = pytest.mark.long(minutes=1)
 
 ROOT = Path(__file__).parents[2]
@@ -72,19 +76,22 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def found(expected: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def found(expected: dict[str, Any]) -> dict[str, Any]:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-    folder, prompts = tmp_path_factory.mktemp("by_ids"), expected["prompts"]
+    prompts = expected["prompts"]
     searches = [
         [prompts, {"width": 10, "max_tokens": 2}],
         [prompts, {"width": WIDTH, "max_tokens": LONGEST}],
         [prompts, {"width": WIDTH, "max_tokens": LONGEST, "stop": [". "]}],
         [[[5] * 600, prompts[0]], {"width": 1, "max_tokens": 1}],
     ]
-    asked = {"continuations": [*expected["given"], [[5] * 600, [3]], [[5], []]], "searches": searches}
-    (folder / "in.json").write_text(json.dumps(asked))
-    run(str(ROOT / "tests/shared/by_ids_probe.py"), str(MODEL), str(folder / "in.json"), str(folder / "out.json"))
-    return json.loads((folder / "out.json").read_text())
+    settings = generation_settings(load_config(read_config(["config.yaml", "demo/config.yaml"])), "tiny-1m", "averages")
+    engine = SharedEngine(settings, 1)
+    given = sorted(engine.continuations([*expected["given"], [[5] * 600, [3]], [[5], []]]))
+    return {
+        "continuations": [(one.logprobs.tolist(), one.refused) for _, one in given],
+        "searches": [[beams for _, beams in sorted(engine.beams(contexts, **how))] for contexts, how in searches],
+    }
 
 
 def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], found: dict[str, Any]) -> None:
@@ -98,33 +105,33 @@ def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], fo
 
 def test_beams_of_two_tokens_are_the_likeliest_of_all(expected: dict[str, Any], found: dict[str, Any]) -> None:
     for one, everything in zip(found["searches"][0], expected["everything"], strict=True):
-        best = [(beam["token_ids"], beam["logprob"]) for beam in one["found"][:5]]
-        assert [ids for ids, _ in best] == [ids for ids, _ in everything[:5]]
+        best = [(beam.token_ids, beam.logprob) for beam in one.found[:5]]
+        assert [list(ids) for ids, _ in best] == [ids for ids, _ in everything[:5]]
         np.testing.assert_allclose([value for _, value in best], [value for _, value in everything[:5]], atol=5e-4)
 
 
 def test_beams_are_those_of_transformers(expected: dict[str, Any], found: dict[str, Any]) -> None:
     """The likeliest is the same; others are at least as likely, for Transformers drops ends outside the first beams."""
     for one, searched in zip(found["searches"][1], expected["searched"], strict=True):
-        assert len(one["found"]) == WIDTH
-        assert one["found"][0]["token_ids"] == searched[0][0]
-        assert one["found"][0]["logprob"] == pytest.approx(searched[0][1], abs=2e-3)
-        for ours, (_, theirs) in zip(one["found"], searched, strict=True):
-            assert ours["logprob"] > theirs - 2e-3
-        assert one["found"][0]["finish_reason"] == "stop"
-        for beam in one["found"]:
-            assert beam["finish_reason"] == ("stop" if beam["token_ids"][-1] == END else "length")
+        assert len(one.found) == WIDTH
+        assert list(one.found[0].token_ids) == searched[0][0]
+        assert one.found[0].logprob == pytest.approx(searched[0][1], abs=2e-3)
+        for ours, (_, theirs) in zip(one.found, searched, strict=True):
+            assert ours.logprob > theirs - 2e-3
+        assert one.found[0].finish_reason == "stop"
+        for beam in one.found:
+            assert beam.finish_reason == ("stop" if beam.token_ids[-1] == END else "length")
 
 
 def test_a_text_ends_beams(found: dict[str, Any]) -> None:
     """The demo's solutions are short sentences: the first one ends with a full stop and a space."""
     for one, whole in zip(found["searches"][2], found["searches"][1], strict=True):
-        assert {beam["finish_reason"] for beam in one["found"]} == {"stop"}
-        assert not any(". " in beam["text"] for beam in one["found"])
-        assert whole["found"][0]["text"].startswith(one["found"][0]["text"] + ". ")
+        assert {beam.finish_reason for beam in one.found} == {"stop"}
+        assert not any(". " in beam.text for beam in one.found)
+        assert whole.found[0].text.startswith(one.found[0].text + ". ")
 
 
 def test_a_context_without_room_is_refused_beside_others(found: dict[str, Any]) -> None:
     refused, other = found["searches"][3]
-    assert (refused["found"], refused["refused"]) == ([], "context of 600 tokens, the model takes 511")
-    assert len(other["found"]) == 1
+    assert (refused.found, refused.refused) == ((), "context of 600 tokens, the model takes 511")
+    assert len(other.found) == 1

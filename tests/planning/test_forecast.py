@@ -26,9 +26,9 @@ RATES = {
     "estimate_cpu_s": 48,
 }
 # Two samples of 1,319 + 300 items are 3,238 responses of 500 tokens: 1,619,000 tokens, 161.9 MB.
-# 1,619 s of generation and 2 x 100 s of start are 1,819 s of one GPU.
+# 1,619 s of generation and one start of 100 s are 1,719 s of one GPU.
 # Groups gsm8k, svamp: 48 configurations each; 2 x 48 s of CPU time.
-ONE_GPU = Cost(3238, 3238, 1_619_000, 0.1619, 1819 / 3600, 1819 / 3600 * 3 + 32.38, 96 / 3600)
+ONE_GPU = Cost(3238, 3238, 1_619_000, 0.1619, 1719 / 3600, 1719 / 3600 * 3 + 32.38, 96 / 3600)
 
 
 def study(**changes: Any) -> Config:
@@ -71,8 +71,8 @@ def row(config: Config, name: str) -> list[str]:
 def test_costs_by_hand() -> None:
     expected = {
         "one": ONE_GPU,
-        # 250 tokens at most: 809,500 tokens; (809.5 + 200) s on two GPUs are 2,019 GPU-seconds.
-        "two": Cost(3238, 3238, 809_500, 0.08095, 2019 / 3600, 2019 / 3600 * 3 + 32.38, 96 / 3600),
+        # 250 tokens at most: 809,500 tokens; (809.5 + 100) s on two GPUs are 1,819 GPU-seconds.
+        "two": Cost(3238, 3238, 809_500, 0.08095, 1819 / 3600, 1819 / 3600 * 3 + 32.38, 96 / 3600),
         # No GPU: the labels alone, 3,238 of one cent.
         "served": Cost(3238, 3238, 1_619_000, 0.1619, 0, 32.38, 96 / 3600),
     }
@@ -113,8 +113,8 @@ def with_passes(family: str = "forced_answer", **section: Any) -> Config:
 
 
 def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
-    # 3,238 responses of 500 tokens; two kinds of answers after every fifth token; two jobs.
-    seconds = 3238 * 500 * 2 / 5 / 100 + 2 * RATES["engine_start_s"]
+    # 3,238 responses of 500 tokens; two kinds of answers after every fifth token; both jobs ask one engine.
+    seconds = 3238 * 500 * 2 / 5 / 100 + RATES["engine_start_s"]
     config = with_passes(answers=["own", "reference"], positions=5)
     again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
     assert again == pytest.approx(seconds / 3600)
@@ -126,7 +126,7 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
 
 
 def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_not_asked_about() -> None:
-    seconds = 1619 * 500 / 100 + 2 * RATES["engine_start_s"]  # one of two samples
+    seconds = 1619 * 500 / 100 + RATES["engine_start_s"]  # one of two samples
     config = with_passes(samples=1)
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
     assert "asks again about 1,619 responses" in " ".join(text(config).split())
@@ -143,7 +143,7 @@ def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_
     ],
 )
 def test_passes_about_items_are_reckoned_by_hand(family: str, section: dict[str, Any], contexts: int) -> None:
-    seconds = contexts / 100 + 2 * RATES["engine_start_s"]
+    seconds = contexts / 100 + RATES["engine_start_s"]
     config = with_passes(family, **section)
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
 
@@ -240,8 +240,8 @@ def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:
     config = load_config(PAPER)
     # 11,569 items on eight models of 600 tokens each and one of 1,200, 80 bytes each: 69.4 million tokens, 5.55 GB.
     # 6.94 million tokens at 5200, 5900, 5000, 5000, 2500, 2500, 2500, 1700 per second, 13.9 million at 5600: 20,180 s;
-    # 90 starts of 90 s: 8,100 s; together 7.86 hours at 2.50 USD.
+    # 9 starts of 90 s: 810 s; together 5.83 hours at 2.50 USD.
     # Per model 385 groups with 48 configurations and 10 with one: 385 + 10 / 48 searches of 5 s, 0.535 CPU-hours.
-    assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "7.86", "19.64", "4.82"]
+    assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "5.83", "14.58", "4.82"]
     assert "unknown" not in text(config)
     assert text(config).isascii()

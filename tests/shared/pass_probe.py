@@ -3,7 +3,7 @@
     python pass_probe.py FOLDER FAMILY ITEMS          # writes traces and `whole.parquet` below FOLDER
     python pass_probe.py FOLDER FAMILY resume [PARTS] # `resumed.parquet`; kills itself after so many parts of this run
 
-Each process has one engine of its own.
+All of them ask one engine, that of the tests' run.
 """
 
 import json
@@ -19,6 +19,7 @@ from killed_pass import kill_after
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings, pass_settings
+from entropy_sentinel.engines.shared import SharedEngine
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.stages import engine_pass, generation
 
@@ -86,13 +87,11 @@ class Asked:
         """The responses to `n` items and the whole pass over them, by one engine."""
         items, traces = self.files
         write_items(items, self.probe.benchmarks, n)
-        engine = engine_pass._engine(self.settings["asked_with"], 1)
-        generation.make_engine = engine_pass.make_engine = lambda *_: engine
         traces.parent.mkdir(parents=True)
         asked = generation_settings(self.config, self.probe.model, self.probe.benchmarks[0])
         generation.write_generations(str(items), asked, 1, str(traces))
         self.ask("whole")
-        (self.folder / "told.json").write_text(json.dumps({"vocabulary": engine.vocabulary}))
+        (self.folder / "told.json").write_text(json.dumps({"vocabulary": SharedEngine(asked, 1).vocabulary}))
 
 
 def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:

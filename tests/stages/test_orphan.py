@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from test_generation import SETTINGS, benchmark, response
 
@@ -33,10 +32,8 @@ class SlowEngine:
 
     provenance = {"engine": "slow", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
 
-    def __init__(
-        self, asked: Path, pause_s: float = 0.0, fail_after: int | None = None, leave_child: bool = False
-    ) -> None:
-        self.asked, self.pause_s, self.fail_after, self.leave_child = asked, pause_s, fail_after, leave_child
+    def __init__(self, asked: Path, pause_s: float = 0.0, fail_after: int | None = None) -> None:
+        self.asked, self.pause_s, self.fail_after = asked, pause_s, fail_after
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
         for position, seed in enumerate(seeds):
@@ -45,20 +42,10 @@ class SlowEngine:
             time.sleep(self.pause_s)
             with self.asked.open("a") as file:
                 file.write(f"{seed}\n")
-            if position == 0 and self.leave_child:
-                leave_child(self.asked.parent)
             yield position, response(seed % 7)
 
     def under_way(self) -> list[int]:
         return []
-
-
-def leave_child(folder: Path) -> None:
-    """A process that outlives the job and has inherited all it holds, as an engine's may."""
-    if (child := os.fork()) == 0:
-        time.sleep(60)
-        os._exit(0)
-    (folder / "child").write_text(str(child))
 
 
 def job(items: str, output: str, log: str, engine: dict[str, Any]) -> None:
@@ -168,15 +155,11 @@ def test_an_output_without_hard_links_is_not_generated_again(
 
 
 def test_what_a_killed_job_has_answered_is_taken_over(jobs: Jobs) -> None:
-    """At once, though a process of its engine still lives, which is killed: it may hold the GPU's memory."""
-    orphan = jobs.start_orphan(leave_child=True)
+    orphan = jobs.start_orphan()
     other = jobs.start("other")
     wait_for(lambda: "waiting" in jobs.log("other"))
     orphan.kill()
     assert end(orphan, other) == [-signal.SIGKILL, 0]
-    child = int(jobs.asked.with_name("child").read_text())
-    assert f"killing process {child}" in jobs.log("other")
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     jobs.check_whole()
     assert N_RESPONSES <= jobs.n_asked() <= N_RESPONSES + 2
 

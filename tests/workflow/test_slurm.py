@@ -1,6 +1,7 @@
 """`snakemake --profile slurm` on a real Slurm of one machine: a cut-down demo with a killed and a preempted job."""
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 from slurm.cluster import QUICK, cluster, obstacle, queue, run, wait_for
 from workflow_runs import Project
@@ -16,7 +18,7 @@ from workflow_runs import Project
 STUDY = "slurm-test"
 # Lines of the profile that a user takes out of their comments; the cluster has all that they name.
 SETTINGS = ("slurm_partition: gpu", "constraint: internet", "slurm-status-command: squeue")
-GENERATE = "rule_generation_wildcards_tiny-1m_"  # the plugin's comment on such a job, before the benchmark
+GENERATE = "rule_generation_tiny-1m_generation"  # the plugin's comment on such a job
 SECRET = "token-that-no-log-may-show"
 TIMEOUT_S = 900  # a bound for a busy machine: all tests take three minutes on two cores
 
@@ -32,6 +34,7 @@ class Run(NamedTuple):
     returncode: int
     output: str
     killed: str
+    benchmark: str  # of the killed one
     preempted: str
     environments: dict[str, dict[str, str]]
 
@@ -41,6 +44,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A copy of the project, its profile edited as a user would, beside a running cluster."""
     configs = ["demo/config.yaml", "tests/workflow/slurm/demo.yaml"]
     project = Project(tmp_path_factory.mktemp("project"), configs, profile="slurm")
+    # Each benchmark in a job of its own, so that one can be killed beside the other.
+    project.edit("profiles/slurm/config.v9+.yaml", "generation_{model}=10", "generation_{model}=1")
     for setting in SETTINGS:
         project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)
     with cluster():
@@ -55,13 +60,14 @@ def finished(project: Project) -> Run:
         with started(project) as process:
             wait_for(lambda: alive(process) and len(under_way(project)) == 2, "two generate jobs", TIMEOUT_S)
             killed, preempted = under_way(project)
+            benchmark = benchmark_of(killed)
             environments = {job: environment(job) for job in (killed, preempted)}
             for pid in pids(killed):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             run("scontrol", "requeue", preempted)
             output, _ = process.communicate(timeout=TIMEOUT_S)
-    return Run(process.returncode, output, killed, preempted, environments)
+    return Run(process.returncode, output, killed, benchmark, preempted, environments)
 
 
 def test_run_recovers_from_a_killed_and_a_preempted_job(project, finished):
@@ -94,9 +100,8 @@ def test_estimates_travel_in_one_submission(project, finished):
 
 def test_logs_are_found_by_model_and_benchmark_or_group(project, finished):
     assert (project.folder / f"logs/{STUDY}/estimates/math-verify/tiny-1m/averages+counting-on.log").exists()
-    benchmark = queue("all")[finished.killed].removeprefix(GENERATE)
-    assert (project.folder / f"logs/{STUDY}/generations/tiny-1m/{benchmark}.log").exists()
-    assert (project.folder / f"logs/slurm/rule_generation/tiny-1m_{benchmark}/{finished.killed}.log").exists()
+    assert (project.folder / f"logs/{STUDY}/generations/tiny-1m/{finished.benchmark}.log").exists()
+    assert (project.folder / f"logs/slurm/group_generation_tiny-1m_generation/{finished.killed}.log").exists()
 
 
 def test_jobs_see_the_secrets_of_the_shell_and_no_log_does(project, finished):
@@ -107,6 +112,16 @@ def test_jobs_see_the_secrets_of_the_shell_and_no_log_does(project, finished):
 
 def test_second_run_has_nothing_to_do(project, finished):
     assert "Nothing to be done" in project.run()
+
+
+def test_a_group_of_benchmarks_starts_one_engine(project, finished):
+    before = submissions("rule_generation")
+    together = ["--group-components", "generation_{model}=10", "--forcerun", "generation", "--until", "generation"]
+    project.run(*together, *QUICK)
+    assert len(submissions("rule_generation") - before) == 1
+    logs = "".join(path.read_text() for path in (project.folder / f"logs/{STUDY}/generations/tiny-1m").glob("*.log"))
+    assert logs.count("starting an engine") == 1
+    assert logs.count("asking the engine of models.tiny-1m that an earlier job started") == 1
 
 
 def test_interrupt_empties_the_queue(project, finished):
@@ -138,8 +153,14 @@ def alive(process: subprocess.Popen) -> bool:
 def under_way(project: Project) -> list[str]:
     """The running generate jobs whose script has opened its log."""
     logs = project.folder / f"logs/{STUDY}/generations/tiny-1m"
-    jobs = {job: comment.removeprefix(GENERATE) for job, comment in queue("running").items() if GENERATE in comment}
-    return [job for job, benchmark in jobs.items() if (logs / f"{benchmark}.log").exists()]
+    jobs = [job for job, comment in queue("running").items() if GENERATE in comment]
+    return [job for job in jobs if (logs / f"{benchmark_of(job)}.log").exists()]
+
+
+def benchmark_of(job: str) -> str:
+    """The benchmark that a running job generates, by the commands of its processes; none before it has begun."""
+    commands = "".join(Path(f"/proc/{pid}/cmdline").read_text() for pid in pids(job) if psutil.pid_exists(pid))
+    return next(iter(re.findall("benchmark=([a-z-]+)", commands)), "none")
 
 
 def submissions(rule: str) -> set[str]:

@@ -20,6 +20,9 @@ ARGUMENTS: Mapping[str, Any] = {
     "enforce_eager": True,
     # Does not go together with a seed per request.
     "enable_chunked_prefill": False,
+    # Of the cache of prefixes, tokens: contexts that begin alike share whole blocks, and 128, the default, is longer
+    # than many responses. The kernels of a CPU take multiples of 32. Responses are the same to the bit.
+    "block_size": 32,
 }
 ENVIRONMENT: Mapping[str, str] = {
     # Engines side by side must not be bound to the same cores.
@@ -27,9 +30,6 @@ ENVIRONMENT: Mapping[str, str] = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "TORCH_COMPILE_DISABLE": "1",
 }
-# Of the cache of prefixes: what of a prompt is no whole block is computed again. 128 by default, longer than many
-# responses; the kernels of a CPU take multiples of 32, a GPU's default is 16.
-BLOCK_TOKENS = 32
 # The cache of keys and values, GiB: without it the engine takes nearly all memory, and refuses where others use some.
 # Responses that do not fit into it wait for their turn, so that a small one is slow for a large model.
 _CACHE = "VLLM_CPU_KVCACHE_SPACE"
@@ -80,12 +80,6 @@ def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
 def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
     """The settings' engine arguments, and what this build needs beside them."""
     return settings["engine_args"] | _arguments_added(settings)
-
-
-def for_contexts(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Engine arguments for a model that is asked about many contexts that begin alike, where `arguments` do not say."""
-    blocks = {"block_size": BLOCK_TOKENS} if is_cpu_build() else {}
-    return {"enable_prefix_caching": True, **blocks, **arguments}
 
 
 def told(settings: ServedSettings, threads: int) -> dict[str, str]:

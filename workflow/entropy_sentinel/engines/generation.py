@@ -1,6 +1,8 @@
 """How responses are asked for, whatever the model: the config's section `generation`."""
 
+import math
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -26,6 +28,11 @@ SET_ELSEWHERE: dict[str, str] = {
     "port": "--port of the command that serves",
 }
 PARALLEL_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+
+
+def gpus(engine_args: Mapping[str, Any]) -> int:
+    """How many GPUs an engine with these arguments takes."""
+    return math.prod(engine_args.get(size, 1) for size in PARALLEL_SIZES)
 
 
 def _engine_arguments(arguments: Free) -> Free:
@@ -138,6 +145,14 @@ class Generation(Settings):
         "GPU, all cores of the machine. A change generates nothing again",
     )
 
+    engine_idle_s: Whole = Field(
+        60,
+        ge=0,
+        le=3600,
+        description="how long a loaded model waits for its next job, seconds: all jobs of a model on one machine ask "
+        "one engine. 0 starts an engine for each job. A change generates nothing again",
+    )
+
     @model_validator(mode="after")
     def _known(self) -> "Generation":
         refuse_secrets("environment", self.environment)
@@ -205,6 +220,15 @@ class ApiSettings(JobSettings, AskingSettings):
     engine: Literal["api"]
     api: dict[str, Any]
     revision: str | None
+
+
+# What two jobs must have in common to ask one engine; how it is asked may differ.
+_LOADED = ("weights", "local", "revision", "commit", "lora", "lora_revision", "seed", "environment", "engine_args")
+
+
+def loaded(settings: VllmSettings) -> dict[str, Any]:
+    """What an engine is loaded with: models that agree on it share their engine."""
+    return {name: settings.get(name) for name in _LOADED}
 
 
 # What the traces of a model on a benchmark depend on, the items aside: what Snakemake compares.

@@ -19,7 +19,7 @@ class Rates(Settings):
         le=1e9,
         description="speed of one job in which a model is asked again about its responses, contexts",
     )
-    engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of one generate job, seconds")
+    engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of an engine, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(
         0, ge=0, le=1e9, description="price of one label, where its judge has no prices of its own"

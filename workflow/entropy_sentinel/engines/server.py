@@ -18,6 +18,8 @@ from typing import Any
 
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.generation import ServedSettings
+from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.shared import claim_devices
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -78,7 +80,7 @@ def flag(name: str, value: Any) -> list[str]:
 
 @contextmanager
 def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
-    """Serve a model on this machine while the block runs; gives the base URL.
+    """Serve a model on this machine, on GPUs that no engine has, while the block runs; gives the base URL.
 
     What the server says goes where this process's output goes. It ends with the block, and with this process however
     that ends. Raises EntropySentinelError where the server ends before it is up, such as for an argument it refuses.
@@ -87,9 +89,10 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     begin = time.monotonic()
+    claim = claim_devices(Run.announced(), settings, threads)
     server = subprocess.Popen(
         [*server_command(settings, "127.0.0.1", port), "--disable-uvicorn-access-log"],
-        env=os.environ | server_environment(settings, threads),
+        env=os.environ | server_environment(settings, threads) | claim.environment,
         stdin=subprocess.DEVNULL,
         # A group of its own: Ctrl-C reaches this process alone, which then ends the server and all it has started.
         start_new_session=True,
@@ -107,6 +110,7 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         _stop(server)
+        claim.release()
 
 
 def _is_up(port: int) -> bool:

@@ -1,8 +1,9 @@
-"""The vLLM engine, in this process. The only module that imports vllm.
+"""The vLLM engine in this process, which is one of its own (engines/host.py). The only module that imports vllm.
 
 The same code serves a GPU machine and a CPU build of vLLM; what that one needs is added by engines/cpu.py.
 """
 
+import copy
 import hashlib
 import json
 import logging
@@ -60,11 +61,18 @@ class VllmEngine:
             **cpu.told(settings, threads),
         }
 
+    def asked_by(self, settings: VllmSettings) -> "VllmEngine":
+        """The same loaded model, asked as other settings say: their sampling, template and what of a trace is kept."""
+        engine = copy.copy(self)
+        engine._settings = settings
+        return engine
+
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
 
         One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
         """
+        self._engine.reset_prefix_cache()  # so that the answers do not depend on what was asked before
         positions = {}
         for position, (chat, seed) in enumerate(zip(chats, seeds, strict=True)):
             try:

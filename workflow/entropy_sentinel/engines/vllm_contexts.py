@@ -85,7 +85,7 @@ class ByTokenIds:
         """The ids that outputs will have, with the numbers of their prompts."""
         if not numbered:
             return {}
-        prompts = [{"prompt_token_ids": list(prompt)} for _, prompt in numbered]
+        prompts = [{"prompt_token_ids": np.asarray(prompt).tolist()} for _, prompt in numbered]
         ids = self._engine.enqueue(prompts, parameters, use_tqdm=False, lora_request=self._lora)
         return {own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
 

@@ -25,7 +25,7 @@ Amount = tuple[int, str]  # how much work, and of what: 200, "responses"
 # Events and messages of Snakemake that the lines here replace.
 _REPLACED = {"job_started", "job_finished", "progress"}
 _REPLACED_TEXT = re.compile(r"Select jobs to execute|Trying to restart job|RuleException:\nCalledProcessError in file")
-_RESTART = re.compile(r"Trying to restart job (\d+)")
+_RESTART = re.compile(r"Trying to restart job ([\w-]+)")
 _STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(\w+)")
 _SIGNALS = {
     "SIGKILL": "killed (SIGKILL), as the kernel does when memory runs out",
@@ -84,6 +84,7 @@ class JobLines(logging.Handler):
         self.failures: dict[str, str] = {}
         self._workflow, self._amount, self._logger = workflow, amount, logger
         self._jobs: dict[int, _Job] = {}
+        self._failed_group = ""
         self._done: Counter[str] = Counter()
         self._totals: dict[str, int] = {}
         self._exceptions: dict[int | None, str] = {}  # by thread: the error comes before the job that it belongs to
@@ -160,6 +161,7 @@ class JobLines(logging.Handler):
 
     def _fail_group(self, record: _Event) -> None:
         """Those jobs of the group that say what they died of; where none does, the group."""
+        self._failed_group = f"group {record.groupid}"
         jobs = [self._jobs[info["jobid"]] for info in record.job_error_info if info["jobid"] in self._jobs]
         causes = [(job, path, cause) for job in jobs for path in job.written_logs() if (cause := read_cause(path))]
         for job, path, cause in causes:
@@ -174,8 +176,10 @@ class JobLines(logging.Handler):
         self._logger.error(line)
 
     def _restart(self, record: _Event) -> None:
-        if (restart := _RESTART.match(str(record.msg))) and (job := self._jobs.get(int(restart[1]))):
-            self._logger.info(f"{job.name}: runs again")
+        if restart := _RESTART.match(str(record.msg)):
+            # A group has an id that nothing else names; its failure has just been shown.
+            job = self._jobs.get(int(restart[1])) if restart[1].isdecimal() else None
+            self._logger.info(f"{job.name if job else self._failed_group}: runs again")
 
 
 def _stage(rule: str) -> str:

@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
-from entropy_sentinel.planning.passes import Passes, passes
+from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.rates import model_rates
 from entropy_sentinel.planning.responses import Responses, responses
@@ -66,7 +66,7 @@ def _cost(
     left = sum(one.left for one in counts.values())
     jobs = sum(one.left > 0 for one in counts.values())
     tokens = left * min(rates.tokens_per_response, longest)
-    gpu_h = (tokens / rates.tokens_per_s + jobs * rates.engine_start_s) / 3600 * gpus(config, model)
+    gpu_h = (tokens / rates.tokens_per_s + starts(config, jobs) * rates.engine_start_s) / 3600 * gpus(config, model)
     gpu_h += sum(one.gpu_h for one in again if one.model == model)
     labels = _labels_left(config, files, model, counts)
     judged_usd = sum(one.usd or 0 for one in judged if one.model == model)

@@ -62,8 +62,13 @@ def _of(
     share = min(declared.first_responses(settings) or samples, samples) / samples
     responses = round(sum(left) * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
-    seconds = contexts / rates.contexts_per_s + sum(one > 0 for one in left) * rates.engine_start_s
+    seconds = contexts / rates.contexts_per_s + starts(config, sum(one > 0 for one in left)) * rates.engine_start_s
     return Passes(family, model, responses, contexts, seconds / 3600 * pass_gpus(config, family, model))
+
+
+def starts(config: Config, jobs: int) -> int:
+    """How many engines the jobs of a model start, on one GPU."""
+    return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 
 def _in_parts(output: Path) -> int:

@@ -22,10 +22,8 @@ from typing import Any, NotRequired, TypedDict, final
 import polars as pl
 
 from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.engines.cpu import for_contexts
 from entropy_sentinel.engines.engine import Engine
 from entropy_sentinel.engines.generation import AskedSettings
-from entropy_sentinel.engines.temporary import job_temporary
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
@@ -73,10 +71,7 @@ def write_engine_pass(
     assert declared is not None  # only such families have a pass
     responses = _responses(benchmark, generations, settings.get("unaskable"))
     settings = {**settings, "asked_with": with_commit(settings["asked_with"], Path(output).parents[3])}
-    with (
-        Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts,
-        job_temporary(output),
-    ):
+    with Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished it: nothing to ask")
             return
@@ -119,7 +114,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
         left = [part for part in _parts(usable, per_item) if not len(part.join(found, on=RESPONSE, how="semi"))]
         if not left:
             break
-        engine = engine or _engine(settings["asked_with"], threads)
+        engine = engine or make_engine(settings["asked_with"], threads)
         for part in left:
             rows = _asked(part, engine, settings, asking)
             parts.append(rows, engine.provenance)
@@ -134,13 +129,6 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
         log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
         found = pl.concat([found, asking.unasked(unusable, settings["settings"])])
     return order.join(found, on=RESPONSE, how="left", maintain_order="left_right").select(found.columns)
-
-
-def _engine(settings: AskedSettings, threads: int) -> Engine:
-    """The engine that answered, with a cache for contexts that begin alike."""
-    if settings["engine"] == "vllm":
-        settings = {**settings, "engine_args": for_contexts(settings["engine_args"])}
-    return make_engine(settings, threads)
 
 
 def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:

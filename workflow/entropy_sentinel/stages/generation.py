@@ -22,7 +22,7 @@ from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, Engine, Response
 from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings, PromptSettings
-from entropy_sentinel.engines.temporary import job_temporary
+from entropy_sentinel.engines.shared import SharedEngine
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
@@ -51,7 +51,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
         import_generations(items, settings, output)
         return
     asked_with = with_commit(settings, Path(output).parents[2])
-    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts, job_temporary(output):
+    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished them: nothing to generate")
             return
@@ -99,15 +99,13 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
 
 
 def make_engine(settings: AskedSettings, threads: int) -> Engine:
-    """The engine that the settings name."""
+    """The engine that the settings name: a server, or a model that is loaded by the first job that asks it."""
     if settings["engine"] == "api":
         from entropy_sentinel.engines.api import LitellmEngine
 
         server = announced_server(f"models.{settings['model']}.api")
         return LitellmEngine({**settings, "api": settings["api"] | server})
-    from entropy_sentinel.engines.vllm import VllmEngine
-
-    return VllmEngine(settings, threads)
+    return SharedEngine(settings, threads)
 
 
 def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:

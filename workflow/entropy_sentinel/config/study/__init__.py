@@ -7,6 +7,7 @@ from entropy_sentinel.config.study.benchmarks import benchmark_settings, item_li
 from entropy_sentinel.config.study.comparing import comparing_families, comparing_settings
 from entropy_sentinel.config.study.estimates import estimation_seed, estimation_settings, split_settings
 from entropy_sentinel.config.study.generations import (
+    engines,
     feature_settings,
     generation_settings,
     gpus,
@@ -38,6 +39,7 @@ __all__ = [
     "benchmark_settings",
     "comparing_families",
     "comparing_settings",
+    "engines",
     "estimation_seed",
     "estimation_settings",
     "family_settings",

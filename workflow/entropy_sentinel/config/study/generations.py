@@ -1,19 +1,20 @@
 """The responses of a model: what they and their features depend on, and what they take."""
 
-import math
+import json
 from typing import Any
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
+from entropy_sentinel.engines import generation
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.generation import (
-    PARALLEL_SIZES,
     ApiSettings,
     AskingSettings,
     GenerationSettings,
     KeptSettings,
     PromptSettings,
     VllmSettings,
+    loaded,
 )
 from entropy_sentinel.engines.settings import (
     ApiModel,
@@ -118,5 +119,16 @@ def gpus(config: Config, model: str) -> int:
     settings = config.models[model]
     if not isinstance(settings, Weights):
         return 0
-    arguments: dict[str, Any] = config.generation.engine_args | settings.engine_args
-    return math.prod(arguments.get(size, 1) for size in PARALLEL_SIZES)
+    return generation.gpus(config.generation.engine_args | settings.engine_args)
+
+
+def engines(config: Config) -> dict[str, int]:
+    """The number of the engine that answers for each model that vLLM loads: models with the same weights share one."""
+    keys: dict[str, int] = {}
+    found = {}
+    for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
+        if isinstance(config.models[model], Weights):
+            settings = generation_settings(config, model, "")
+            assert settings["engine"] == "vllm"
+            found[model] = keys.setdefault(json.dumps(loaded(settings), sort_keys=True), len(keys))
+    return found

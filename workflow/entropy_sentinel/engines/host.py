@@ -1,0 +1,186 @@
+"""The process of an engine: it loads a model and answers the jobs of a run, one at a time (engines/shared.py).
+
+    python -m entropy_sentinel.engines.host FOLDER [DESCRIPTOR ...]
+
+FOLDER has the settings and gets the socket; the descriptors are the locks of the GPUs that it owns.
+"""
+
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from types import GeneratorType
+from typing import Any
+
+from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.shared import LOCK, SETTINGS, SOCKET, clear
+from entropy_sentinel.engines.vllm import VllmEngine
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.locks import take
+
+# How often the engine looks whether its run goes on, and tells the job how far the responses under way are.
+WATCH_S, TELL_S = 1.0, 5.0
+
+
+class Host:
+    """A loaded engine and the socket at which it is asked."""
+
+    def __init__(self, folder: Path, run: Run) -> None:
+        self.folder, self.run = folder, run
+        self._listener = socket.socket(socket.AF_UNIX)
+        starting = folder / f".{SOCKET}"
+        self._listener.bind(str(starting))
+        self._listener.listen()
+        starting.rename(folder / SOCKET)
+        self._sending = threading.Lock()
+        self.engine: VllmEngine | None = None
+
+    def serve(self, settings: Any, threads: int) -> None:
+        """Load the model and answer until nobody has asked for a while."""
+        failure = None
+        try:
+            self.engine = VllmEngine(settings, threads)
+        except Exception as error:
+            failure = self._described(error, settings["model"])
+        while connection := self._next_job():
+            if failure:
+                with suppress(OSError):
+                    connection.send(("error", failure))
+                return
+            with suppress(OSError, EOFError):  # the job has ended between two questions
+                self._answer(connection)
+            connection.close()
+            _say_to(os.open(os.devnull, os.O_WRONLY))
+
+    def _described(self, error: Exception, model: str) -> EntropySentinelError:
+        if isinstance(error, EntropySentinelError):
+            return error
+        traceback.print_exc()
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; more stands above in this log")
+
+    def _next_job(self) -> Connection | None:
+        """The connection of the next job; None where none has come for so long that the engine ends."""
+        while True:
+            self._listener.settimeout(self.run.idle_s or 0.05)
+            try:
+                asking, _ = self._listener.accept()
+            except TimeoutError:
+                if self._is_given_up():
+                    return None
+                continue
+            asking.setblocking(True)
+            connection = Connection(asking.detach())
+            with suppress(OSError, EOFError, RuntimeError):
+                _say_to(recv_handle(connection))
+                return connection
+            connection.close()
+
+    def _is_given_up(self) -> bool:
+        """Whether no job holds the engine; then none can have it any more."""
+        self._lock = (self.folder / LOCK).open()
+        return take(self._lock.fileno(), self.folder / LOCK)
+
+    def _answer(self, connection: Connection) -> None:
+        """Answer a job's questions until it has no more."""
+        assert self.engine is not None
+        while True:
+            match connection.recv():
+                case "end":
+                    leave(self.folder)
+                case name, arguments:
+                    with self._told(connection):
+                        self._reply(connection, getattr(self.engine, name), arguments)
+                case settings:
+                    self.engine = self.engine.asked_by(settings)
+                    connection.send(("ready", {"provenance": self.engine.provenance}))
+
+    def _reply(self, connection: Connection, asked: Any, arguments: tuple[Any, ...]) -> None:
+        try:
+            answers = asked(*arguments) if callable(asked) else asked
+            for answer in answers if isinstance(answers, GeneratorType) else [answers]:
+                self._send(connection, ("answer", answer))
+            self._send(connection, "done")
+        except EntropySentinelError as error:
+            self._send(connection, ("error", error))
+        except OSError:
+            # The job has died, or has given up what it asked; the engine still has its requests.
+            leave(self.folder)
+        except Exception:
+            traceback.print_exc()
+            leave(self.folder)
+
+    @contextmanager
+    def _told(self, connection: Connection) -> Iterator[None]:
+        """Tell the job now and then how far its responses are; the engine ends where the job has died."""
+        answered = threading.Event()
+
+        def tell() -> None:
+            assert self.engine is not None
+            while not answered.wait(TELL_S):
+                try:
+                    self._send(connection, ("under way", self.engine.under_way()))
+                except OSError:
+                    leave(self.folder)
+
+        thread = threading.Thread(target=tell, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            answered.set()
+            thread.join()
+
+    def _send(self, connection: Connection, message: object) -> None:
+        with self._sending:
+            connection.send(message)
+
+
+def _say_to(descriptor: int) -> None:
+    """Send what this process and its children say to a file."""
+    sys.stdout.flush()
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)
+
+
+def _end_with(run: Run, folder: Path) -> None:
+    """End this process within a second of the end of its run."""
+    while run.goes_on:
+        time.sleep(WATCH_S)
+    leave(folder)
+
+
+def leave(folder: Path) -> None:
+    """End this process and all that it has started, and clear its folder away."""
+    clear(folder)
+    # The whole group: vLLM's own processes have their memory on the GPU.
+    os.killpg(0, signal.SIGKILL)
+
+
+def main() -> None:
+    """Serve the engine of a folder."""
+    folder, run = Path(sys.argv[1]), Run.announced()
+    for lock in sys.argv[2:]:
+        os.set_inheritable(int(lock), False)
+    threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    asked = json.loads((folder / SETTINGS).read_text())
+    try:
+        Host(folder, run).serve(asked["settings"], asked["threads"])
+    finally:
+        leave(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,411 @@
+"""One loaded model for many jobs: the engines of a run, each a process of its own that the run's jobs ask in turn.
+
+The first job of a model starts its engine (engines/host.py), which goes on when the job has ended; the next job of the
+same model and engine settings on this machine asks that one. An engine serves one job at a time, so what it answers
+depends on no other job. It ends when it has had nothing to do for a while, when the run ends, however it ends, and when
+another model needs its device.
+
+The engines of a run stand in one folder, each in a folder of its own with a socket, its temporary files, and a lock,
+which is held by the job that asks. A job without a run, as in a notebook, has a run of its own, which ends with it.
+"""
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Client, Connection
+from multiprocessing.reduction import send_handle
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from entropy_sentinel.engines import cpu, devices
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response
+from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
+from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.starting import STANDARD_ERROR, start
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.locks import take
+
+log = logging.getLogger(__name__)
+
+SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
+# How often a job looks for a free device, or for an engine that starts; how long a killed process takes to end.
+POLL_S, KILL_S = 0.1, 30.0
+# How often a job goes on with a new engine after one that ended under its request.
+MOST_ENDS = 2
+
+
+class EngineEnded(Exception):
+    """The engine's process ended while it was asked."""
+
+
+class _Lease:
+    """The right to ask one engine process: while its lock is held, no other job asks it and it does not end."""
+
+    def __init__(self, folder: Path, lock: IO[str]) -> None:
+        self.folder, self._lock = folder, lock
+        self._connection: Connection | None = None
+
+    def connect(self, starting: int | None = None) -> None:
+        """Reach the engine; one of the process `starting` once it listens. Raises EngineEnded if it is gone."""
+        while not (self.folder / SOCKET).exists() and starting and _lives(starting):
+            time.sleep(POLL_S)
+        try:
+            self._connection = Client(str(self.folder / SOCKET), family="AF_UNIX")
+            send_handle(self._connection, STANDARD_ERROR, 0)  # what the engine says goes to this job's log
+        except OSError as error:
+            raise EngineEnded from error
+
+    def say(self, message: object) -> None:
+        """Send a message to the engine."""
+        assert self._connection is not None
+        try:
+            self._connection.send(message)
+        except OSError as error:
+            raise EngineEnded from error
+
+    def hear(self) -> Any:
+        """Wait for the engine's next message."""
+        assert self._connection is not None
+        try:
+            return self._connection.recv()
+        except (OSError, EOFError) as error:
+            raise EngineEnded from error
+
+    def close(self) -> None:
+        """Let others ask the engine."""
+        if self._connection:
+            self._connection.close()
+        self._lock.close()
+
+    def end(self) -> None:
+        """Ask the engine to end, and wait until it has; clear away what a dead one left."""
+        with suppress(EngineEnded):
+            self.connect()
+            self.say("end")
+            self.hear()
+        clear(self.folder)
+        self.close()
+
+
+class SharedEngine:
+    """An engine process, as the job that asks it sees it: see `engines.engine.Engine`.
+
+    It is found or started at the first question. Where it ends under a question, the job goes on with a new one.
+    """
+
+    def __init__(self, settings: VllmSettings, threads: int, run: Run | None = None) -> None:
+        """An engine on `threads` CPU cores for the settings' model, among the engines of `run`, the announced one."""
+        self._settings, self._threads, self._run = settings, threads, run or Run.announced()
+        self._lease: _Lease | None = None
+        self._counts: Sequence[int] = ()
+        self._ends = 0
+        self._known: dict[str, Any] = {}
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Which engine it is, and what kind of log-probabilities it gives."""
+        if not self._known:
+            self._open()
+        return dict(self._known["provenance"])
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from."""
+        return int(self._value("vocabulary"))
+
+    def under_way(self) -> Sequence[int]:
+        """The tokens so far of each response under way, as the engine told last."""
+        return self._counts
+
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """See `Engine.answer`."""
+        return self._stream("answer", len(chats), lambda left: ([chats[n] for n in left], [seeds[n] for n in left]))
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`."""
+        asked = [_ids(context) for context in contexts]
+        return self._stream("next_tokens", len(asked), lambda left: ([asked[n] for n in left],))
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`."""
+        pairs = [(_ids(context), _ids(tokens)) for context, tokens in asked]
+        return self._stream("continuations", len(pairs), lambda left: ([pairs[n] for n in left],))
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`."""
+        asked = [_ids(context) for context in contexts]
+        return self._stream("beams", len(asked), lambda left: ([asked[n] for n in left], width, max_tokens, stop))
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """See `Engine.prompts`."""
+        prompts: list[Prompt] = self._value("prompts", chats)
+        return prompts
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """See `Engine.token_ids`."""
+        ids: list[list[int] | None] = self._value("token_ids", texts)
+        return ids
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """See `Engine.token_texts`."""
+        texts: list[list[str]] = self._value("token_texts", [_ids(response) for response in responses])
+        return texts
+
+    def _value(self, name: str, *arguments: object) -> Any:
+        while True:
+            try:
+                (value,) = self._ask(name, arguments)
+                return value
+            except EngineEnded:
+                self._count_end()
+
+    def _stream(
+        self, name: str, count: int, arguments: Callable[[list[int]], tuple[Any, ...]]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Answers as (number, answer); `arguments` gives those of a question for the numbers that are left."""
+        left = list(range(count))
+        while left:
+            asked, answered = left, set[int]()
+            try:
+                for position, answer in self._ask(name, arguments(asked)):
+                    answered.add(asked[position])
+                    yield asked[position], answer
+                return
+            except EngineEnded:
+                self._count_end()
+            finally:
+                self._counts = ()
+            left = [number for number in asked if number not in answered]
+
+    def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Ask the engine one thing; what it gives. A question that is given up ends the engine."""
+        lease = self._lease or self._open()
+        lease.say((name, arguments))
+        ended = False
+        try:
+            while not ended:
+                match lease.hear():
+                    case "under way", counts:
+                        self._counts = counts
+                    case "answer", answer:
+                        yield answer
+                    case "error", error:
+                        ended = True
+                        raise error
+                    case _:
+                        ended = True
+        finally:
+            if not ended:
+                self._drop()
+
+    def _open(self) -> _Lease:
+        """Find an idle engine, or start one, and wait until it is loaded."""
+        lease = self._lease = lease_engine(self._run, self._settings, self._threads)
+        weakref.finalize(self, lease.close)
+        try:
+            lease.say(self._settings)
+            kind, known = lease.hear()
+        except EngineEnded:
+            self._drop()
+            self._count_end()
+            return self._open()
+        if kind == "error":
+            self._drop()
+            raise known
+        self._known = known
+        return lease
+
+    def _drop(self) -> None:
+        if self._lease:
+            self._lease.close()
+        self._lease = None
+
+    def _count_end(self) -> None:
+        """Say that the engine has ended; raises EntropySentinelError where no other one may take its place."""
+        self._ends += 1
+        name = f"models.{self._settings['model']}"
+        if not self._run.goes_on:
+            raise EntropySentinelError(
+                f"{name}: the run that started this job has ended, and its engines with it; what was answered is kept "
+                "for the next run"
+            )
+        if self._ends > MOST_ENDS:
+            raise EntropySentinelError(
+                f"{name}: the engine ended {self._ends} times while it was asked; what it said stands above in this log"
+            )
+        log.warning("%s: the engine ended while it was asked; going on with a new one", name)
+
+
+def lease_engine(run: Run, settings: VllmSettings, threads: int) -> _Lease:
+    """An engine with these settings that no other job asks: an idle one of the run, or one that is started.
+
+    Raises ConfigError where there are too few GPUs, and EntropySentinelError where the run has ended.
+    """
+    key = _key(settings, threads)
+    for lease in _idle(run, key):
+        try:
+            lease.connect()
+        except EngineEnded:
+            lease.end()
+        else:
+            log.info("asking the engine of models.%s that an earlier job started", settings["model"])
+            return lease
+    if not run.goes_on:
+        raise EntropySentinelError(f"models.{settings['model']}: the run that started this job has ended")
+    claim = claim_devices(run, settings, threads)
+    lease, process = _start(run, key, settings, threads, claim)
+    claim.release()  # the engine has inherited the locks
+    with suppress(EngineEnded):  # said by the next message
+        lease.connect(process)
+    return lease
+
+
+def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.Claim:
+    """GPUs of this machine that no other engine has, waiting for them; idle engines of the run make room.
+
+    On a CPU no device is owned: idle engines end where all would take more cores than there are.
+    """
+    usable, told = devices.usable(settings), False
+    if usable is None:
+        while (len(list(_engines(run))) + 1) * threads > cpu.cores() and _end_an_idle_engine(run):
+            pass
+        return devices.Claim()
+    while (claim := devices.claim(devices.needed(settings), usable)) is None:
+        if not _end_an_idle_engine(run):
+            if not told:
+                wanted = settings["model"], devices.needed(settings), ", ".join(usable)
+                log.warning("models.%s: waiting for %d of the GPUs %s, which other engines have", *wanted)
+            told = True
+            time.sleep(POLL_S)
+    return claim
+
+
+def clear(folder: Path) -> None:
+    """End the processes whose temporary folder this is, which a killed engine has left, and delete it."""
+    if not folder.is_dir():
+        return
+    import psutil
+
+    killed = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid != os.getpid() and process.environ().get("TMPDIR") == str(folder):
+                process.kill()
+                killed.append(process)
+    psutil.wait_procs(killed, timeout=KILL_S)
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.parent.rmdir()
+
+
+def _lives(process: int) -> bool:
+    import psutil
+
+    with suppress(psutil.Error):
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def _engines(run: Run) -> list[Path]:
+    """The folders of a run's engines, the one that was asked longest ago first."""
+    asked = []
+    for lock in run.folder.glob(f"[!.]*/{LOCK}"):
+        with suppress(FileNotFoundError):  # it has just ended
+            asked.append((lock.stat().st_mtime, lock.parent))
+    return [folder for _, folder in sorted(asked)]
+
+
+def _idle(run: Run, key: str = "") -> Iterator[_Lease]:
+    """Leases of the engines that no job asks, of those with this key."""
+    for folder in _engines(run):
+        if folder.name.startswith(key) and (lease := _locked(folder)):
+            yield lease
+
+
+def _locked(folder: Path) -> _Lease | None:
+    """The lease of an engine; None where another has it, or where the engine is gone."""
+    try:
+        lock = (folder / LOCK).open()
+    except OSError:
+        return None
+    if take(lock.fileno(), folder / LOCK):
+        os.utime(folder / LOCK)
+        return _Lease(folder, lock)
+    lock.close()
+    return None
+
+
+def _end_an_idle_engine(run: Run) -> bool:
+    """Make room; False where every engine of the run is asked by a job."""
+    lease = next(_idle(run), None)
+    if lease:
+        lease.end()
+    return lease is not None
+
+
+def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[_Lease, int]:
+    """Start an engine that owns these devices, leased from the beginning."""
+    _clear_dead_runs(run.folder.parent)
+    run.folder.mkdir(mode=0o700, exist_ok=True)
+    if run.folder.stat().st_uid != os.getuid():
+        raise EntropySentinelError(f"{run.folder}: must be this user's own folder, for its engines; delete it")
+    folder = run.folder / f"{key}-{uuid.uuid4().hex[:4]}"
+    # Under another name until it is locked: an engine that nobody asks may be ended by any job.
+    new = folder.with_name(f".{folder.name}")
+    new.mkdir(mode=0o700)
+    (new / SETTINGS).write_text(json.dumps({"settings": settings, "threads": threads}))
+    lock = (new / LOCK).open("a")
+    fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+    new.rename(folder)
+    log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
+    locks = [lock_of_device.fileno() for lock_of_device in claim.locks]
+    return _Lease(folder, lock), start(run.folder, folder, _environment(run, folder, claim), locks)
+
+
+def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]:
+    """What the engine of a folder finds in its environment."""
+    package = str(Path(__file__).parents[2])
+    return {
+        # Compiled code is worth keeping; torch looks for it in the temporary folder.
+        "TORCHINDUCTOR_CACHE_DIR": f"{tempfile.gettempdir()}/torchinductor_{os.getuid()}",
+        **os.environ,
+        **claim.environment,
+        **run.announcement,
+        "TMPDIR": str(folder),
+        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
+    }
+
+
+def _clear_dead_runs(folder: Path) -> None:
+    """Clear away what this user's killed runs have left on this machine."""
+    import psutil
+
+    for dead in folder.glob(f"es-{os.getuid()}-*-*"):
+        if not psutil.pid_exists(int(dead.name.split("-")[2], 16)):
+            for engine in dead.iterdir():
+                clear(engine)
+            shutil.rmtree(dead, ignore_errors=True)
+
+
+def _key(settings: VllmSettings, threads: int) -> str:
+    """A name for what an engine is loaded with: short, for the path of a socket has room for 107 characters."""
+    return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _ids(tokens: Sequence[int]) -> np.ndarray:
+    return np.asarray(tokens, dtype=np.uint32)
