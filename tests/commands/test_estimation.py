@@ -50,7 +50,7 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
     assert said.splitlines()[1:] == [
         "took consensus: a choice needs 6 labelled domains, there are 2",
         "verdict: too few domains to say",
-        "  a verdict needs 3 domains of 20 labels or more, each estimated without its own; there are 2: 1 more",
+        "  a verdict needs 3 domains with 20 labels each, and an estimate from the others: label 1 more domain",
     ]
 
 

@@ -58,7 +58,7 @@ def test_two_domains_are_too_few() -> None:
     validation = validate(rows(NAMES[:2])[0], "atc-max")
     assert (validation.verdict, validation.domains, validation.aee) == ("too few domains to say", (), None)
     assert validation.reasons == (
-        "a verdict needs 3 domains of 20 labels or more, each estimated without its own; there are 2: 1 more",
+        "a verdict needs 3 domains with 20 labels each, and an estimate from the others: label 1 more domain",
     )
     assert validation.residuals.intervals([0.5], [100], 0.9).basis == "prior"
 
@@ -71,7 +71,7 @@ def test_a_domain_of_few_labels_does_not_count() -> None:
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
     [few] = [one for one in validation.domains if one.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: it does not count")
-    assert validation.reasons[-1] == "1 of 5 domains do not count, with fewer than 20 labels: epsilon"
+    assert validation.reasons[-1] == "not counted, with fewer than 20 labels: 1 of 5 domains (epsilon)"
     assert "over 4 held-out domains" in validation.reasons[0]
 
 
@@ -81,7 +81,7 @@ def test_two_domains_and_one_label_are_not_three_domains() -> None:
         TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum"
     )
     assert (validation.verdict, validation.n_counted, validation.error_at_most) == ("too few domains to say", 2, None)
-    assert "there are 2: 1 more" in validation.reasons[0]
+    assert "label 1 more domain" in validation.reasons[0]
     assert validation.coverage == ()
 
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
     validation = validate(training, "baseline-se_sum")
     unfitted = [one for one in validation.domains if one.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
-    assert validation.reasons[-1] == "1 of 5 domains could not be estimated: gamma"
+    assert validation.reasons[-1] == "not estimated: 1 of 5 domains (gamma)"
 
 
 def test_the_card_goes_through_json() -> None:

@@ -164,7 +164,7 @@ def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
     assert (row["change_p"], row["change_q"]) == (None, None)
     tiny = es.monitor(estimator, few.head(40), by=["route"]).slices
     assert [("few responses" in flags) for flags in tiny["flags"]] == [n < 30 for n in tiny["n_estimated"]]
-    assert "3 responses are estimated, fewer than 30" in es.monitor(estimator, few.head(3)).slices["reasons"][0]
+    assert "3 responses with an estimate, fewer than 30" in es.monitor(estimator, few.head(3)).slices["reasons"][0]
 
 
 def test_intervals_are_those_of_the_validation_card(estimator, features) -> None:

@@ -15,6 +15,7 @@ from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -90,8 +91,8 @@ class Validation:
         if len(known) < FEWEST_DOMAINS or errors.aee is None or bias is None:
             there = len(known) if domains else n_domains
             reason = (
-                f"a verdict needs {FEWEST_DOMAINS} domains of {FEWEST_LABELS} labels or more, each estimated without "
-                f"its own; there are {there}: {FEWEST_DOMAINS - there} more"
+                f"a verdict needs {FEWEST_DOMAINS} domains with {FEWEST_LABELS} labels each, and an estimate from the "
+                f"others: label {counted(FEWEST_DOMAINS - there, 'more domain')}"
             )
             said = Verdict(TOO_FEW, (reason,))
         else:
@@ -168,7 +169,7 @@ def _left_out(rows: TrainingRows, name: str, domain: str) -> Domain:
 
 
 def _too_few(domain: str, n: int, true: float) -> Domain:
-    return Domain(domain, n, None, true, f"{n} labels, fewer than {FEWEST_LABELS}: it does not count")
+    return Domain(domain, n, None, true, f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: it does not count")
 
 
 def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
@@ -188,11 +189,11 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     said = []
     if few:
         said.append(
-            f"{len(few)} of {len(domains)} domains do not count, with fewer than {FEWEST_LABELS} labels: "
-            f"{', '.join(few)}"
+            f"not counted, with fewer than {FEWEST_LABELS} labels: {len(few)} of {len(domains)} domains "
+            f"({', '.join(few)})"
         )
     if unfitted:
-        said.append(f"{len(unfitted)} of {len(domains)} domains could not be estimated: {', '.join(unfitted)}")
+        said.append(f"not estimated: {len(unfitted)} of {len(domains)} domains ({', '.join(unfitted)})")
     return tuple(said)
 
 

@@ -14,6 +14,7 @@ from entropy_sentinel.monitor.estimating.recent import Recent
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.scoring import support_of
 from entropy_sentinel.monitor.summing.sums import Sums
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # Flags of a slice, beside those of statistics (`monitor.catalogue`).
@@ -53,7 +54,7 @@ class Flags:
         """Flags that a row's numbers show; of its `questions` so many look ambiguous, and could."""
         found = {}
         if row["n_estimated"] < self._few:
-            found[FEW] = f"{row['n_estimated']} responses are estimated, fewer than {self._few}"
+            found[FEW] = f"{counted(row['n_estimated'], 'response')} with an estimate, fewer than {self._few}"
         for one in STATISTICS.values():
             if one.flag and (row[one.name] or 0) > LARGEST_SHARE:
                 found[one.flag] = f"{row[one.name]:.0%} of the responses {one.flagged}"
