@@ -151,6 +151,13 @@ def test_how_many_more_domains_are_enough_is_said_where_that_is_probable() -> No
         assert (np.mean(usable) > 0.6) == enough or abs(np.mean(usable) - 0.6) < 0.085
 
 
+def test_one_domain_among_many_cannot_make_the_mean_error_large() -> None:
+    """Eight of 308 domains are far off: one more that is not makes it usable, and even an error of 1 would be one."""
+    found = judged([0.02] * 300 + [0.3] * 8)
+    assert found.verdict == TOO_FEW
+    assert found.reasons[-2].startswith("usable takes 1 ")
+
+
 def test_one_more_domain_is_a_domain() -> None:
     said = judged([0.0] * 7, n=100).reasons[-2]
     assert said == "usable takes 1 more labelled domain in about four of five cases"

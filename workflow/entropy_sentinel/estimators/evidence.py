@@ -23,7 +23,7 @@ USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
 # Nobody is told to label more domains than these.
 MOST_MORE = 50
 # The prior is cautious: where it gives a number of further domains this probability to be enough, that number was
-# enough in four of five validations (tests/benchmarks/bench_verdict.py).
+# enough in four of five validations (tests/benchmarks/bench_more_domains.py).
 _PROBABLY_ENOUGH = 0.6
 
 
@@ -61,7 +61,7 @@ class Evidence:
         return next((more for more in range(least, MOST_MORE + 1) if self._enough(more) >= _PROBABLY_ENOUGH), None)
 
     def _enough(self, more: int) -> float:
-        """The probability of a usable estimator being called so after `more` domains, not fewer than the fewest."""
+        """The probability that the verdict is `usable` after `more` domains, which are not fewer than the fewest."""
         most_far, largest = self._most_far(more), self._largest_mean_square(more)
 
         def probability(spreads: np.ndarray) -> np.ndarray:
@@ -73,15 +73,16 @@ class Evidence:
         return self.spread.mean_over(probability)
 
     def _most_far(self, more: int) -> int:
-        """With more of these domains far off, it would not be known that few are."""
+        """How many of `more` domains may be far off, and the verdict be `usable`."""
         far = range(1, more + 1)
         return next((n - 1 for n in far if self.after(more, far=n).usable < CONFIDENCE), more)
 
     def _largest_mean_square(self, more: int) -> float:
-        """With errors of a larger mean square on `more` domains, the mean error would not be known to be small."""
+        """The largest mean square of the errors on `more` domains that leaves the mean error small enough."""
 
-        def too_sure(root: float) -> float:
+        def margin(root: float) -> float:
             spread = self.spread.after(more, root**2, self.chance)
             return spread.mean_error_below(USABLE_ERROR) - CONFIDENCE
 
-        return float(brentq(too_sure, 0, 1, xtol=1e-5)) ** 2
+        # No error is larger than 1; many domains with small ones outweigh even that.
+        return 1.0 if margin(1) >= 0 else float(brentq(margin, 0, 1, xtol=1e-5)) ** 2
