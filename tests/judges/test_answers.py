@@ -76,9 +76,10 @@ def test_last_boxed_balances_braces() -> None:
         "= " + "7" * 20_000 + "\nSo it is " + "7" * 20_000,
         "\\boxed{" * 20_000,
         "answer " * 20_000,
+        "\\boxed{5}. " + "The answer is 5. " * 5_000,
         "= 1e" + "9" * 400 + "\nSo it is 1e" + "9" * 400,
     ],
-    ids=["sum", "digits", "boxes", "answers", "power"],
+    ids=["sum", "digits", "boxes", "answers", "the same again", "power"],
 )
 def test_long_responses_are_read_in_linear_time_and_without_an_error(response: str) -> None:
     start = time.process_time()

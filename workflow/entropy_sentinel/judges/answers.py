@@ -33,7 +33,7 @@ _ANCHOR = re.compile(
 _MARK = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-# A formula that stays one number's worth when it is left out: `12 - 7 = 5` checks an answer and is none.
+# `12 - 7 = 5` after an answer checks it, and is no other answer.
 _CALCULATION = re.compile(
     r"(?<![\d.,])[\d.,]++(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]++){1,20}+\s*=\s*[-+]?[\d.,]*\d"
 )
@@ -45,10 +45,10 @@ _AMOUNT = re.compile(
 # Between the results of a calculation and of the sentence that repeats it, roundings are the same.
 _SAME = Fraction(1, 1000)
 
-# Words in the clause of an answer that deny or suppose it.
+# Words in the clause of an answer that deny or suppose it, or change its sign: `39 fewer`.
 _DOUBT = re.compile(
     r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|may|might|maybe|"
-    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought)\b|\\neq(?![A-Za-z])|≠",
+    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less)\b|\\neq(?![A-Za-z])|≠",
     re.IGNORECASE,
 )
 # In the clause before an answer, which may itself be one of the words.
@@ -56,8 +56,6 @@ _DENIED = re.compile(
     r"\b(?:(?:wrong|incorrect|false|untrue|mistaken?|doubts?)\s+(?:that|to|answer)|either|maybe|perhaps)\b",
     re.IGNORECASE,
 )
-# `39 fewer` is -39.
-_FEWER = re.compile(r"\b(?:fewer|less)\b", re.IGNORECASE)
 # After an answer, words that take it back.
 _TAKEN_BACK = re.compile(
     r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hmm+|or)\b|"
@@ -73,10 +71,13 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    rf"\}}* *(?:[?\d{{{_SIGN}|\^(?! *\{{? *\\circ))|[\s$)\\\]}},;]*(?:\?|or\b|(?:and|to)\s+[\\$(]*\d|"
+    rf"\}}* *(?:[?\d{{{_SIGN}|\^(?! *\{{? *\\circ))|[\s$)\\\]}},;]*(?:\?|or\b|(?:and|to)\s+(?:[\\$(]*\d|an?\b)|"
     r"(?:is|was|are|were|does|do|can)\s+(?:not|never|wrong|incorrect|false|untrue|impossible)\b|\w+n't\b|cannot\b)",
     re.IGNORECASE,
 )
+
+# Right after a box, a unit that makes it another number.
+_MULTIPLE = re.compile(r"[\s$)\\\]}]*(?:text\{\s*)?(?:dozen|hundred|thousand|\w+illion)\b", re.IGNORECASE)
 
 
 class FinalAnswer(NamedTuple):
@@ -128,7 +129,8 @@ def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAns
     answer = ", ".join(contents)
     before, after = (_MARK.sub(lambda mark: " " * len(mark[0]), part) for part in (response[:start], response[end:]))
     opening = _clause_up_to(before)
-    if _BEFORE.search(before[-200:]) or _DENIED.search(opening) or _AFTER.match(after[:200]):
+    nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
+    if nearby or _DENIED.search(opening):
         raise Unclear("words around the box say that it is not the answer, or not all of it")
     _unchanged(answer, after)
     return FinalAnswer(answer, len(response[: end - 1].rstrip()))
@@ -141,9 +143,9 @@ def _unchanged(answer: str, following: str) -> None:
     """
     if _TAKEN_BACK.search(following):
         raise Unclear("the answer is taken back")
-    for anchor in _ANCHOR.finditer(following):
-        clause = next((following[slice(*span)] for span in _sentences(following, anchor.end())), answer)
-        if ("answer" in anchor[0].casefold() or _says(clause)) and _bare(clause) != _bare(answer):
+    if anchors := list(_ANCHOR.finditer(following)):
+        clause = next((following[slice(*span)] for span in _sentences(following, anchors[-1].end())), answer)
+        if ("answer" in anchors[-1][0].casefold() or _says(clause)) and _bare(clause) != _bare(answer):
             raise Unclear("several final answers")
     numbers, own = _numbers(answer), _SENTENCE_END.search(following)
     for span in _sentences(following, own.end()) if own else []:
@@ -183,10 +185,12 @@ def _calculated(text: str) -> FinalAnswer:
     results = _RESULT.findall(text[:start])
     if not results or not _CONCLUSION.match(text[start:end]) or _TAKEN_BACK.search(text[end:]):
         raise Unclear("no final answer")
-    if _DOUBT.search(text[start:end]) or _FEWER.search(text[start:end]):
+    if _DOUBT.search(text[start:end]):
         raise Unclear("last sentence says what the answer is not, or guesses")
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
-        if _same(amount, results[-1]) and not _BEFORE.search(text[start : amount.start()][-200:]):
+        if _same(amount, results[-1]):
+            if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
+                raise Unclear("words around the number change it")
             unit = leading_unit(clean(re.split(r"[,;()]", text[amount.end() : end])[0]))
             return FinalAnswer(f"{_inside(amount)} \\text{{ {unit}}}" if unit else _inside(amount), amount.end())
     raise Unclear("no final answer")

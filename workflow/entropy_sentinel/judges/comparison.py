@@ -8,7 +8,7 @@ from typing import Any
 from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.expressions import UnreadableError
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.names import POINT_NAME, without_name, without_point_name, without_variable
+from entropy_sentinel.judges.names import ELEMENT_OF, POINT_NAME, without_name, without_point_name
 from entropy_sentinel.judges.notation import clean, key
 from entropy_sentinel.judges.numbers import close
 from entropy_sentinel.judges.quantities import SUFFIX, Quantity, quantity
@@ -78,7 +78,7 @@ class _Comparison:
             return True
         if POINT_NAME.match(answer) and not split(answer) and not POINT_NAME.match(reference) and not split(reference):
             raise Unclear("a point, or the value of a function")
-        reference, answer = without_point_name(without_variable(reference), answer)
+        reference, answer = without_point_name(ELEMENT_OF.sub("", reference), answer)
         structure = listed or split(reference)
         if _RELATION.search(reference) or _RELATION.search(answer):
             return self._same_relation(reference, structure, answer)

@@ -11,7 +11,7 @@ _NAMED = re.compile(
 )
 _LETTER = re.compile(r"[A-Za-z]")
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+")
-_ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
+ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
 POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 
@@ -37,9 +37,4 @@ def without_point_name(reference: str, answer: str) -> tuple[str, str]:
 
 def bare(text: str) -> str:
     """`x \\in [0, 1]` and `A(1, 0)` without the variable and the name."""
-    return POINT_NAME.sub("", _ELEMENT_OF.sub("", text))
-
-
-def without_variable(text: str) -> str:
-    """`x \\in [0, 1]` as `[0, 1]`."""
-    return _ELEMENT_OF.sub("", text)
+    return POINT_NAME.sub("", ELEMENT_OF.sub("", text))
