@@ -56,7 +56,7 @@ def test_an_estimator_is_a_few_lines(estimator: object) -> None:
     assert lines[1].startswith(f"  fitted on 160 responses to 4 domains: {HOSTILE}, multiply-then-add, ")
     assert lines[2] == "  log-probabilities: logprobs_mode raw_logprobs, top_k_returned 20"
     assert lines[3].startswith(
-        f"  verdict: {estimator.validation.verdict}; off by {estimator.validation.aee:.3f} in the mean"
+        f"  verdict: {estimator.validation.verdict}; mean error {estimator.validation.aee:.3f} over 4 held-out domains"
     )
     assert len(lines) == 4
     assert max(map(len, lines)) < 200
