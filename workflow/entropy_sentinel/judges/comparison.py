@@ -9,7 +9,7 @@ from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.expressions import UnreadableError
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.names import ELEMENT_OF, POINT_NAME, without_name, without_point_name
-from entropy_sentinel.judges.notation import clean, key
+from entropy_sentinel.judges.notation import clean, has_words, key
 from entropy_sentinel.judges.numbers import close
 from entropy_sentinel.judges.quantities import SUFFIX, Quantity, quantity
 from entropy_sentinel.judges.references import WORDS_AFTER, json_list, readable, units_in_letters
@@ -60,7 +60,7 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
     listed, letters = json_list(reference, question), units_in_letters(reference)
     if not expected or not (listed or readable(expected, letters)):
         raise Unclear("reference cannot be read")
-    if not found or (expressions.has_words(found) and key(found) != key(expected) and quantity(found, True) is None):
+    if not found or (has_words(found) and key(found) != key(expected) and quantity(found, True) is None):
         raise Unclear("answer cannot be read")
     return _Comparison(tolerance, letters, question).same(expected, found, listed)
 

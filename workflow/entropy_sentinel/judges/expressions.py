@@ -15,6 +15,7 @@ from math_verify.errors import TimeoutException as TimeoutException
 from math_verify.utils import timeout as timeout
 from sympy import Float, I
 
+from entropy_sentinel.judges.notation import has_words
 from entropy_sentinel.judges.numbers import Number, plain_number
 
 # math-verify logs every expression that it cannot read; the verdict's reason says so already. It also warns that it
@@ -28,12 +29,6 @@ _READING = LatexExtractionConfig(
         basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="last", equations=False
     )
 )
-# Letters that are no product of variables.
-_WORD = re.compile(
-    r"(?<![A-Za-z\\])(?!(?:(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|log|exp|max|min|gcd|lcm|det|sqrt|frac|array|and|"
-    r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z]{3,}"
-)
-_TEXT = re.compile(r"\\text\{[^{}]*\}")
 # What it would skip in silence: words, and relations that it does not know.
 _UNREADABLE = re.compile(
     r"\\text\{(?!\s*(?:[A-Za-z]|lcm|gcd|det|tr|rank|arg|sgn|max|min|Re|Im|cis|adj|proj|arc[a-z]+|sec|csc|cot)\s*\})|"
@@ -64,11 +59,6 @@ def read(text: str) -> Any:
         raise UnreadableError
     symbols: set[Any] = getattr(found[0], "free_symbols", set())
     return found[0].subs(dict.fromkeys(symbols, I)) if [symbol.name for symbol in symbols] == ["i"] else found[0]
-
-
-def has_words(text: str) -> bool:
-    r"""Whether words stand in a cleaned formula, those in `\text{...}` aside."""
-    return bool(_WORD.search(_TEXT.sub(" ", text)))
 
 
 def number(expression: Any) -> Number | None:

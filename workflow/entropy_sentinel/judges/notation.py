@@ -60,6 +60,12 @@ _REWRITES = [
         (r"\^\{\+", "^{"),
     ]
 ]
+# Letters that are no product of variables, and no function.
+_WORD = re.compile(
+    r"(?<![A-Za-z\\])(?!(?:(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|log|exp|max|min|gcd|lcm|mod|inf|det|sqrt|frac|array|and|"
+    r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z]{3,}"
+)
+_TEXT = re.compile(r"\\text\{[^{}]*\}")
 _SUPERSCRIPT = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:[, ]\d{3})+)(?![\d,]|\s\d)(?=\.?\d*)")
 _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
@@ -106,6 +112,11 @@ def _without_outer_braces(text: str) -> str:
     while text.startswith("{") and (inside := in_braces(text, 0)) == text[1:-1]:
         text = inside.strip()
     return text
+
+
+def has_words(text: str) -> bool:
+    r"""Whether words stand in a cleaned formula, those in `\text{...}` aside."""
+    return bool(_WORD.search(_TEXT.sub(" ", text)))
 
 
 def in_braces(text: str, begin: int) -> str | None:

@@ -9,7 +9,7 @@ import re
 
 from entropy_sentinel.judges.answers import doubted
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.notation import clean
+from entropy_sentinel.judges.notation import clean, has_words
 
 _TRUTHS = {
     **dict.fromkeys(("true", "yes"), True),
@@ -32,12 +32,8 @@ _LETTERS = re.compile(
 _LETTER = re.compile(r"\(\s*([A-Ja-j])\s*\)|([A-J])(?=[).:])|([a-j])(?=\))")
 _OTHER_LETTER = re.compile(r"\([A-J]\)|(?<![A-Za-z\\])[B-HJ](?![A-Za-z'_\d])|\b(?:or|and)\s+A\b")
 _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
-_WORD = re.compile(r"[A-Za-z]{3,}|\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
-_FUNCTIONS = {
-    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "exp",
-    "sqrt", "max", "min", "gcd", "lcm", "mod", "inf", "det", "and", "begin", "end", "matrix", "pmatrix", "bmatrix",
-    "vmatrix", "array", "frac", "text",
-}  # fmt: skip
+# Words of fewer letters than products of variables have.
+_SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 
 def truth(text: str) -> bool | None:
@@ -97,8 +93,8 @@ def same_option(reference: str, answer: str) -> bool:
 
 def is_words(reference: str) -> bool:
     """Whether a cleaned reference, no number with a unit, is a word or a text and no formula."""
-    words = {word.casefold() for word in _WORD.findall(_COMMAND.sub(" ", reference).replace("\\text", " "))}
-    return bool(words - _FUNCTIONS)
+    plain = _COMMAND.sub(" ", reference).replace("\\text", " ")
+    return has_words(plain) or bool(_SHORT_WORD.search(plain))
 
 
 def single_word(text: str) -> str | None:
