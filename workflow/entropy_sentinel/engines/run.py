@@ -12,6 +12,7 @@ from entropy_sentinel.engines.starting import keep
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 RUN = "ENTROPY_SENTINEL_RUN"
+SAME_S = 60
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class Run:
 
         with suppress(psutil.Error):
             process = psutil.Process(self.process)
-            return bool(process.create_time() == self.started and process.status() != psutil.STATUS_ZOMBIE)
+            # Its start moves with the machine's clock; another process with its number began long after.
+            same = abs(process.create_time() - self.started) < SAME_S
+            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
         return False
 
 
