@@ -111,7 +111,7 @@ def test_equal_answers_are_asked_about_once(tmp_path: Path, engines: list) -> No
 def test_a_response_that_cannot_be_asked_about_says_why(tmp_path: Path, engines: list) -> None:
     engines.append(FakeEngine(unknown="€", longest=40))
     responses = [
-        ("I cannot say", "1"),
+        ("I cannot say.\nIt is open", "1"),
         ("\\boxed{1} first", None),
         ("x\\boxed{}", "1"),
         ("7", "7"),
@@ -254,12 +254,12 @@ def test_other_settings_or_responses_ask_again(tmp_path: Path, engines: list) ->
         assert files.ask(**changes)["answer"].to_list() == changes["answers"]
     engines.append(FakeEngine())
     Path(files.output).unlink()
-    assert Files(tmp_path, [("or \\boxed{1}", "2")]).ask(answers=["none"])["eas"].null_count() == 0
+    assert Files(tmp_path, [("yes \\boxed{1}", "2")]).ask(answers=["none"])["eas"].null_count() == 0
 
 
 def test_the_signals_are_of_the_own_answer(tmp_path: Path, engines: list) -> None:
     engines += [FakeEngine(), FakeEngine()]
-    files = Files(tmp_path, [("so \\boxed{1}", "2"), ("I do not know", "2")])
+    files = Files(tmp_path, [("so \\boxed{1}", "2"), ("I do not know.\nIt is hard", "2")])
     output = str(tmp_path / "signals.parquet")
     own = files.ask().filter(answer="own")
     write_signals("forced_answer", files.generations, output, asked=files.output)
