@@ -35,7 +35,7 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     assert json.loads(files[2].read_text())["alerts"] == []
     lines = said.splitlines()
     assert lines[0].startswith("atc-se_sum of m, fitted on domain-0, domain-1, domain-2, domain-3")
-    assert lines[1] == "900 responses in 1 files; read now: 1"
+    assert lines[1] == "900 responses in 1 file"
     table = pl.read_csv(files[0])
     (shop,) = [one.split() for one in lines if one.startswith("shop")][:1]
     assert int(shop[1]) == table.filter(pl.col("route") == "shop")["n_estimated"].sum()
@@ -55,7 +55,7 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     status, said, errors = run(capsys, estimator, log, "--by", "route")
     assert status == 5
     assert said.endswith("nothing can be said: no slice has 30 estimated responses\n")
-    assert errors.startswith(f"1 x records that cannot be read: {log}: line 2 (must be a JSON object")
+    assert errors.startswith(f"1 record that cannot be read: {log}: line 2 (must be a JSON object")
     assert "few responses: school, shop: 1 response with an estimate, fewer than 30" in said
     # An alert goes before it.
     assert run(capsys, estimator, log, written(traffic(90), tmp_path / "more.parquet"), "--fail-below", "0.99")[0] == 4

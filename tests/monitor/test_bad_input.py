@@ -59,9 +59,9 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
     assert places["responses whose time is before 2015 or after 2099"] == lines(8)
     assert found.problems.notes == {
         "responses without features: empty response": 1,
-        "times more than an hour before the one above": 1,
+        "responses whose time is more than an hour before that of the response above": 1,
     }
-    assert places["times more than an hour before the one above"] == lines(10)
+    assert places["responses whose time is more than an hour before that of the response above"] == lines(10)
     # Eleven responses, four of them without an estimate; three without a time, one without a route.
     assert found.slices["n_responses"].sum() == 11
     assert found.slices["n_excluded"].sum() == 4
@@ -104,8 +104,10 @@ def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
 
 def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: SavedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model="m-2"), line(1, model="m-2"), line(2, k=25)])
-    fitted_on = "model m, logprobs_mode raw_logprobs, top_k_returned 20"
-    said = f"{fitted_on}.*2 of model 'm-2'; 1 of top_k_returned 25, not 20; .*--any-model; .*--top-k"
+    said = (
+        r"was fitted on: 2 of model 'm-2': the estimator is of model m \(--any-model takes them\); 1 of top_k_returned "
+        r"25, not 20: the estimator is of top_k_returned 20 \(--top-k 20 cuts them, --any-logprobs takes them as they"
+    )
     with pytest.raises(ProvenanceError, match=said):
         es.monitor(estimator, path)
 
@@ -114,7 +116,7 @@ def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedE
     path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
     found = es.monitor(estimator, path)
     assert found.slices["n_estimated"].to_list() == [2]
-    assert found.problems.notes == {"responses whose log names no model: taken for 'm'": 1}
+    assert found.problems.notes == {"responses of a log that names no model, taken for 'm'": 1}
     with pytest.raises(ProvenanceError, match="1 of model 'x'"):
         es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
 
@@ -150,7 +152,7 @@ def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(
 def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no response in the logs"):
         es.monitor(estimator, log_file(tmp_path / "empty.jsonl", []), by=["route"])
-    with pytest.raises(InputError, match="there is no response in the logs; 2 x records .*line 1 .*line 2 "):
+    with pytest.raises(InputError, match="there is no response in the logs; 2 records .*line 1 .*line 2 "):
         es.monitor(estimator, log_file(tmp_path / "bad.jsonl", ["{]", "x"]))
 
 

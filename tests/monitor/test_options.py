@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import pytest
 import typer
 from production import saved, traffic, written
@@ -15,7 +16,7 @@ import entropy_sentinel as es
 from entropy_sentinel.commands import monitor as command
 from entropy_sentinel.commands.main import app
 from entropy_sentinel.commands.options import taking as taking_as_command
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import Panel, Shown, in_order, taking
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.reading.settings import WINDOWS
@@ -223,7 +224,9 @@ def test_a_kind_of_log_probabilities_is_one_that_is_known(tmp_path: Path) -> Non
         es.read_logs(tmp_path / "log.jsonl", logprobs_mode="nope")
 
 
-def test_a_slice_is_no_column_of_the_estimates(tmp_path: Path) -> None:
-    features = traffic().with_columns(n_rows=1)
-    with pytest.raises(InputError, match="by: 'n_rows' is a column of what is made; give it another name"):
-        es.estimate(saved(tmp_path, "group-accuracy"), features, by=["n_rows"])
+def test_a_slice_may_have_the_name_of_a_column_of_the_estimates(tmp_path: Path) -> None:
+    features = traffic().with_columns(error=1)
+    labels = features.select("item_id", label=pl.int_range(pl.len()) % 4 > 0).head(8)
+    found = es.estimate(saved(tmp_path, "group-accuracy"), features, by=["error"], labels=labels)
+    assert found.select("slice_error", "n_labelled", "true_accuracy").rows() == [("1", 8, 0.75)]
+    assert found["error"][0] == pytest.approx(found["estimated_accuracy"][0] - 0.75)

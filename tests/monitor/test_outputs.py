@@ -68,7 +68,7 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
-    said = "Share of the estimated responses that ended before their end."
+    said = "Share of the estimated responses that were cut off."
     assert share.documentation == said
     assert {one.type for one in families.values()} == {"gauge"}
 
@@ -183,7 +183,7 @@ def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
     features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
     found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["cut-off"])
     assert [(one["kind"], one["slice"], one["message"]) for one in found.alerts] == [
-        ("cut-off", {"route": "school"}, "100% of the responses ended before their end")
+        ("cut-off", {"route": "school"}, "100% of the responses were cut off")
     ]
 
 

@@ -108,7 +108,7 @@ def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: 
     assert found.slices.drop(hidden).equals(whole.slices.drop(hidden))
     (note,) = [one for one in found.problems.lines() if "'cut_off_share'" in one]
     assert note == (
-        "1 x files of which 'cut_off_share' is not known, nor of slices with responses in them: it is where they are "
+        "1 file of which 'cut_off_share' is not known, nor of slices with responses in them: it is where they are "
         f"given again: {first}"
     )
     # Given again, all is known.

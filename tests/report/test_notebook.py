@@ -84,7 +84,7 @@ def test_an_estimator_shows_its_card(estimator: object) -> None:
 def test_what_a_monitor_found(estimator: object, features: pl.DataFrame) -> None:
     found = es.monitor(estimator, features, by=["route"], fail_below=0.5)
     lines = repr(found).splitlines()
-    assert lines[1] == "  160 responses in 1 files; read now: 1; 4 slices"
+    assert lines[1] == "  160 responses in 1 file; 4 slices"
     assert len(lines) == 2 + len(found.alerts)
     page = Tables(found._repr_html_())
     assert "script" not in page.tags

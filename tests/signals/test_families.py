@@ -321,7 +321,9 @@ print(json.dumps({
     "validation": fitted.validation.estimator,
     "missing": [said(lambda: es.fit(plain, labels, "baseline-short")), said(lambda: es.estimate(fitted, plain)),
                 said(lambda: es.monitor(fitted, plain))],
-    "estimate": es.estimate(fitted, holes).select("benchmark", "n_rows", "n_excluded").sort("benchmark").rows()[:2],
+    "estimate": es.estimate(fitted, holes)
+    .select("benchmark", "n_estimated", "n_excluded")
+    .sort("benchmark").rows()[:2],
     "reasons": scored.group_by("reason").len().sort("len").rows(),
     "monitor": es.monitor(fitted, holes).slices.select("n_responses", "n_estimated").rows(),
     "problems": es.monitor(fitted, holes).problems.lines(),

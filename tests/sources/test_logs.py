@@ -75,7 +75,7 @@ def test_replies_of_openai_and_vllm() -> None:
         ("cmpl-55", 0, qwen, " blue.", "stop", 2, 2),  # a text completion
         ("chatcmpl-BA9", 0, who, "Hello", "stop", 0, None),
         (
-            *("openai-00010", 0, "unknown", ""),
+            *("openai-00010", 0, "(not named)", ""),
             *("refused: This model's maximum context length is 128000 tokens.", 0, None),
         ),
     ]
@@ -488,8 +488,8 @@ def test_what_is_said_of_a_log() -> None:
 
 def test_a_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "my_server.py").write_text(
-        "from entropy_sentinel.sources.logs import reply\n"
-        "class Reader(reply.Reader):\n"
+        "from entropy_sentinel.sources.logs import reader, reply\n"
+        "class Reader(reader.Reader):\n"
         "    def replies(self, record):\n"
         "        trace = reply.trace(record['l'], record['alts'])\n"
         "        yield reply.Reply(record['q'], 'mine', record['said'], 'stop', trace)\n"

@@ -46,9 +46,8 @@ def test_the_probabilities_are_those_of_scikit_learn(features: pl.DataFrame, lab
 def test_their_mean_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     estimator = es.fit(features, labels, "log-3d")
     means = score(estimator, features).group_by("benchmark").agg(pl.col("p_correct").mean()).sort("benchmark")
-    assert means["p_correct"].to_list() == pytest.approx(
-        es.estimate(estimator, features, ["benchmark"])["estimated_accuracy"].to_list()
-    )
+    found = es.estimate(estimator, features, ["benchmark"]).sort("benchmark")
+    assert means["p_correct"].to_list() == pytest.approx(found["estimated_accuracy"].to_list())
 
 
 def test_a_response_without_features_is_null_with_the_reason() -> None:
@@ -77,7 +76,7 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
     with pytest.raises(ProvenanceError, match="top_k_returned"):
         score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
     found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
-    assert found["overridden"][0].startswith("features: model must be 'm'")
+    assert found["overridden"][0].endswith("10 of model 'other'")
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
 
 
@@ -97,7 +96,7 @@ def test_the_command(
     target = tmp_path / "scores.csv"
     status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", target)
     mean = expected["p_correct"].mean()
-    assert (status, errors) == (0, "")
+    assert (status, errors.split(":")[0]) == (0, "do not use")
     assert said == f"{target}: 160 responses, 0 of them without P(correct); P(correct) {mean:.3f} in the mean\n"
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["item_id"] for row in rows] == expected["item_id"].to_list()

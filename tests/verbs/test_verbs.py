@@ -1,5 +1,6 @@
 """What a notebook calls, on the example that comes with the package and on frames made for the purpose."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_fit_and_estimate_are_those_of_the_study() -> None:
     assert (settings["seed"], settings["trees"], settings["folds"]) == (7, 10, 5)
     same = fit(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
     others, their_labels = frame(40, seed=5)
-    found = es.estimate(fitted, others, by=["benchmark"], labels=their_labels)
+    found = es.estimate(fitted, others, by=["benchmark"], labels=their_labels).sort("benchmark")
     p = same["forest-3d-balanced-isotonic"].p_correct(others)
     first = np.array([True, False] * 20)
     assert found["benchmark"].to_list() == ["a", "b"]
@@ -71,9 +72,9 @@ def test_labels_of_a_part_and_rows_without_features() -> None:
         reason=pl.when(pl.col("item_id") == "item-0").then(pl.lit("empty response")),
         se_sum=pl.when(pl.col("item_id") != "item-0").then("se_sum"),
     )
-    found = es.estimate(fitted, features, by=["benchmark"], labels=labels.head(5)).row(0, named=True)
+    found = es.estimate(fitted, features, by=["benchmark"], labels=labels.head(5)).sort("benchmark").row(0, named=True)
     # Of benchmark a (the even items) 0, 2 and 4 have a label; 0 has no features.
-    assert (found["n_rows"], found["n_excluded"], found["n_labelled"]) == (29, 1, 2)
+    assert (found["n_estimated"], found["n_excluded"], found["n_labelled"]) == (29, 1, 2)
     right = labels["label"].to_list()
     assert found["true_accuracy"] == (right[2] + right[4]) / 2
 
@@ -84,7 +85,7 @@ def test_slices_by_any_columns() -> None:
     found = es.estimate(
         fitted, features.with_columns(route=pl.Series(["x", None, "y"] * 20)), by=["route", "benchmark"]
     )
-    assert found.select("route", "benchmark", "n_rows").rows() == [
+    assert found.select("route", "benchmark", "n_estimated").sort("route", "benchmark").rows() == [
         (route, benchmark, 10) for route in (None, "x", "y") for benchmark in "ab"
     ]
     assert found["estimated_accuracy"].to_list() == pytest.approx([labels["label"].mean()] * 6)
@@ -101,13 +102,15 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
     example = TINY
     labels = es.read_labels(example.labels)
-    with pytest.raises(ProvenanceError, match=r"it is 5: .*; read the responses .* with top_k=5 \(--top-k 5\)"):
+    with pytest.raises(
+        ProvenanceError, match=r"of top_k_returned 20 \(an estimator fitted with --top-k 5 takes them, "
+    ):
         es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
     fitted = es.fit(es.read_features(example.traces, top_k=5), labels, "atc-se_sum")
     assert fitted.about["logprobs"]["top_k_returned"] == 5
     found = es.estimate(fitted, es.read_features(example.log), by=["metadata.route"])
-    assert found["n_rows"].to_list() == [3, 3, 3, 3]
-    with pytest.raises(ProvenanceError, match=r"it is 20: .*; read these responses with top_k=5"):
+    assert found["n_estimated"].to_list() == [3, 3, 3, 3]
+    with pytest.raises(ProvenanceError, match=r"of top_k_returned 20, not 5: .*--top-k 5 cuts them"):
         es.estimate(fitted, es.read_features(example.traces))
 
 
@@ -150,7 +153,7 @@ def test_rows_without_features_belong_to_any_logprobs(tmp_path: Path) -> None:
         reason=pl.when(gap).then(pl.lit("no log-probabilities in the log")),
         top_k_returned=pl.when(~gap).then("top_k_returned"),
     )
-    assert es.estimate(fitted, features, by=["benchmark"])["n_excluded"].to_list() == [1, 0]
+    assert es.estimate(fitted, features, by=["benchmark"]).sort("benchmark")["n_excluded"].to_list() == [1, 0]
     (file,) = write_features(features, tmp_path / "f.parquet")
     assert len(es.read_features(file)) == 60
 
@@ -179,7 +182,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_features_of_other_log_probabilities_are_refused() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels)
-    with pytest.raises(ProvenanceError, match="features: top_k_returned must be 20, .* it is 5"):
+    with pytest.raises(ProvenanceError, match="60 of top_k_returned 5, not 20"):
         es.estimate(fitted, features.with_columns(top_k_returned=5))
     with pytest.raises(InputError, match="logprobs_mode must be the same in all rows"):
         es.fit(features.with_columns(logprobs_mode=pl.col("benchmark")), labels)
@@ -202,7 +205,7 @@ def test_unknown_names_are_refused() -> None:
     features, labels = frame()
     with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-SIGNAL"):
         es.fit(features, labels, "atc")
-    with pytest.raises(InputError, match="by: there is no column 'route'"):
+    with pytest.raises(InputError, match="no response has a value in column 'route'; columns there: model, benchmark$"):
         es.estimate(es.fit(features, labels), features, by=["route"])
     with pytest.raises(AttributeError, match="has no attribute 'read'; its verbs: .*read_logs"):
         es.read  # noqa: B018
@@ -212,7 +215,7 @@ def test_files(tmp_path: Path) -> None:
     example = TINY
     assert es.read_logs(str(example.traces / "a*.parquet"))["benchmark"].unique().to_list() == ["averages"]
     assert es.read_features(example.traces).equals(es.features(es.read_logs(example.traces)))
-    with pytest.raises(InputError, match="none.parquet: is no file"):
+    with pytest.raises(InputError, match="none.parquet: no such file or folder"):
         es.read_logs(tmp_path / "none.parquet")
     with pytest.raises(ContractError):
         es.read_logs(example.labels)
@@ -245,9 +248,17 @@ def test_labels_that_a_person_has_filled_in(tmp_path: Path) -> None:
     assert found["weight"].to_list() == [2.5, 4, 1, None, None, None]
 
 
-def test_a_folder_of_csv_files_says_how_they_are_named(tmp_path: Path) -> None:
-    """They may be labels beside the logs, so a folder's are not read unasked."""
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "day.csv.gz").write_bytes(b"")
-    with pytest.raises(InputError, match=r"its CSV files may be labels: if they are logs, name them as '.*/logs/\*'"):
-        es.read_logs(tmp_path / "logs")
+def test_the_csv_files_of_a_folder_are_logs_where_they_have_log_probabilities(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "labels.csv").write_text("item_id,label\na,true\n")
+    with pytest.raises(
+        InputError, match=r"CSV files without the columns token_logprobs and .* passed over: labels.csv"
+    ):
+        es.read_logs(tmp_path)
+    table = "item_id;token_logprobs;top_logprobs\na;[-0.1];[[-0.1, -2.5]]\n"
+    (tmp_path / "day.csv").write_text(table)
+    (tmp_path / "night.csv.gz").write_bytes(gzip.compress(table.encode()))
+    assert es.read_logs(tmp_path)["benchmark"].to_list() == ["day", "night"]
+    (said,) = caplog.messages
+    assert said.endswith("without the columns token_logprobs and top_logprobs are passed over: labels.csv")

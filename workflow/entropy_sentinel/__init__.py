@@ -36,7 +36,8 @@ _VERBS = {
     **dict.fromkeys(("open_logs", "read_features", "read_logs"), "verbs.reading"),
     "example": "verbs.example",
     "read_labels": "verbs.labels",
-    **dict.fromkeys(("estimate", "fit", "load", "save"), "verbs.estimation"),
+    "estimate": "monitor.once",
+    **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "sample": "monitor.labelling.sampling",
     "score": "verbs.scoring",
 }

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import LogFiles, say, taking
+from entropy_sentinel.commands.options import INCOMPLETE, LogFiles, say, taking
 from entropy_sentinel.sources.logs.settings import FormatOptions
 
 if TYPE_CHECKING:
     from entropy_sentinel.sources.logs.summary import Summary
-
-# Exit status where the features are written, and some records could not be read.
-INCOMPLETE = 3
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the features go, a Parquet file.")]
 Columns = Annotated[
@@ -54,7 +51,7 @@ def command(
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
     further = _names(signals) or []
-    logs = open_logs(files, columns=_names(columns), signals=further, **options)
+    logs = open_logs(inputs, columns=_names(columns), further=further, **options)
     found = features_of(logs, vocabulary, signals=further)
     _show(logs.summary)
     written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)

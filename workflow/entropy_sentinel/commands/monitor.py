@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.commands.estimate import Estimator
-from entropy_sentinel.commands.features import INCOMPLETE
-from entropy_sentinel.commands.options import taking
+from entropy_sentinel.commands.options import INCOMPLETE, taking
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
@@ -71,10 +70,10 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
 
     targets = {name: options.pop(name) for name in OUTPUTS}
     options["labels"] = options["labels"] or None
-    _check(targets, estimator, logs, state, options["labels"])
+    sources = _checked(targets, estimator, logs, state, options["labels"])
     if targets["page"] is None:
         options["responses"] = 0
-    found = monitor(estimator, logs, state=state, **options)
+    found = monitor(estimator, sources, state=state, **options)
     show(parts(found))
     show(map(one_line, found.problems.lines()), sys.stderr)
     failed = list(_failures(found, targets))
@@ -98,8 +97,10 @@ def _failures(found: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
                 yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
-def _check(targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any) -> None:
-    """Before anything is read: what is to be written is nothing that is read, and its name says its form."""
+def _checked(
+    targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any
+) -> list[str | Path]:
+    """The files of the logs; what is to be written is none of those that are read, and its name says its form."""
     from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.monitor.reading.opening import sources
     from entropy_sentinel.monitor.showing.outputs import check_rows_path
@@ -108,5 +109,7 @@ def _check(targets: dict[str, Any], estimator: Path, logs: list[str], state: Pat
     if targets["output"] is not None:
         check_rows_path(targets["output"])
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
-    read = [estimator, *sources(logs), *(files(labels) if labels else ()), *([] if state is None else [state])]
+    found = [one for one in sources(logs) if isinstance(one, str | Path)]
+    read = [estimator, *found, *(files(labels) if labels else ()), *([] if state is None else [state])]
     check_outputs(written, read)
+    return found

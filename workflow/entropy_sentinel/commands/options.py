@@ -1,6 +1,7 @@
 """What several subcommands share: the config files of a study, files of responses."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from entropy_sentinel.config.sections import Config
+    from entropy_sentinel.monitor.reading.problems import Problems
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
 BASE = "config.yaml"
+# Exit status where all is done, and some records or responses could not be used.
+INCOMPLETE = 3
 
 ConfigFiles = Annotated[
     list[Path],
@@ -96,6 +100,15 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 def say(text: str, err: bool = False) -> None:
     """Print a line; what a log, a model or a file has put into it stays on it, and does nothing to the terminal."""
     typer.echo(one_line(text), err=err)
+
+
+def report(problems: "Problems") -> None:
+    """Say on standard error what in the logs could not be used; exit with INCOMPLETE where anything could not."""
+    from entropy_sentinel.report.terminal import show
+
+    show(map(one_line, problems.lines()), sys.stderr)
+    if problems.counts:
+        raise typer.Exit(INCOMPLETE)
 
 
 def check_table_path(path: Path, suffixes: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.commands.estimate import Estimator
-from entropy_sentinel.commands.options import ResponseFiles, say, taking
+from entropy_sentinel.commands.options import ResponseFiles, report, say, taking
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.settings import SampleOptions
 
@@ -36,18 +36,22 @@ def command(
     too if its P(correct) is right on average.
     """
     from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.browser import write_page
     from entropy_sentinel.monitor.labelling.sampling import sample
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_to_label
     from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.files import log_files
 
     if output is None and html is None:
         raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
-    check_outputs({"--output": output, "--html": html}, [estimator, *log_files(files)])
-    found = sample(estimator, files, **options)
+    logs = log_files(files)
+    check_outputs({"--output": output, "--html": html}, [estimator, *logs])
+    saved = load(estimator)
+    found = sample(saved, logs, **options)
     if html is not None:
         write_page(found, html)
     kept = 0 if output is None else write_to_label(found.responses, output)
@@ -60,8 +64,9 @@ def command(
         say(f"{output}: {kept:,} of them have labels there, which are kept")
     if html is not None:
         say(f"{html}: {chosen}; open it in a browser, and give what it saves to: monitor --labels FILE")
-    for difference in found.overridden:
-        say(f"overridden: {difference}", err=True)
+    for flag, reason in general_flags(saved, found.taken).items():
+        say(f"{flag}: {reason}", err=True)
+    report(found.problems)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":

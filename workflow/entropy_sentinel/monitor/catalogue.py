@@ -76,11 +76,13 @@ CATALOGUE: dict[str, Column] = {
         ),
         Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
         Statistic(
-            *("cut_off_share", "Share of the estimated responses that ended before their end.", "1", "cut_off_share"),
+            *("cut_off_share", "Share of the estimated responses that were cut off.", "1", "cut_off_share"),
             each=pl.col("cut_off"),
             of="n_estimated",
+            heading="cut off",
+            form=".0%",
             flag="cut off",
-            flagged="ended before their end",
+            flagged="were cut off",
         ),
         Statistic(
             *("n_questions", "Questions with their number of stable classes of answers.", "questions", "questions"),
@@ -117,6 +119,15 @@ CATALOGUE: dict[str, Column] = {
         Column("rank", "1 for the most expected errors (of a window).", ""),
         Column("flags", "What speaks against the numbers.", ""),
         Column("reasons", "Why, a sentence for each flag.", ""),
+    )
+}
+# What rows of `estimate` have beside where labels are given, after `n_labelled`.
+COMPARED: dict[str, Column] = {
+    one.name: one
+    for one in (
+        Column("estimated_on_labelled", "Estimated share of correct ones among the responses with a label.", "1"),
+        Column("true_accuracy", "Share of these that is correct, by the labels.", "1"),
+        Column("error", "The former less the latter.", "1"),
     )
 }
 STATISTICS: dict[str, Statistic] = {one.name: one for one in CATALOGUE.values() if isinstance(one, Statistic)}

@@ -8,7 +8,6 @@ from entropy_sentinel.frames.options import Panel, Shown
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.monitor.reading.settings import Reading, Slicing
 from entropy_sentinel.sources.logs.settings import FormatOptions
-from entropy_sentinel.verbs.settings import ResponseOptions
 
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
@@ -32,6 +31,15 @@ Patterns = Annotated[
         lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
     ),
 ]
+
+
+class EstimateOptions(Slicing):
+    """What `estimate` can be asked, as a command and as a verb."""
+
+    level: Level = 0.9
+    min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+        30, ge=1, description="A slice with fewer is flagged."
+    )
 
 
 class MonitorOptions(Reading):
@@ -90,7 +98,7 @@ class MonitorOptions(Reading):
             )
 
 
-class SampleOptions(ResponseOptions, FormatOptions, Slicing):
+class SampleOptions(FormatOptions, Slicing):
     """What `sample` can be asked, as a command and as a verb."""
 
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(

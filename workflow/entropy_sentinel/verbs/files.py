@@ -1,12 +1,20 @@
 """The files that a user names."""
 
 import glob
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.csv_table import is_log
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, SUFFIXES
+from entropy_sentinel.sources.logs.table import TRACES
+
+log = logging.getLogger(__name__)
+
+# Files that a line names.
+_SHOWN = 5
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -21,10 +29,7 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
     for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
-            raise InputError(
-                f"{path}: is no file, no folder with files of {', '.join(suffixes)}, and no pattern that a file matches"
-                f"{_tables_in(path)}"
-            )
+            raise InputError(f"{path}: {_nothing(path, suffixes)}")
         found += matches
     return found
 
@@ -40,8 +45,20 @@ def named(paths: Any) -> list[str | Path]:
 
 
 def log_files(paths: Paths) -> list[Path]:
-    """The files of logs, traces or features that paths name, as `files` finds them."""
-    return files(paths, SUFFIXES)
+    """The files of logs, traces or features that paths name, as `files` finds them.
+
+    Of a folder, a CSV file is one where it has the columns of log-probabilities; a line says which have not.
+    """
+    found: list[Path] = []
+    for path in named(paths):
+        every = files(path, SUFFIXES)
+        others = [one for one in every if _ends(one.name, (".csv",)) and not is_log(one)] if Path(path).is_dir() else []
+        if others == every:
+            raise InputError(f"{path}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
+        if others:
+            log.warning("%s: %s", path, _passed_over(others))
+        found += [one for one in every if one not in others]
+    return found
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
@@ -53,11 +70,16 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
         yield from sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())
 
 
-def _tables_in(path: str | Path) -> str:
-    """What to say of a folder that has CSV files: they are logs only where somebody says so."""
-    if not Path(path).is_dir() or not any(_ends(one.name, (".csv",)) for one in Path(path).rglob("*")):
-        return ""
-    return f"; its CSV files may be labels: if they are logs, name them as '{path}/*'"
+def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
+    """Why a path names no file."""
+    if Path(path).is_dir():
+        return f"the folder has no file of responses ({', '.join(suffixes)}, or one of these with .gz)"
+    return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
+
+
+def _passed_over(tables: Sequence[Path]) -> str:
+    names = ", ".join(one.name for one in tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
+    return f"CSV files without the columns {' and '.join(TRACES)} are passed over: {names}"
 
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
+from entropy_sentinel.sources.logs.selection import first_of
 
 # Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
 WEIGHT = "weight"
@@ -86,13 +87,28 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     return frame
 
 
-def require_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
-    """Raise InputError for the first of `columns` that is not there, or has more than one value per row."""
+def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
+    """The frame with each of these columns of a log by its name.
+
+    InputError, which begins with `name`, for one that no row has a value in, or that has several per row.
+    """
     for column in columns:
-        if column not in frame.columns:
-            raise InputError(f"{name}: there is no column '{column}'; {_there(frame)}")
-        if (dtype := frame[column].dtype).is_nested():
-            raise InputError(f"{name}: column '{column}' must have one value per response, is {dtype}"[:300])
+        found = first_of(frame, [column])
+        if found.null_count() == len(frame):
+            raise InputError(f"{name}: no response has a value in column '{column}'; {_there(frame)}")
+        if found.dtype.is_nested():
+            raise InputError(f"{name}: column '{column}' must have one value per response, is {found.dtype}"[:300])
+        frame = frame.with_columns(found.alias(column))
+    return frame
+
+
+def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Features with the label of each response, null where it has none."""
+    key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
+    named = labels.select(*key, "label")
+    if named.select(key).is_duplicated().any():
+        raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
+    return features.join(named, on=key, how="left", maintain_order="left")
 
 
 def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

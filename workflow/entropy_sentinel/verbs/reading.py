@@ -1,7 +1,7 @@
 """Files of responses, features and labels as frames."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,23 +109,19 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
-    if (replies := held(paths)) is not None:
-        logs = open_logs(replies, signals=signals, **options)
-        found = features_of(logs, texts=texts, signals=signals)
-        _warn(logs.summary)
-        return found
-    given_files = log_files(paths)
-    if not given_files:
+    asked = ReadOptions.of({**options, "further": (*options.get("further", ()), *signals)})
+    replies = held(paths)
+    given_files = log_files(paths) if replies is None else []
+    if replies is None and not given_files:
         raise InputError("features: there must be one file at least, were none")
     made = [path for path in given_files if _stage(path) == FEATURE_FRAME.stage]
-    if made and options.get("top_k"):
+    if made and asked.top_k:
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
-    frames = [_made(path) for path in made]
-    if len(made) < len(given_files):
-        logs = open_logs([path for path in given_files if path not in made], signals=signals, **options)
-        frames.append(features_of(logs, texts=texts, signals=signals))
-        _warn(logs.summary)
-    return combined(frames)
+    logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], asked)
+    frames = [frame for path in made if len(frame := logs.selection.of(_made(path)))]
+    frames += _features(logs, None, texts, signals)
+    _warn(logs.summary)
+    return combined(_some(frames, logs.summary))
 
 
 def features_of(
@@ -136,9 +132,13 @@ def features_of(
     `vocabulary` is the number of tokens that the model chooses from, where it is known. With `texts` the responses
     themselves are in the column `response`; `signals` are names of further ones.
     """
-    frames = (frame.with_columns(response="text") if texts else frame for frame in logs)
-    found = [with_signals(compute_features(frame, vocabulary), frame, signals) for frame in frames]
-    return combined(_some(found, logs.summary))
+    return combined(_some(list(_features(logs, vocabulary, texts, signals)), logs.summary))
+
+
+def _features(logs: Logs, vocabulary: int | None, texts: bool, signals: Sequence[str]) -> Iterator[pl.DataFrame]:
+    for frame in logs:
+        frame = frame.with_columns(response="text") if texts else frame
+        yield with_signals(compute_features(frame, vocabulary), frame, signals)
 
 
 def _made(path: Path) -> pl.DataFrame:
@@ -163,7 +163,7 @@ def _stage(path: str | Path) -> str | None:
 
 def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
     if not frames:
-        raise InputError(f"there is no response in the logs: {'; '.join(summary.lines()) or 'they are empty'}")
+        raise InputError(f"there is no response in the logs: {summary.why_none()}")
     return frames
 
 

@@ -11,8 +11,11 @@ from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.reading.excluding import overridden
+from entropy_sentinel.monitor.reading.settings import Slicing
+from entropy_sentinel.monitor.reading.whole import Read, read_whole
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.verbs.estimation import overridden, saved_estimator
+from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.frames import features_table
 
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
@@ -34,14 +37,14 @@ def score(
 
     Returns:
         One row per response, in the order of `features`. Columns: those that identify a response (model, benchmark,
-        item_id, sample; as far as they are there); `p_correct` in [0, 1], the probability that the response is correct;
-        `reason`, why it is null: a response without features has none. With `any_model` or `any_logprobs`, where
-        something does not match, a column `overridden` names it.
+        item_id, sample); `p_correct` in [0, 1], the probability that the response is correct; `reason`, why it is null:
+        the response has no features, or is of another model or other log-probabilities. With `any_model` or
+        `any_logprobs`, where something does not match, a column `overridden` names it.
 
     Raises:
         InputError: For an estimator that gives none, such as one of a threshold alone.
-        ProvenanceError: For features of another model or log-probabilities than the estimator was fitted on, unless
-            `any_model` or `any_logprobs` says that they may be.
+        ProvenanceError: Where all responses are of another model or log-probabilities than the estimator was fitted
+            on, unless `any_model` or `any_logprobs` says that they may be.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -54,15 +57,20 @@ def score(
         >>> dict(mean.rows())[True] > dict(mean.rows())[False]
         True
     """
-    estimator = saved_estimator(estimator)
-    rows = features_table(features, signals=estimator.signals)
-    usable = rows["reason"].is_null()
-    differs = overridden(estimator, rows, any_model, any_logprobs) if usable.any() else []
-    p = np.full(len(rows), np.nan)
-    p[usable.to_numpy()] = _p_correct(estimator.estimator, rows.filter(usable))
-    named = [name for name in RESPONSE if name in rows.columns]
-    found = rows.select(*named, p_correct=pl.Series(p).fill_nan(None), reason="reason")
-    return found.with_columns(overridden=pl.lit("; ".join(differs))) if differs else found
+    estimator, features = saved_estimator(estimator), features_table(features)
+    if features.is_empty():
+        _p_correct(estimator.estimator, features)
+    options = Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs})
+    return scored(estimator, read_whole(estimator, [features], options))
+
+
+def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
+    """The rows of `score` for responses that were read."""
+    usable = read.rows["excluded"].is_null()
+    p = np.full(len(read.rows), np.nan)
+    p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
+    found = read.rows.select(*RESPONSE, p_correct=pl.Series(p).fill_nan(None), reason="excluded")
+    return found.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else found
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:

@@ -32,8 +32,7 @@ def write_features(
     if len(kinds) > 1 and not split:
         several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
         raise InputError(
-            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; cut all to the "
-            "smallest number of alternatives (--top-k), or write a file for each (--split)"
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; {_remedy(kinds)}"
         )
     targets: dict[str, Path] = {}
     for *kind, _ in kinds:
@@ -53,3 +52,14 @@ def write_features(
 def _words(kind: Sequence[Any]) -> str:
     mode, top_k = kind
     return f"{top_k} alternatives to a token ({mode})"
+
+
+def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
+    """What to do about responses of several kinds."""
+    widths = sorted({width for kind in kinds if (width := kind[LOGPROBS.index("top_k_returned")])})
+    if len(widths) < 2:
+        return f"take one kind, as --where logprobs_mode={kinds[0][0]}, or write a file for each (--split)"
+    return (
+        f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, as --where "
+        f"top_k_returned={widths[-1]}, or write a file for each (--split)"
+    )

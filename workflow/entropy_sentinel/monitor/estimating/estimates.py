@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
@@ -29,10 +28,9 @@ class Estimates:
         `taken` counts responses by what they are of and the estimator is not: its validation does not hold for them.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
-        validated = None if taken else saved.about.get("validation")
-        validation = Validation.from_dict(validated) if validated else None
+        validation = None if taken else saved.validation
         self._residuals = validation.residuals if validation else Residuals((), (), (), _n_domains(saved.about))
-        self._flags = Flags(saved, validation, min_responses, taken)
+        self._flags = Flags(saved, min_responses, taken)
 
     @property
     def general_flags(self) -> dict[str, str]:

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.estimating.recent import Recent
+from entropy_sentinel.monitor.reading.excluding import overridden
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.scoring import support_of
 from entropy_sentinel.monitor.summing.sums import Sums
@@ -33,12 +33,10 @@ Reasons = dict[str, str]
 class Flags:
     """Flags of slices by one estimator; `general` are those of all slices."""
 
-    def __init__(
-        self, saved: SavedEstimator, validation: Validation | None, min_responses: int, taken: Mapping[str, int]
-    ) -> None:
+    def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
         """`taken` counts responses by what they are of and the estimator is not."""
         self._support, self._few = support_of(saved.about), min_responses
-        self.general = _general(saved.about, validation, taken)
+        self.general = general_flags(saved, taken)
 
     def of(self, rows: pl.DataFrame, sums: Sums, notes: Sequence[Reasons]) -> list[Reasons]:
         """Of each row all flags; `notes` are those that are known of it."""
@@ -90,13 +88,13 @@ def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
     return [dict(said) if merged.n_pooled and one == len(merged.slices) - 1 else {} for one in slices]
 
 
-def _general(about: Mapping[str, Any], validation: Validation | None, taken: Mapping[str, int]) -> Reasons:
-    """Flags of every slice, with their reasons."""
-    found = {}
+def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
+    """Flags of all numbers of an estimator, with their reasons; `taken` counts responses of something else."""
+    found, about, validation = {}, saved.about, saved.validation
     if about.get("caution"):
         found[CAUTION] = about["caution"]
     if taken:
-        found[OVERRIDDEN] = _overridden(about, taken)
+        found[OVERRIDDEN] = overridden(about, taken)
     elif validation is None:
         found[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
     elif validation.verdict != USABLE:
@@ -104,12 +102,3 @@ def _general(about: Mapping[str, Any], validation: Validation | None, taken: Map
     if not about.get("support"):
         found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
     return found
-
-
-def _overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
-    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
-    return (
-        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these responses "
-        f"differ: {what}. Its validation says nothing about them, and intervals rest on an assumption alone. Label "
-        "some of them, and fit an estimator on these"
-    )

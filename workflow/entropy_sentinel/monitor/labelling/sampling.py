@@ -1,7 +1,7 @@
 """Which responses to label next: some of each slice, drawn as `drawing` says, with the weight of each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.candidates import ORDER, SLICE, candidates, identity
 from entropy_sentinel.monitor.labelling.drawing import Drawn, counts_of, draw, width_alone
 from entropy_sentinel.monitor.labelling.predictions import predictions, values_of
+from entropy_sentinel.monitor.reading.opening import Logs, sources
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.whole import read_whole
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.sources.logs.question import QUESTION
-from entropy_sentinel.verbs.estimation import overridden, saved_estimator
-from entropy_sentinel.verbs.files import Paths
+from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.frames import WEIGHT
 
 
@@ -33,19 +35,21 @@ class Sample:
             (null where the estimator has no validation), the width with so many labels alone, and with predictions too,
             if P(correct) is calibrated.
         level: The level of these intervals.
-        overridden: What does not match the estimator, where that was allowed.
+        taken: What does not match the estimator and is taken all the same, counted by kind.
+        problems: What in the logs could not be used, counted.
     """
 
     responses: pl.DataFrame
     slices: pl.DataFrame
     level: float
-    overridden: tuple[str, ...] = ()
+    taken: Mapping[str, int] = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
 
 
 @taking(SampleOptions)
 def sample(
     estimator: SavedEstimator | str | Path,
-    logs: Paths | pl.DataFrame,
+    logs: Logs,
     by: Sequence[str] = (),
     budget: int = 100,
     **options: Any,
@@ -79,8 +83,8 @@ def sample(
     """
     saved = saved_estimator(estimator)
     asked = SampleOptions.of({"by": by, "budget": budget, **options})
-    rows = candidates(logs, asked, saved.signals)
-    differs = overridden(saved, rows, asked.any_model, asked.any_logprobs)
+    read = read_whole(saved, list(sources(logs)), asked, texts=True)
+    rows = candidates(read.rows, asked)
     by = list(asked.by)
     slices = rows.group_by(SLICE, *by, maintain_order=True).agg(n_responses=pl.len())
     ends = slices["n_responses"].cum_sum().to_list()
@@ -89,13 +93,14 @@ def sample(
     counts = counts_of(p, places, asked.budget, asked.per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, asked.level)
-    if differs:  # the validation is of other responses
+    if read.taken:  # the validation is of other responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     return Sample(
         _responses(rows, by, places, drawn),
         slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),
         asked.level,
-        tuple(differs),
+        read.taken,
+        read.problems,
     )
 
 

@@ -40,5 +40,5 @@ class Clock:
         before = times["time"].shift(1, fill_value=self._last or times["time"][0])
         jumps = times.filter((before - times["time"]).dt.total_seconds() > JUMP_S)["place"].to_list()
         if jumps:
-            self._problems.note("times more than an hour before the one above", jumps)
+            self._problems.note("responses whose time is more than an hour before that of the response above", jumps)
         self._last = times["time"][-1]

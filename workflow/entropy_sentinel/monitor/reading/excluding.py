@@ -1,15 +1,17 @@
 """Which responses are not estimated, and why: of another model, of other log-probabilities, without features."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.verbs.settings import Matching
 
 # Reasons for which a response has no features that are no fault of the log.
 HARMLESS = ("empty response", "no token after the thinking", REFUSED)
@@ -22,16 +24,16 @@ class Excluding:
     same.
     """
 
-    def __init__(self, about: Mapping[str, Any], reading: Reading, problems: Problems) -> None:
-        self._model, self._logprobs = about.get("model"), about["logprobs"]
-        self._reading, self._problems = reading, problems
+    def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
+        self._about, self._model, self._logprobs = about, about.get("model"), about["logprobs"]
+        self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[str](), Counter[str]()
 
     def of(self, batch: pl.DataFrame) -> pl.Series:
         """Why a row is not estimated: of another model or log-probabilities, or without features; null where it is."""
         others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
         with_features = others.filter(pl.col("reason").is_null())
-        for name, taken in {"model": self._reading.any_model, "logprobs": self._reading.any_logprobs}.items():
+        for name, taken in {"model": self._matching.any_model, "logprobs": self._matching.any_logprobs}.items():
             if taken:
                 self.taken.update(with_features[name].drop_nulls().to_list())
                 others = others.with_columns(pl.lit(None, pl.String).alias(name))
@@ -64,6 +66,47 @@ class Excluding:
                 self._problems.note(f"responses without features: {kind}", places, count)
             elif kind.startswith("of "):
                 self.rejected[kind] += count
-                self._problems.add(f"responses {kind}", places, count)
+                left_out = f"left out: {_why(kind, self._about, some=True)}"
+                self._problems.add(f"responses {kind}", places, count, left_out)
             else:
                 self._problems.add(f"responses without features: {kind}", places, count)
+
+    def check(self, n: int) -> None:
+        """ProvenanceError where the estimator is for none of the `n` responses."""
+        if n and self.rejected.total() == n:
+            raise nothing_fits(self.rejected, self._about)
+
+
+def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
+    """The error where all responses are `rejected`, counted by kind: what the estimator is `about`, and what to do."""
+    most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
+    found = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
+    return ProvenanceError(f"no response is of what the estimator was fitted on: {found}")
+
+
+def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
+    """What is said where responses are `taken` all the same, counted by kind; `about` is what the estimator is."""
+    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+    return (
+        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these responses "
+        f"differ: {what}. Its validation says nothing about them, and intervals rest on an assumption alone. Label "
+        "some of them, and fit an estimator on these"
+    )
+
+
+def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
+    """What the estimator is instead, and the options that take these responses or, where they are `some`, no other."""
+    what, _, found = kind.partition(" ")[2].partition(" ")
+    wanted = about["model"] if what == "model" else about["logprobs"][what]
+    remedies = [f"--where {shlex.quote(f'{what}={wanted}')} passes over them"] if some else []
+    if what == "model":
+        remedies.append("--any-model takes them")
+    else:
+        width = found.partition(",")[0]
+        if what == "top_k_returned" and width.isdecimal():
+            cut = int(width) > wanted
+            remedies.append(
+                f"--top-k {wanted} cuts them" if cut else f"an estimator fitted with --top-k {width} takes them"
+            )
+        remedies.append("--any-logprobs takes them as they are")
+    return f"the estimator is of {what} {wanted} ({', '.join(remedies)})"

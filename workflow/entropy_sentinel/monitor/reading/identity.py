@@ -16,6 +16,7 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.reading.times import moments
+from entropy_sentinel.sources.logs.selection import columns_called, first_of
 
 # Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
@@ -141,9 +142,8 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     parts = [pl.col(name).cast(pl.String).fill_null("") for name in ("model", "sample")]
     ids = _of_texts(batch.select(pl.concat_str(*parts, identity.fill_null(""), separator="\0")).to_series())
     found = ids
-    there = next((one for one in (f"log_{time}", time) if one in batch.columns), None)
-    if there is not None:
-        found = _mixed(found ^ moments(batch[there]).to_physical().fill_null(-1).to_numpy().view(np.uint64))
+    if columns_called(batch, time):
+        found = _mixed(found ^ moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy().view(np.uint64))
     for name in FEATURES:
         # Rounded: how many responses are computed at a time may move the last bit.
         value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)

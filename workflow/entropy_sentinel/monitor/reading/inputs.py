@@ -17,13 +17,15 @@ from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.catalogue import made_of
 from entropy_sentinel.monitor.reading.clock import Clock
 from entropy_sentinel.monitor.reading.excluding import Excluding
-from entropy_sentinel.monitor.reading.files import UNNAMED, holds_features, opened_log
+from entropy_sentinel.monitor.reading.files import holds_features, opened_log
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import TIME, Reading
+from entropy_sentinel.monitor.reading.settings import TIME, Slicing
 from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.signals.computing import with_signals
-from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.numbers import UNNAMED
+from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.sources.logs.selection import PLACE, Selection, as_text, first_of
 from entropy_sentinel.sources.logs.summary import Summary
 
 # Rows of a file of features that are held at a time.
@@ -40,13 +42,22 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 class Inputs:
     """Files, or frames of features, read for an estimator; what was seen is counted.
 
-    `excluding` counts what the estimator is not for; `seen` are the columns of slices and time that had a value.
+    `excluding` counts what the estimator is not for; `seen` are the columns that are asked for and had a value.
     """
 
     def __init__(
-        self, about: dict[str, Any], reading: Reading, problems: Problems, others: Others | None = None
+        self,
+        about: dict[str, Any],
+        reading: Slicing,
+        problems: Problems,
+        others: Others | None = None,
+        texts: bool = False,
     ) -> None:
-        """With `others`, responses that these have are left out, and frames have the columns NUMBERS."""
+        """With `others`, responses that these have are left out, and frames have the columns NUMBERS.
+
+        With `texts`, frames have QUESTION and `response`, null where a file has no texts.
+        """
+        self._texts = (QUESTION, "response") if texts else ()
         self._model = about.get("model")
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
@@ -88,7 +99,7 @@ class Inputs:
             yield from self._logs(source)
 
     def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-        start = 0
+        start, selection = 0, Selection(self._reading)
         for batch in batches:
             for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
                 if column not in batch.columns:
@@ -96,21 +107,26 @@ class Inputs:
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
             # Features do not have them: a column of such a name is of something else.
             unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
-            yield batch.with_columns(
-                pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE), **unknown
+            unknown |= {name: pl.lit(None, pl.String) for name in self._texts if name not in batch.columns}
+            yield selection.of(
+                batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE), **unknown)
             )
             start += len(batch)
+        self._count_left_out(selection)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
         # What tells responses of two files apart has the time in it.
         more = [self._time] if self._others is not None else []
-        logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS])
+        question = self._texts[:1]
+        logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
         try:
             for frame in logs:
                 features = with_signals(compute_features(frame), frame, self._signals)
-                yield features.with_columns(frame.select(_OF_TRACES))
+                texts = {"response": frame["text"], QUESTION: first_of(frame, [QUESTION])} if self._texts else {}
+                yield features.with_columns(frame.select(_OF_TRACES), **texts)
         finally:
             self._count_records(logs.summary)
+            self._count_left_out(logs.selection)
 
     def _count_records(self, summary: Summary) -> None:
         if summary.n_bad:
@@ -119,23 +135,26 @@ class Inputs:
         for kind, count in summary.ignored.items():
             self._problems.note(f"records passed over: {kind}", [], count)
 
+    def _count_left_out(self, selection: Selection) -> None:
+        self.seen |= selection.seen
+        for kind, count in selection.left_out.items():
+            self._problems.note(f"responses left out by --where: {kind}", [], count)
+
     def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
-            self._problems.note(f"responses whose log names no model: taken for '{self._model}'", unnamed)
+            self._problems.note(f"responses of a log that names no model, taken for '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
-        keys = {f"{BY}{name}": _text(self._column(batch, name)) for name in self._reading.by}
-        own = {name: _text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
+        keys = {f"{BY}{name}": as_text(self._column(batch, name)) for name in self._reading.by}
+        own = {name: as_text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
         frame = batch.with_columns(excluded=self.excluding.of(batch), grain=self._grain(batch, clock), **keys, **own)
         self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of()))
-        return frame.select(*columns, "excluded", "grain", *numbers, *keys)
+        return frame.select(*columns, "excluded", "grain", *numbers, *keys, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; nulls where this frame has none of the name."""
-        # A log's column with the name of one that every frame has goes by `log_NAME`.
-        there = next((one for one in (f"log_{name}", name) if one in batch.columns), None)
-        column = pl.Series(name, [None] * len(batch), dtype=pl.String) if there is None else batch[there]
+        column = first_of(batch, [name])
         if column.null_count() < len(column):
             self.seen.add(name)
         return column
@@ -145,10 +164,3 @@ class Inputs:
         if clock is None:
             return pl.Series([None] * len(batch), dtype=DTYPE)
         return clock.windows(self._column(batch, self._time), batch[PLACE])
-
-
-def _text(column: pl.Series) -> pl.Series:
-    """A slice's value as text, so that 7 and "7" of two files are one slice."""
-    if isinstance(column.dtype, pl.Datetime):
-        return column.dt.strftime("%Y-%m-%dT%H:%M:%S")
-    return column.cast(pl.String, strict=False)

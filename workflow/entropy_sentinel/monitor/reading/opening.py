@@ -9,9 +9,8 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.summing.collecting import Source
-from entropy_sentinel.sources.logs.records import SUFFIXES
 from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.files import files, named
+from entropy_sentinel.verbs.files import log_files, named
 from entropy_sentinel.verbs.frames import features_table, is_table
 
 Logs = str | Path | pl.DataFrame | Sequence[str | Path]
@@ -32,7 +31,7 @@ def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
         return [features_table(logs)]
     own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
     paths: dict[Path, Source] = {}
-    for path in files(named(logs), SUFFIXES):
+    for path in log_files(named(logs)):
         if path.resolve() not in own:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())

@@ -23,11 +23,15 @@ class Problems:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
+    # What came of a kind, and what to do about it.
+    remedies: dict[str, str] = field(default_factory=dict)
 
-    def add(self, kind: str, places: Sequence[str], count: int | None = None) -> None:
+    def add(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
         """Count a problem at these places, or `count` times."""
         if self.strict and places:
             raise InputError(f"{places[0]}: {kind}")
+        if remedy:
+            self.remedies[kind] = remedy
         self._add(self.counts, kind, places, count)
 
     def note(self, kind: str, places: Sequence[str], count: int | None = None) -> None:
@@ -41,18 +45,20 @@ class Problems:
         shown.extend(places[: SHOWN - len(shown)])
 
     def lines(self) -> list[str]:
-        """One line per kind, the most frequent first, and under it its places."""
+        """One line per kind, the most frequent first, with its first places."""
         found = []
         for counts in (self.counts, self.notes):
             for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
                 places = self.places.get(kind, [])
                 more = ", ..." if count > len(places) > 0 else ""
-                found.append(f"{count:,} x {kind}" + (f": {', '.join(places)}{more}" if places else ""))
+                said = " ".join(filter(None, (_words(count, kind), self.remedies.get(kind))))
+                found.append(said + (f": {', '.join(places)}{more}" if places else ""))
         return found
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as JSON has them."""
-        return {"problems": dict(self.counts), "notes": dict(self.notes), "places": self.places}
+        counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
+        return {**counts, "places": self.places, "remedies": self.remedies}
 
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
@@ -61,7 +67,14 @@ class Problems:
         for part in parts:
             made.counts.update(part["problems"])
             made.notes.update(part["notes"])
+            made.remedies |= part.get("remedies", {})  # files of earlier releases do not have it
             for kind, places in part["places"].items():
                 shown = made.places.setdefault(kind, [])
                 shown.extend(places[: SHOWN - len(shown)])
         return made
+
+
+def _words(count: int, kind: str) -> str:
+    """How many of a kind there are, whose first word is a plural: "1 response without a time"."""
+    things, space, rest = kind.partition(" ")
+    return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import Columns, Options, Panel, Shown
+from entropy_sentinel.frames.options import Columns, Panel, Shown
 from entropy_sentinel.verbs.settings import ResponseOptions
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
@@ -21,8 +21,8 @@ TIME = "time"
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 
-class Slicing(Options):
-    """What makes slices."""
+class Slicing(ResponseOptions):
+    """How responses are read, and what makes slices of them."""
 
     by: Annotated[Columns, Shown(Panel.SLICES, "COLUMN", "-b")] = Field(
         (),
@@ -30,8 +30,23 @@ class Slicing(Options):
         "responses are one slice.",
     )
 
+    @property
+    def grain(self) -> str | None:
+        """The smallest window that is kept; null where time does not matter."""
+        return None
 
-class Reading(ResponseOptions, Slicing):
+    @property
+    def time_column(self) -> str | None:
+        """The column of the time, null where it does not matter."""
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of slices and time."""
+        return self.by if self.time_column is None else (*self.by, self.time_column)
+
+
+class Reading(Slicing):
     """How responses are read and added up: partial results of one reading add up, those of two do not."""
 
     window: Annotated[Literal["hour", "day", "week"] | None, Shown(Panel.SLICES, short="-w")] = Field(
@@ -40,7 +55,7 @@ class Reading(ResponseOptions, Slicing):
     time: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(
         None,
         description="The column of the time: ISO 8601, or seconds or milliseconds since 1970. Without it "
-        f"'{TIME}', which logs of servers have.",
+        f"'{TIME}', which logs of servers have, or 'timestamp'.",
     )
     reference: Annotated[str | None, Shown(Panel.SLICES, "FIRST..LAST")] = Field(
         None,
@@ -59,11 +74,6 @@ class Reading(ResponseOptions, Slicing):
         return None if self.grain is None else self.time or TIME
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of slices and time."""
-        return self.by if self.time_column is None else (*self.by, self.time_column)
-
-    @property
     def period(self) -> "Reference | None":
         """The reference."""
         return None if self.reference is None else reference(self.reference, self.grain or "day")
@@ -76,7 +86,8 @@ class Reading(ResponseOptions, Slicing):
         """What partial results depend on, as JSON has it."""
         own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
         names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict")]
-        return {**own, **{name: getattr(self, name) for name in names}}
+        read = {name: getattr(self, name) for name in names}
+        return own | {name: list(value) if isinstance(value, tuple) else value for name, value in read.items()}
 
 
 class Reference(NamedTuple):

@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.token_texts import TokenTexts
 from entropy_sentinel.report.tokens import Token, read_tokens
 from entropy_sentinel.sources.logs.question import QUESTION
-from entropy_sentinel.sources.logs.reading import PLACE
+from entropy_sentinel.sources.logs.selection import PLACE
 
 # What bounds the page: slices whose responses are shown, tokens of a response, and likely ones to each.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3

@@ -12,7 +12,7 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.report.numbers import number
 
 # The column that rows have where labels were given.
-LABELLED = "n_labelled"
+LABELLED = "labelled_accuracy"
 
 Row = Mapping[str, Any]
 # What stands above a column, and what a row has in it.
@@ -47,6 +47,11 @@ def _columns(found: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         yield "with labels", lambda row: number(row["improved_accuracy"])
         yield "interval", lambda row: _interval(row, "improved_", ".3f")
         yield "read", lambda row: row["read"]
+    if "true_accuracy" in rows.columns:
+        yield "labels", lambda row: f"{row['n_labelled']:,}"
+        yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
+        yield "true", lambda row: number(row["true_accuracy"])
+        yield "error", lambda row: number(row["error"], "+.3f")
     yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.columns import LABELLED, slice_name
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 # Slices that are named in a sentence or shown in a table; files have all. And domains that are named.
@@ -22,7 +23,8 @@ def whose(found: Monitored) -> tuple[str, str]:
     responses = found.provenance["responses"]
     return (
         f"{about['name']} of {about['model']}, fitted on {named}",
-        f"{responses['in_all']:,} responses in {files['in_all']:,} files; read now: {files['read_now']:,}",
+        f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
+        + (f"; read now: {files['read_now']:,}" if files["read_now"] != files["in_all"] else ""),
     )
 
 
@@ -69,7 +71,7 @@ def labels_of_a_part(found: Monitored) -> list[str]:
     """What to say where labels do not stand for their slice."""
     if LABELLED not in found.slices.columns:
         return []
-    unused = found.slices.filter(pl.col(LABELLED) > 0, pl.col("improved_accuracy").is_null())
+    unused = found.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
     names = [slice_name(row) for row in unused.select(found.by).iter_rows()]
     if not names:
         return []

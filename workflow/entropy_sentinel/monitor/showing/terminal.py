@@ -8,6 +8,7 @@ from entropy_sentinel.monitor.showing import sentences
 from entropy_sentinel.monitor.showing.columns import table_of
 from entropy_sentinel.monitor.showing.sentences import SHOWN
 from entropy_sentinel.report.notebook import html
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -30,7 +31,7 @@ def as_text(found: Monitored) -> str:
     about, read = sentences.whose(found)
     lines = [
         about,
-        f"{read}; {len(found.slices):,} slices",
+        f"{read}; {counted(len(found.slices), 'slice')}",
         *(sentences.alerts(found) or ["no alerts"]),
         *sentences.silence(found),
     ]
@@ -65,4 +66,4 @@ def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
     more = len(rows) - len(lines)
     made = table([f"{', '.join(found.by)} ({of})", *head], lines)
     made.columns[-1].justify = "left"  # the flags
-    return [made, *([f"... and {more:,} more slices: --output has them all"] if more else [])]
+    return [made, *([f"... and {counted(more, 'more slice')}: --output has them all"] if more else [])]

@@ -53,11 +53,12 @@ class Collector:
         self._support, self._compare = support_of(saved.about), lasting
         self.given: dict[str, FileSums] = {}
         self.read: list[FileSums] = []
+        self._sources: list[Source] = []
         self.n_known = 0
 
     def add(self, sources: Iterable[Source]) -> None:
         """Read what is not known yet. Raises InputError for a file that cannot be read."""
-        sources = list(sources)
+        self._sources = sources = list(sources)
         # One file alone, and never again: there is nothing that it could be the same as.
         self._compare = self._lasting or len(sources) > 1
         with one_thread():
@@ -86,7 +87,7 @@ class Collector:
     def check(self) -> None:
         """Raise where nothing of this run is of use, as `fitting.check_use` says, and forget what it has added."""
         try:
-            check_use(self._state.files.values(), self.read, self._reading, self._saved.about)
+            check_use(self._state.files.values(), self._sources, self._reading, self._saved.about)
         except EntropySentinelError:
             for one in self.read:
                 self._state.drop(one.key)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.catalogue import CATALOGUE
+from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.settings import Reference
 from entropy_sentinel.monitor.reading.times import starts
@@ -110,7 +110,7 @@ def _unambiguous(column: str) -> pl.Expr:
 def _shown(column: str) -> str:
     """The name of a slice column in the table, where others have names too."""
     name = column.removeprefix(BY)
-    return f"slice_{name}" if name in CATALOGUE else name
+    return f"slice_{name}" if name in {**CATALOGUE, **COMPARED} else name
 
 
 def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

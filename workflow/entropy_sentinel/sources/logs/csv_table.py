@@ -1,8 +1,11 @@
 """Tables of responses in CSV, whose traces are JSON in a cell; `sources.logs.table` reads their rows."""
 
 import csv
+import gzip
 import json
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
@@ -11,6 +14,7 @@ from entropy_sentinel.sources.logs.table import TRACES
 # Cells that are JSON, where they are filled in, and those that are whole numbers.
 _JSON = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE = ("sample", "prompt_tokens", "seed")
+_LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
 
 
@@ -23,9 +27,7 @@ def rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, d
     # The limit is of the module; it is as it was when nobody reads.
     before = csv.field_size_limit(longest)
     try:
-        head = next(lines, "")
-        delimiter = max(_DELIMITERS, key=head.count)
-        names = next(csv.reader([head], delimiter=delimiter), [])
+        names, delimiter = _head(next(lines, ""))
         if missing := [one for one in TRACES if one not in names]:
             raise InputError(
                 f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers as "
@@ -34,6 +36,26 @@ def rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, d
         yield from _rows(csv.reader(lines, delimiter=delimiter, strict=True), names)
     finally:
         csv.field_size_limit(before)
+
+
+def is_log(path: Path) -> bool:
+    """Whether a CSV file, or one that is packed, begins with the columns of log-probabilities."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            head = (gzip.GzipFile(fileobj=raw) if packed else raw).readline(_LONGEST_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return True  # whoever reads it says what is wrong
+    return set(TRACES) <= set(_head(head.decode("utf-8-sig", errors="replace"))[0])
+
+
+def _head(line: str) -> tuple[list[str], str]:
+    """The names of the columns and what stands between them, from the first line."""
+    delimiter = max(_DELIMITERS, key=line.count)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), []), delimiter
+    except csv.Error:
+        return [], delimiter
 
 
 def _rows(reader: Any, names: list[str]) -> Iterator[tuple[int, dict[str, Any] | str]]:

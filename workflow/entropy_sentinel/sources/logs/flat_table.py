@@ -1,22 +1,32 @@
 """Tables in Parquet whose traces are lists of numbers: read by the column, without a Python object per number."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.sources.logs.columns import is_private
 from entropy_sentinel.sources.logs.openai_pairs import IDS
+from entropy_sentinel.sources.logs.question import ASKED, QUESTION
 from entropy_sentinel.sources.logs.reply import LARGEST, NO_ALTERNATIVES, NO_LOGPROBS, STOPS, Trace
 from entropy_sentinel.sources.logs.responses import ROWS, Responses
 from entropy_sentinel.sources.logs.table import TEXTS, TRACES, own_columns
 
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
-def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, trace_after: str | None = None) -> bool:
+
+def unnested(table: Table) -> Table:
+    """A table with the fields of its metadata as columns, as `metadata.route`."""
+    schema = table.collect_schema()
+    return table.unnest("metadata", separator=".") if isinstance(schema.get("metadata"), pl.Struct) else table
+
+
+def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after: str | None = None) -> bool:
     """Whether the columns of traces are lists of numbers, and nothing is asked for that needs a look at each row."""
-    if trace_after is not None or not set(columns or ()) <= set(schema):
+    if trace_after is not None or any(_is_within(name, schema) for name in columns):
         return False
     sampled, top = (schema.get(name) for name in TRACES)
     return (
@@ -26,6 +36,11 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] | None = None, tra
         and isinstance(top.inner, pl.List | pl.Array)
         and top.inner.inner.is_numeric()
     )
+
+
+def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether what is asked for by this name may stand within a column of another name."""
+    return name not in schema and (name.split(".")[0] in schema or name == QUESTION and bool(ASKED & set(schema)))
 
 
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
@@ -124,5 +139,5 @@ def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
         pl.col(name).alias(f"column.{name}")
         for name, dtype in schema.items()
         if not dtype.is_nested() and dtype != pl.Binary and name not in (*own_columns(schema), *TRACES, "trace_start")
-        if not (dtype == pl.String and is_secret_name(name))
+        if not (dtype == pl.String and is_secret_name(name)) and not is_private(name)
     ]

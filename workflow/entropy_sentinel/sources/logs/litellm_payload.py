@@ -1,14 +1,14 @@
 """LiteLLM's StandardLoggingPayload: what its callbacks get, and its S3, GCS and generic API loggers write.
 
 A stream is logged as the whole reply. Calls that are no completion (embeddings, images) are passed over; failed ones
-are refused requests. Of the metadata, only what the client sent and the names of key and team are kept as columns: no
+are refused requests. Of what the metadata say of the sender, only the names of key and team are kept as columns: no
 hash of a key, no address of a person, unless they are asked for by name.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.sources.logs import bodies, columns, openai_replies, reply
+from entropy_sentinel.sources.logs import bodies, columns, openai_replies, reader
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 
 _KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
@@ -17,7 +17,7 @@ _FROM_THE_CLIENT = ("requester_metadata", "spend_logs_metadata")
 _COMPLETIONS = ("completion", "responses", "generate_content", "messages")
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One call per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

@@ -8,6 +8,8 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.sources.logs.guarding import WholeFileError
 
 _MOST = 2**16
+# The model of a response whose log does not name it.
+UNNAMED = "(not named)"
 # Model, benchmark and id.
 Key = tuple[str, str, str]
 

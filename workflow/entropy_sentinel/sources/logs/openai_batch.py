@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.sources.logs import bodies, openai_replies, reply
+from entropy_sentinel.sources.logs import bodies, openai_replies, reader
 from entropy_sentinel.sources.logs.reply import Reply
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One request per record, known by its `custom_id`."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

@@ -6,14 +6,14 @@ Both may be JSON as text. An id of the log itself goes before the reply's own.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.sources.logs import bodies, columns, reply
+from entropy_sentinel.sources.logs import bodies, columns, reader
 from entropy_sentinel.sources.logs.reply import Reply
 
 # Names of the log's own id, the first that is there.
 IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One exchange per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs import columns, reply
+from entropy_sentinel.sources.logs import columns, reader, reply
 from entropy_sentinel.sources.logs.reply import Reply
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One reply per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs import columns, reply
+from entropy_sentinel.sources.logs import columns, reader, reply
 from entropy_sentinel.sources.logs.openai_replies import error_reply, tokens_of, trace_of
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 
 _CLOSING = ("response.completed", "response.incomplete", "response.failed")
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One reply per record; of a stream, the event that closes it, which has all of it."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

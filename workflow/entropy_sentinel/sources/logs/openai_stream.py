@@ -9,18 +9,17 @@ from functools import partial
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs import openai_replies, reply
+from entropy_sentinel.sources.logs import openai_replies, reader
 from entropy_sentinel.sources.logs.reply import Reply
 
 _TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """Many records per response."""
 
-    def __init__(self, wanted: Any = None) -> None:
+    def __init__(self) -> None:
         """Begin a file."""
-        super().__init__(wanted)
         self._open: dict[tuple[Any, int], dict[str, Any]] = {}
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

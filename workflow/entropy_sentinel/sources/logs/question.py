@@ -8,6 +8,8 @@ QUESTION = "question"
 # Where requests stand in a record, and what they call a text that is no list of messages.
 _REQUESTS = ("request", "body", "kwargs")
 _TEXTS = ("question", "prompt", "input", "instruction", "query")
+# Columns of a table in which there may be a question.
+ASKED = {"messages", *_REQUESTS, *_TEXTS}
 
 
 def question_of(record: Any) -> str | None:

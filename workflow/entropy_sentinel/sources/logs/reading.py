@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.batches import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
-from entropy_sentinel.sources.logs import flat_table, reply
+from entropy_sentinel.sources.logs import flat_table
 from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
 from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
 from entropy_sentinel.sources.logs.memory import Held, held
-from entropy_sentinel.sources.logs.numbers import Numbers
+from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
+from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.record import BadRecord, Found
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.responses import Responses, gathered
+from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined, to_frame
@@ -31,11 +32,6 @@ from entropy_sentinel.sources.logs.traces import combined, to_frame
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
-# The column that says where a response stands, file and line, where that is asked for.
-PLACE = "place_in_log"
-# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
-# that is called so already `log_log_NAME`.
-_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *LOGPROBS, "model", "benchmark", UNUSABLE, PLACE, "label"}
 
 
 class Logs:
@@ -48,7 +44,11 @@ class Logs:
     def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
         self._paths = [one if isinstance(one, Held) else str(one) for one in paths]
-        self._options, self.summary = options, Summary()
+        self._options, self.selection = options, Selection(options)
+        self.summary = Summary(left_out=self.selection.left_out)
+        further = self.selection.read_for(options.further)
+        self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
+        self._further = further
         self._numbers = Numbers()
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
@@ -56,7 +56,9 @@ class Logs:
         for path in self._paths:
             self.summary.files += 1
             try:
-                yield from self._file(path)
+                for frame in self._file(path):
+                    if len(chosen := self.selection.of(frame)) or not len(frame):
+                        yield chosen
             except WholeFileError as error:
                 raise InputError(f"{path}: {error}") from None
 
@@ -65,7 +67,7 @@ class Logs:
             yield from self._records(path)
             return
         with given(path):
-            flat = self._options.format in (None, "table") and self._is_flat(pl.scan_parquet(path, glob=False))
+            flat = self._options.format in (None, "table") and self._is_flat(path)
             if PROVENANCE_KEY in pl.read_parquet_metadata(path):
                 yield from self._own(path)
             elif flat:
@@ -73,8 +75,9 @@ class Logs:
             else:
                 yield from self._records(path)
 
-    def _is_flat(self, lazy: pl.LazyFrame) -> bool:
-        return flat_table.is_flat(lazy.collect_schema(), self._options.columns, self._options.trace_after)
+    def _is_flat(self, path: str) -> bool:
+        schema = flat_table.unnested(pl.scan_parquet(path, glob=False)).collect_schema()
+        return flat_table.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
 
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
@@ -91,7 +94,7 @@ class Logs:
 
     def _flat(self, path: str) -> Iterator[pl.DataFrame]:
         start = 0
-        for batch in read_batches(path):
+        for batch in map(flat_table.unnested, read_batches(path)):
             problems = dict(flat_table.bad_rows(batch))
             for row, problem in problems.items():
                 self._bad(BadRecord(f"{path}: row {start + row}", problem))
@@ -104,10 +107,7 @@ class Logs:
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        wanted = self._options.columns
-        if wanted is not None:  # else all are kept
-            wanted = (*wanted, *self._options.signals)
-        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], wanted)
+        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
         found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(found, _name(path))
         self.summary.formats["table"] += len(frame)
@@ -148,7 +148,7 @@ class Logs:
 
     def _replies(self, path: str | Held) -> Iterator[Reply]:
         """The responses in a file; bad records are counted."""
-        readers, where = dict[str, reply.Reader](), str(path)
+        readers, where = dict[str, Reader](), str(path)
         for record in records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
@@ -171,11 +171,11 @@ class Logs:
                 else:
                     yield one
 
-    def _of_record(self, record: Found, readers: dict[str, reply.Reader]) -> list[Reply]:
+    def _of_record(self, record: Found, readers: dict[str, Reader]) -> list[Reply]:
         name = self._format_of(record)
         if name not in readers:
-            readers[name] = import_module(FORMATS[name].module).Reader(self._options.columns)
-            readers[name].signals = self._options.signals
+            readers[name] = import_module(FORMATS[name].module).Reader()
+            readers[name].wanted, readers[name].further = self._columns, self._further
         return [_known(one, name, record.where) for one in readers[name].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
@@ -197,7 +197,7 @@ class Logs:
     def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
         """A batch as a frame, with what the log alone does not say, counted; nothing is where it raises."""
         frame, counted = to_frame(responses, self._options.top_k)
-        frame = _named(self._numbers.complete(frame, file, self._options.model or "unknown"))
+        frame = _named(self._numbers.complete(frame, file, self._options.model or UNNAMED))
         frame = frame.with_columns(
             run=pl.lit(0, pl.UInt16),
             prompt_hash=pl.lit(""),
@@ -258,15 +258,7 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
     """The log's columns by their names, `log_` before one that the frame has itself."""
     names = [name for name in frame.columns if name.startswith("column.")]
-    plain = {name: name.removeprefix("column.") for name in names}
-    return frame.rename({name: f"log_{one}" if _is_taken(one) else one for name, one in plain.items()})
-
-
-def _is_taken(name: str) -> bool:
-    """Whether a frame has a column of this name itself, or may give it to a log's column of a name that it has."""
-    while name.startswith("log_"):
-        name = name.removeprefix("log_")
-    return name in _TAKEN
+    return frame.rename({name: own_name(name.removeprefix("column.")) for name in names})
 
 
 def _known(one: Reply, format: str, place: str) -> Reply:

@@ -22,7 +22,7 @@ from entropy_sentinel.sources.logs.record import MB, BadRecord, Found, checked, 
 
 STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json")
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv")
 
 
 def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:

@@ -1,7 +1,7 @@
-"""One response of a log in the form that all formats are brought to, and what a format's reader is."""
+"""One response of a log in the form that all formats are brought to."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
-from entropy_sentinel.sources.logs.question import QUESTION, question_of
 
 # Whole numbers of a response, and the largest that a frame can hold; they begin at 0, a seed that is not known is -1.
 LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
@@ -74,40 +73,6 @@ class Reply:
         return self
 
 
-class Reader:
-    """Brings the records of one file to replies; `wanted` are dotted names of the columns to keep, or None.
-
-    `signals` are names of further ones.
-    """
-
-    signals: Sequence[str] = ()
-
-    def __init__(self, wanted: Sequence[str] | None = None) -> None:
-        """Begin a file."""
-        self._wanted = wanted
-
-    def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
-        """The responses in a record; InputError for one that cannot be used, Ignored for what is no response."""
-        raise NotImplementedError
-
-    def rest(self) -> Iterable[Callable[[], Reply]]:
-        """What makes the responses that are left when the file is at its end, each by itself: one may fail."""
-        return ()
-
-    def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones.
-
-        What is asked for as `question` is looked for in the request, too.
-        """
-        wanted = [*(usual if self._wanted is None else self._wanted), *self.signals]
-        found = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in wanted}
-        if self._wanted is None:
-            return found
-        if QUESTION in found and found[QUESTION] is None and (asked := question_of(record)) is not None:
-            found[QUESTION] = storable(asked)
-        return found
-
-
 def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
     """The log-probabilities of a response; InputError where the two differ in length, or one is no number."""
     if len(sampled) != len(top):
@@ -154,20 +119,6 @@ def scalar(value: Any) -> Any:
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)
     return storable(value) if isinstance(value, str) else value if isinstance(value, bool | int | float) else None
-
-
-def look_up(record: Any, name: str) -> Any:
-    """What stands at a dotted name, `request.messages.0.content`; None where there is nothing."""
-    if isinstance(record, Mapping) and name in record:
-        return record[name]
-    for part in name.split("."):
-        if isinstance(record, Mapping):
-            record = record.get(part)
-        elif isinstance(record, list) and part.isdecimal() and int(part) < len(record):
-            record = record[int(part)]
-        else:
-            return None
-    return record
 
 
 def most_common(counts: np.ndarray) -> int:

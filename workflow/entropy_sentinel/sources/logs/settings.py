@@ -1,8 +1,9 @@
 """How logs are read: options of all that reads them."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
@@ -10,6 +11,29 @@ from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB
 
 # What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
 Mode = Literal["raw_logprobs", "processed_logprobs"]
+
+
+def _as_pairs(given: Any) -> Any:
+    """A mapping of names to a value or several as `NAME=VALUE` texts; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return [given] if isinstance(given, str) else given
+    several = {name: value if isinstance(value, list | tuple) else [value] for name, value in given.items()}
+    return [f"{name}={value}" for name, values in several.items() for value in values]
+
+
+def _checked_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
+    for pair in pairs:
+        name, sign, _ = pair.partition("=")
+        if not name or not sign:
+            raise ValueError(f"must be NAME=VALUE, was '{pair}'")
+    return pairs
+
+
+Pairs = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_as_pairs, json_schema_input_type=list[str] | dict[str, str | list[str]]),
+    AfterValidator(_checked_pairs),
+]
 
 
 class LogOptions(Options):
@@ -26,6 +50,16 @@ class LogOptions(Options):
     )
     model: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
         None, description="The model, where the log does not say it."
+    )
+    column: Annotated[Pairs, Shown(Panel.READING, "NAME=COLUMN")] = Field(
+        (),
+        description="A name for a column, as route=metadata.route, so that logs of several formats have it in common; "
+        "of several columns for a name, the first that a response has a value in.",
+    )
+    where: Annotated[Pairs, Shown(Panel.READING, "COLUMN=VALUE")] = Field(
+        (),
+        description="Take only responses with this value, as model=qwen3-4b; of several values for a column, any; of "
+        "several columns, all.",
     )
     strict: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="Stop at the first record that cannot be used; else it is named and left out."
@@ -58,6 +92,6 @@ class ReadOptions(FormatOptions):
     places: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="Add a column that says the file and line of each response."
     )
-    signals: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
-        (), description="Names of signals: columns that are kept beside these, where the log has them."
+    further: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
+        (), description="Names of columns that are kept beside these, as signals, where the log has them."
     )

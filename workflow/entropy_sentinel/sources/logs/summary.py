@@ -33,6 +33,8 @@ class Summary:
     displaced_steps: int = 0
     repeated_ids: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
+    # Responses that are not asked for, by the value that they have instead.
+    left_out: Counter[str] = field(default_factory=Counter)
     n_bad: int = 0
     bad: list[BadRecord] = field(default_factory=list)
 
@@ -59,6 +61,7 @@ class Summary:
             "steps with fewer alternatives": _number(self.short_steps),
             "steps that may lack the k-th": _number(self.displaced_steps),
             "ids there before, numbered": _number(self.repeated_ids),
+            "left out by --where": _counts(self.left_out),
             "passed over": _counts(self.ignored),
             "could not be read": _number(self.n_bad),
         }
@@ -68,6 +71,12 @@ class Summary:
         """The first bad records, one line each."""
         shown = [f"{record.where}: {record.problem}" for record in self.bad]
         return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
+
+    def why_none(self) -> str:
+        """Why there is no response: all were left out, none could be read, or the logs are empty."""
+        if not self.left_out:
+            return "; ".join(self.lines()) or "they are empty"
+        return f"--where leaves out all of them: {_counts(self.left_out)}; columns there: {', '.join(self.columns)}"
 
 
 def _number(count: int) -> str:

@@ -9,7 +9,7 @@ slices.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.sources.logs import columns, reply
+from entropy_sentinel.sources.logs import columns, reader, reply
 from entropy_sentinel.sources.logs.openai_pairs import IDS
 from entropy_sentinel.sources.logs.reply import Reply
 
@@ -18,7 +18,7 @@ OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "promp
 TRACES = ("token_logprobs", "top_logprobs")
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One response per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

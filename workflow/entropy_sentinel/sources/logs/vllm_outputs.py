@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs import columns, reply
+from entropy_sentinel.sources.logs import columns, reader, reply
 from entropy_sentinel.sources.logs.reply import Reply
 
 _OWN = (
@@ -18,7 +18,7 @@ _OWN = (
 )
 
 
-class Reader(reply.Reader):
+class Reader(reader.Reader):
     """One request per record, with an output per sample."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:

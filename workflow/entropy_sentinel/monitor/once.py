@@ -1,0 +1,104 @@
+"""The verb `estimate`: slices of responses once, without windows and state, and beside the labels that there are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.fit import one_thread
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.options import columns_by, taking
+from entropy_sentinel.monitor.catalogue import COMPARED
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.opening import Logs, sources
+from entropy_sentinel.monitor.reading.whole import read_whole
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.running import monitor
+from entropy_sentinel.monitor.settings import EstimateOptions
+from entropy_sentinel.monitor.summing.merging import EVERYTHING
+from entropy_sentinel.verbs.estimation import saved_estimator
+from entropy_sentinel.verbs.frames import labels_table, with_labels
+
+# Slices beyond are pooled, to bound the memory.
+_MOST_SLICES = 100_000
+# What is estimated where nothing else is asked for.
+BY_DEFAULT = ("model", "benchmark")
+
+
+@taking(EstimateOptions)
+def estimate(
+    estimator: SavedEstimator | str | Path,
+    features: Logs,
+    by: Sequence[str] = BY_DEFAULT,
+    labels: pl.DataFrame | None = None,
+    **options: Any,
+) -> pl.DataFrame:
+    """The estimated accuracy of every slice of responses, with its interval and what speaks against it.
+
+    Args:
+        estimator: One that `fit` or `load` has given, or its file.
+        features: A row per response, as `read_features` or `features` gives them; or files of logs, traces, features.
+        by: The columns whose values make slices, combined; without any, all responses are one.
+        labels: Labels of some responses, as `read_labels` gives them.
+        **options: The fields of `EstimateOptions`, by name: the level, how logs are read.
+
+    Returns:
+        One row per combination of the columns `by` (as text), those with the most expected errors first. Its columns
+        are those of the monitor (`monitor/catalogue.py`): `n_estimated` responses that the estimate is over,
+        `n_excluded` others, `estimated_accuracy` with `lower` and `upper`, `flags` with their `reasons`, the verdict
+        of the validation among them. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over
+        the labelled responses, and `error`, the difference of these two.
+
+    Raises:
+        ProvenanceError: Where all responses are of another model or log-probabilities than the estimator was fitted
+            on, unless `any_model` or `any_logprobs` says that they may be.
+        InputError: For a column that no response has a value in.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> known = pl.col("benchmark").is_in(["svamp", "math", "scibench"])
+        >>> estimator = es.fit(features.filter(known), labels, "atc-nll_sum")
+        >>> found = es.estimate(estimator, features.filter(~known))
+        >>> found.select("benchmark", "n_estimated", "estimated_accuracy").rows()
+        [('theoremqa', 30, 0...), ('gsm8k', 30, 0...)]
+        >>> found["flags"].to_list()
+        [['cut off', 'too few domains to say'], ['too few domains to say']]
+    """
+    return estimated(saved_estimator(estimator), features, labels, by=by, **options).slices
+
+
+def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
+    """What `estimate` finds, with where it comes from and what could not be used."""
+    asked = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
+    options = {name: getattr(asked, name) for name in EstimateOptions.model_fields}
+    found = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
+    if labels is None:
+        return found
+    read = read_whole(estimator, list(sources(logs)), asked)
+    rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
+    # Without columns there is one slice, which has a name.
+    keys = [pl.col(f"{BY}{name}") for name in asked.by] or [pl.lit(EVERYTHING)]
+    rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(found.by, keys, strict=True)))
+    return replace(found, slices=_compared(found, estimator, rows.filter(pl.col("label").is_not_null())))
+
+
+def _compared(found: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
+    """The slices with what their `labelled` responses say, null where there are none."""
+    names, slices = list(found.by), found.slices
+    with one_thread():
+        made = [_of_labels(part, estimator, names) for part in labelled.partition_by(names)]
+    dtypes = dict.fromkeys(names, pl.String) | {"n_labelled": pl.Int64}
+    table = pl.DataFrame(made, schema=dtypes | dict.fromkeys(COMPARED, pl.Float64), orient="row")
+    joined = slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
+    joined = joined.with_columns(pl.col("n_labelled").fill_null(0))
+    return joined.select(*(name for name in joined.columns if name not in ("flags", "reasons")), "flags", "reasons")
+
+
+def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[str]) -> tuple[Any, ...]:
+    """The slice, and of its labelled responses their number, the estimate, the truth and the difference."""
+    guess, true = estimator.estimator.accuracy(part), part.filter("label").height / len(part)
+    return (*part.select(names).row(0), len(part), guess, true, guess - true)

@@ -1,0 +1,102 @@
+"""The columns of responses by the names that a user gives them, and the responses that a user asks for."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
+from entropy_sentinel.sources.logs.settings import LogOptions
+
+# The column that says where a response stands, file and line, where that is asked for.
+PLACE = "place_in_log"
+# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
+# that is called so already `log_log_NAME`.
+_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *LOGPROBS, "model", "benchmark", UNUSABLE, PLACE, "label"}
+# What logs call a column that others call otherwise.
+_ALSO = {"time": ("timestamp",)}
+# Kinds of responses that are told apart; a column may have any number of values.
+_MOST_KINDS = 20
+
+
+class Selection:
+    """The options `column` and `where` of what reads responses.
+
+    `left_out` counts the responses that `where` leaves out, by why; `seen` are the columns of `where` that had a value.
+    """
+
+    def __init__(self, options: LogOptions) -> None:
+        """Prepare to look at frames."""
+        self._places, self._values = _grouped(options.column), _grouped(options.where)
+        self.left_out, self.seen = Counter[str](), set[str]()
+
+    def read_for(self, names: Iterable[str]) -> list[str]:
+        """The columns that a log is to be read with, so that those called `names` are there."""
+        wanted = dict.fromkeys((*names, *self._places, *self._values))
+        places = (place for name in wanted for place in (name, *self._places.get(name, ())))
+        return list(dict.fromkeys(one for place in places for one in (place, *_ALSO.get(place, ()))))
+
+    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The responses of a frame that are asked for, with the columns that were given a name."""
+        named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
+        frame = frame.with_columns(**named)
+        for name, values in self._values.items():
+            text = as_text(first_of(frame, [name]))
+            if text.null_count() < len(text):
+                self.seen.add(name)
+            kept = text.fill_null("").is_in(values)
+            self._count(name, text.filter(~kept))
+            frame = frame.filter(kept)
+        return frame
+
+    def _count(self, name: str, values: pl.Series) -> None:
+        for value, count in values.value_counts(sort=True).iter_rows():
+            kind = f"without {name}" if value is None else f"{name} '{value}'"
+            known = kind in self.left_out or len(self.left_out) < _MOST_KINDS
+            self.left_out[kind if known else f"other values of {name}"] += count
+
+
+def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
+    """The columns of a frame that hold a log's column of this name, the log's own first."""
+    every = (name, *_ALSO.get(name, ()))
+    own = [one for place in every for one in ((own_name(place), place) if _is_taken(place) else (place,))]
+    return [one for one in own if one in frame.columns]
+
+
+def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """The values that a frame has in the first of these columns of a log that has one, (n,); nulls where none has."""
+    there = [frame[one] for name in names for one in columns_called(frame, name)]
+    found = [one for one in there if one.null_count() < len(frame)]
+    if not found:
+        return pl.Series(names[-1], [None] * len(frame), dtype=pl.Null)
+    if len({one.dtype for one in found}) > 1:
+        found = [as_text(one) for one in found]
+    return pl.select(pl.coalesce(*found)).to_series().alias(names[-1])
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """A column as text, so that 7 and "7" of two files are the same."""
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.strftime("%Y-%m-%dT%H:%M:%S")
+    return column.cast(pl.String, strict=False)
+
+
+def own_name(name: str) -> str:
+    """What a frame calls a log's column of this name."""
+    return f"log_{name}" if _is_taken(name) else name
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a frame has a column of this name itself, or may give it to a log's column of a name that it has."""
+    while name.startswith("log_"):
+        name = name.removeprefix("log_")
+    return name in _TAKEN
+
+
+def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """What stands behind the first `=` of these texts, by what stands before it."""
+    found: dict[str, list[str]] = {}
+    for name, _, value in (pair.partition("=") for pair in pairs):
+        found.setdefault(name, []).append(value)
+    return found
