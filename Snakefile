@@ -25,7 +25,6 @@ include: "workflow/rules/signals.smk"
 include: "workflow/rules/observation.smk"
 include: "workflow/rules/estimate.smk"
 include: "workflow/rules/estimator.smk"
-include: "workflow/rules/plan.smk"
 include: "workflow/rules/prefetch.smk"
 
 

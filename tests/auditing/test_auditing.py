@@ -268,7 +268,7 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
     ]
     assert not re.search(r"""(src|href)=["']?http|@import|url\(""", html)
     key = tuple(data["rows"][0][name] for name in ("model", "benchmark", "item_id", "sample"))
-    write_page(sample, shown, {key: "unsure"}, study / "page.html")
+    write_page(sample, shown, {key: "unsure"}, study / "page.html", "entropy-sentinel audit --answers FILE")
     again = json.loads(Parsed((study / "page.html").read_text()).scripts["application/json"])
     assert again["answers"] == ["unsure", *[None] * 5]
 
@@ -493,8 +493,10 @@ def test_perfect_agreement() -> None:
 
 def test_the_report(study: Path, capsys: pytest.CaptureFixture) -> None:
     run("-c", "study.yaml", "report", code=1)
-    assert "there are no answers yet; label some with: entropy-sentinel audit" in capsys.readouterr().err
+    assert "no answers yet; label some with: entropy-sentinel audit -c study.yaml\n" in capsys.readouterr().err
     sample, _ = drawn(study)
+    told = "then: entropy-sentinel audit -c study.yaml --answers FILE\n"
+    assert (capsys.readouterr().out.endswith(told), told[6:-1] in Path("page.html").read_text()) == (True, True)
     keys = sample.rows.select("model", "benchmark", "item_id", "sample").rows()
     said = {"correct": "correct", "incorrect": "incorrect", "null": "unsure"}
     answers = {key: said[verdict] for key, verdict in zip(keys, sample.rows["verdict"], strict=True)}

@@ -116,6 +116,18 @@ def test_an_address_where_nothing_answers_is_named_in_the_error_and_before_each_
     assert f"request 0 to {model} at {api.base_url}: {refused}; again in" in caplog.text
 
 
+def test_where_nobody_has_ever_answered_the_error_comes_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three tries, whatever `retries` is; a server that has answered is waited for as long as they say."""
+    monkeypatch.setattr(Sender, "LONGEST_PAUSE_S", 0.01)
+    with fake_api(lambda *_: ok(completion())) as api:
+        asked = client(api, retries=9)
+        assert answers(asked, n=1)
+    with pytest.raises(EntropySentinelError, match=r"did not answer request 1 .* in 3 tries: no connection"):
+        answers(client(api, retries=9), n=2)
+    with pytest.raises(EntropySentinelError, match=r"did not answer request 1 .* in 10 tries: no connection"):
+        answers(asked, n=2)
+
+
 @pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])
 def test_a_redirect_to_where_nothing_answers_names_that_address_and_takes_no_key_along(model: str) -> None:
     """Python's server answers at another address; a key that is sent there would be another's."""

@@ -184,7 +184,9 @@ def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
     assert ["overridden" in one for one in pl.read_csv(table)["flags"]] == [True]
 
 
-def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_domains_of_a_log_are_the_values_of_a_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = es.read_features(EXAMPLE.log)
     labels, routes = tmp_path / "labels.csv", rows["metadata.route"].unique().sort().to_list()
     rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
@@ -192,5 +194,12 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys:
     status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
     assert f"of tiny-1m to {'+'.join(routes)}, " in said
+    # Without it all are of the log's name, and the column is named that tells kinds of questions apart.
+    (tmp_path / "week.jsonl").write_text(EXAMPLE.log.read_text().replace('"route"', '"tier": "a", "route"') * 2)
+    status, _, err = run(capsys, "fit", tmp_path / "week.jsonl", *answers[2:])
+    assert status == 0
+    assert "of one benchmark, 'week'" in caplog.text
+    told = f"kinds of questions: metadata.route ({len(routes)} values). Take one, as --domain metadata.route"
+    assert told in caplog.text
     status, _, err = run(capsys, *answers, "--domain", "route")
     assert (status, "domain: no response has a value in column 'route'; columns there: " in err) == (1, True)

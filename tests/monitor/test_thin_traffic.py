@@ -213,6 +213,14 @@ def test_labels_of_pooled_windows(estimator: SavedEstimator, log: Log) -> None:
     assert found.now["labelled_accuracy"].to_list() == [pytest.approx(0.75)]
 
 
+def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
+    """From the 2nd to the 9th of November, without the 4th, the 6th and the 7th; a clock far ahead does not count."""
+    times = [BEGIN + timedelta(days=day) for day in (0, 1, 3, 6, 7) for _ in range(40)]
+    rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
+    said = [one for one in parts(es.monitor(estimator, rows, window="day")) if "without a response" in str(one)]
+    assert said == ["3 days without a response (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
+
+
 def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Log, capsys) -> None:
     path = saved(tmp_path, ATC)
     statuses = []

@@ -14,6 +14,7 @@ from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
 from entropy_sentinel.planning.rates import model_rates
 from entropy_sentinel.planning.responses import item_counts, responses
+from entropy_sentinel.report.numbers import millions
 from entropy_sentinel.report.terminal import show
 
 RATES = {
@@ -234,6 +235,13 @@ def test_plan_says_what_it_leaves_out() -> None:
     shown = text(study(benchmarks=without_counts(dataset="a/svamp")))
     assert "number of items is unknown (set expected_items): gsm8k, svamp." in shown
     assert "Without what the provider charges for: served." in shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, "0.0"), (1_500, "0.0015"), (60_000, "0.06"), (157_000, "0.16"), (123_456_789, "123.5")]
+)
+def test_few_tokens_are_not_none(count: int, shown: str) -> None:
+    assert millions(count) == shown
 
 
 def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:

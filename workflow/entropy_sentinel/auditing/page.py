@@ -11,8 +11,11 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.labelling import labelling_page
 
 
-def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path) -> None:
-    """Write the page for `shown`, the sample's material; it begins with `answers`. It holds no verdict of the judge."""
+def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
+    """Write the page for `shown`, the sample's material; it begins with `answers`. It holds no verdict of the judge.
+
+    It tells that `command` takes over what it saves.
+    """
     names = (*RESPONSE, "question", "reference", "response", "cut_off", "caution")
     rows = [{name: row[name] for name in names} for row in shown.iter_rows(named=True)]
     content = labelling_page(
@@ -23,6 +26,6 @@ def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path
         [answers.get(tuple(row[name] for name in RESPONSE)) for row in rows],
         {label: label for label in LABELS},
         "answers.csv",
-        "entropy-sentinel audit --answers FILE",
+        command,
     )
     write_whole(path, content)

@@ -49,6 +49,11 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
         return True
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Whether no connection was made: nobody listens at the address, or there is no such host."""
+    return any(type(cause).__name__ == "ConnectError" for cause in _chain(error))
+
+
 def costs_nothing(error: BaseException) -> bool:
     """Whether no provider charges for a request that failed so: no server was reached, or it answered with an error.
 

@@ -22,6 +22,7 @@ from entropy_sentinel.chat.errors import (
     UnusableReply,
     brief,
     costs_nothing,
+    is_unreachable,
     made_of_a_reply,
     may_pass,
     retry_after_s,
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 
 # What a chat template adds to a prompt at most; what a token of text is long, and a reply as long as none has come.
 _TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
+# Further tries where nobody has ever answered at the address: some seconds, where `retries` may be minutes.
+_RETRIES_TO_REACH = 2
 # How often a request that waits for room in the budget looks again.
 _LOOK_AGAIN_S = 0.1
 
@@ -85,7 +88,7 @@ class Sender:
         raw: list[str] = []
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
-            stop=lambda state: state.attempt_number > self.retries or stop.is_set(),
+            stop=lambda state: self._is_last(state) or stop.is_set(),
             wait=self._pause,
             sleep=lambda seconds: sleep(seconds, stop),
             before_sleep=lambda state: log.warning(
@@ -224,6 +227,11 @@ class Sender:
             _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
             self._texts = AsyncOpenAI(api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0)
         return self._texts
+
+    def _is_last(self, state: tenacity.RetryCallState) -> bool:
+        """Whether a request is not tried again: a server that was never there is not waited for as for one that was."""
+        never_there = not self._reply_lengths["replies"] and is_unreachable(_error(state))
+        return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
 
     def _pause(self, state: tenacity.RetryCallState) -> float:
         """Seconds before the next try: doubled each time, with jitter; longer where the server says so."""

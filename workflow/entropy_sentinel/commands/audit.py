@@ -1,5 +1,6 @@
 """`entropy-sentinel audit` and `entropy-sentinel audit report`."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,6 +52,7 @@ def command(
     from entropy_sentinel.frames.outputs import check_outputs
 
     config, judge = _judged(configfile, judge)
+    call = _call(configfile, config, judge)
     kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
     inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
     check_outputs({"--html": html}, inputs)
@@ -65,8 +67,8 @@ def command(
     if html is not None:
         from entropy_sentinel.auditing.page import write_page
 
-        write_page(sample, shown, known, html)
-        say(f"{html}: {len(shown)} responses; open it in a browser, then: entropy-sentinel audit --answers FILE")
+        write_page(sample, shown, known, html, f"{call} --answers FILE")
+        say(f"{html}: {len(shown)} responses; open it in a browser, then: {call} --answers FILE")
         return
     from rich.console import Console
 
@@ -95,10 +97,11 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     from entropy_sentinel.report.terminal import show
 
     files, named = context.obj
-    config, judge = _judged([*files, *configfile], judge or named)
+    files = [*files, *configfile]
+    config, judge = _judged(files, judge or named)
     kept = answers_file(config.study, judge)
     if not sample_file(config.study, judge).exists() or not kept.exists():
-        raise InputError(f"{kept}: there are no answers yet; label some with: entropy-sentinel audit")
+        raise InputError(f"{kept}: there are no answers yet; label some with: {_call(files, config, judge)}")
     sample = read_sample(config.study, judge)
     material(config, sample)  # responses that have changed since are refused
     found = audit(sample, read_answers(kept))
@@ -113,6 +116,13 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
     if judge not in config.run.judges:
         raise ConfigError(f"--judge: must be one of run.judges ({', '.join(config.run.judges)}), was '{judge}'")
     return config, judge
+
+
+def _call(files: list[Path], config: "Config", judge: str) -> str:
+    """The command that labels this sample, to paste."""
+    options = [part for file in files for part in ("-c", str(file))]
+    options += ["--judge", judge] if judge != config.run.judges[0] else []
+    return shlex.join(["entropy-sentinel", "audit", *options])
 
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":

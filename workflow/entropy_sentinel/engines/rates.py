@@ -6,7 +6,7 @@ from entropy_sentinel.frames.sections import Number, Settings
 
 
 class Rates(Settings):
-    """What `snakemake plan` reckons with, for models that do not set their own; no result depends on it."""
+    """What `entropy-sentinel plan` reckons with, for models that do not set their own; no result depends on it."""
 
     tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
     bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes, bytes")

@@ -17,6 +17,7 @@ from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.rates import model_rates
 from entropy_sentinel.planning.responses import Responses, responses
+from entropy_sentinel.report.numbers import counted, millions
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -127,9 +128,9 @@ _HEADINGS = (
 
 
 def _samples(config: Config) -> str:
-    """Responses per item, `1` or, where models differ, `1 to 10`."""
+    """Responses per item, `1 sample` or, where models differ, `1 to 10 samples`."""
     counts = sorted({config.samples_of(model) for model in config.run.models})
-    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
 def plan(config: Config) -> list[Part]:
@@ -143,15 +144,16 @@ def plan(config: Config) -> list[Part]:
     ]
     total = sum(costs.values(), Cost())
     parts: list[Part] = [
-        f"Study '{config.study}': {len(costs)} models x {len(config.run.benchmarks)} benchmarks, "
-        f"{_samples(config)} sample(s) per item, {len(config.run.judges)} judge(s), "
-        f"{len(training_groups(config))} training groups",
+        f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
+        f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
+        f"{counted(len(training_groups(config)), 'training group')}",
         f"Responses: {total.responses:,}, of which {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
         "Tokens each: the mean length of a response, from the model's own finished files, else as the config says of "
         "the model, else from others' files, else as the config says of all.",
-        "Speed, prices and CPU time (of estimation) are those of `rates` in the config, and as good as these.",
+        f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD for a GPU-hour) and CPU time (of estimation) are those of "
+        "`rates` in the config, and as good as these; on a machine of your own, set rates.gpu_usd_per_h to 0.",
     ]
     parts += shown_passes(passes(config, files, counts, rates))
     parts += shown(config, judging(config, files, counts, rates))
@@ -166,4 +168,4 @@ def plan(config: Config) -> list[Part]:
 
 def _row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
     amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
-    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, f"{cost.tokens / 1e6:,.1f}", *amounts, origin]
+    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, millions(cost.tokens), *amounts, origin]

@@ -12,6 +12,7 @@ from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.judges.settings import Llm, account
 from entropy_sentinel.planning.files import StudyFiles
 from entropy_sentinel.planning.responses import Responses
+from entropy_sentinel.report.numbers import millions
 from entropy_sentinel.report.terminal import Part, table
 
 # Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.
@@ -127,7 +128,7 @@ def shown(config: Config, found: list[Judging]) -> list[Part]:
 
 
 def _tokens(one: Judging) -> list[str]:
-    return [f"{tokens / 1e6:,.2f}" for tokens in (one.prompt_tokens, one.completion_tokens)]
+    return [millions(tokens) for tokens in (one.prompt_tokens, one.completion_tokens)]
 
 
 def _usd(value: float | None) -> str:

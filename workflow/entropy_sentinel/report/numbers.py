@@ -17,6 +17,11 @@ def span(row: Mapping[str, Any], form: str = ".2f") -> str:
     return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
 
 
+def millions(count: float) -> str:
+    """A count in millions with one decimal, of less than one with two digits: "1,234.5", "0.16", "0.0015"."""
+    return f"{count / 1e6:,.1f}" if not 0 < count < 1e6 else f"{float(f'{count / 1e6:.2g}'):.8f}".rstrip("0")
+
+
 def counted(count: int, thing: str) -> str:
     """How many there are of a thing: "1 model", "2 models"."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -95,6 +95,7 @@ def _generation(start: Start) -> list[str]:
         if not multiplies_bfloat16():
             lines.append("  engine_args: {dtype: float32} # this CPU has no instructions for bfloat16")
         lines.append(f"  threads: {cores()} # all cores of this machine for one job")
+        lines += ["", "rates: {gpu_usd_per_h: 0} # generating takes no GPU here; for `entropy-sentinel plan`"]
     return [*lines, ""]
 
 

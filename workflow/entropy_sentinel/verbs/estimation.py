@@ -1,5 +1,6 @@
 """Fit an estimator on what is labelled; save and load it."""
 
+import logging
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.ambiguous_questions import ambiguous_shares
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
@@ -25,6 +27,10 @@ from entropy_sentinel.verbs.frames import features_table, labels_table, with_lab
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
+# Columns that are no domains, and labels to a value of one that may be, in the mean.
+_NO_DOMAINS, _FEWEST_LABELS = {*FEATURE_FRAME.schema, *LOGPROBS, "model", "question", "response"}, 3
+
+log = logging.getLogger(__name__)
 
 
 def fit(
@@ -73,6 +79,12 @@ def fit(
     model, logprobs = _one(rows, "model"), _logprobs(rows)
     of_domains = with_slices(rows, [domain], "domain")
     domains = of_domains[domain].cast(pl.String).fill_null("-")
+    if domains.n_unique() == 1 and (others := _other_domains(rows)):
+        log.warning(
+            "domain: all labelled responses are of one %s, '%s', and nothing can be validated; columns that may name "
+            "kinds of questions: %s. Take one, as --domain %s",
+            *(domain, domains[0], ", ".join(f"{name} ({n} values)" for name, n in others.items()), next(iter(others))),
+        )
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
     training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows))
@@ -129,6 +141,14 @@ def load(path: str | Path) -> SavedEstimator:
 def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
     """An estimator, or the one in a file; raises as `load` does."""
     return given if isinstance(given, SavedEstimator) else load(given)
+
+
+def _other_domains(rows: pl.DataFrame) -> dict[str, int]:
+    """Columns of a log whose values may be domains, those with the most labels per value first, with how many."""
+    names = [name for name, dtype in rows.schema.items() if dtype == pl.String and name not in _NO_DOMAINS]
+    counts = {name: rows[name].n_unique() for name in names}
+    several = {name: n for name, n in counts.items() if 2 <= n <= len(rows) / _FEWEST_LABELS}
+    return dict(sorted(several.items(), key=lambda pair: pair[1]))
 
 
 def _training_settings(given: Mapping[str, Any]) -> Fitting:

@@ -10,6 +10,7 @@ from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.settings import WIDTHS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import ESTIMATE, most_errors, name_of
+from entropy_sentinel.report.numbers import counted
 
 # Panels, and windows of each; tables and files have all.
 MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
@@ -63,7 +64,7 @@ def over_time(found: Monitored) -> OverTime | None:
     return OverTime(
         tuple(panels),
         f"Estimated accuracy by {found.provenance['window']} (UTC, at its begin), with {first['level'][0]:.0%} "
-        f"intervals, of the {len(first)} slices with the most expected errors."
+        f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
         + (" The reference is grey." if grey else "")
         + f" Orange: a change since the reference that chance does not explain (q below {FALSE_DISCOVERIES:g})."
         + (f" The newest {MOST_WINDOWS} of {len(times):,} windows." if len(times) > MOST_WINDOWS else ""),

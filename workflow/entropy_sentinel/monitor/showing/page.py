@@ -21,6 +21,7 @@ from entropy_sentinel.monitor.showing.sentences import (
     silence,
     untested,
 )
+from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
@@ -85,7 +86,7 @@ def _alerts(found: Monitored) -> list[dict[str, Any]]:
 
 def _summary(found: Monitored) -> str:
     about, worst = found.provenance, found.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
-    said = f"{about['responses']['in_all']:,} responses in {len(found.slices):,} slices."
+    said = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(found.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
         said += (

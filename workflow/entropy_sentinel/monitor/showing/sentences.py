@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
+from entropy_sentinel.monitor.reading.settings import WINDOWS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.columns import LABELLED, slice_name
 from entropy_sentinel.report.numbers import counted
@@ -100,6 +101,20 @@ def pooled(found: Monitored) -> list[str]:
         f"with fewer than {about['min_responses']} responses in the newest {about['window']}, a slice's "
         f"{about['window']}s before it count too, at most {about['pool_windows']}"
     ]
+
+
+def without_traffic(found: Monitored) -> list[str]:
+    """The windows between the first and the newest in which there was no response."""
+    if found.windows is None or not found.newest:
+        return []
+    there = found.windows["window"].drop_nulls().unique().sort()
+    window, form = found.provenance["window"], "%Y-%m-%d %H:%M" if found.provenance["window"] == "hour" else "%Y-%m-%d"
+    every = pl.datetime_range(there[0], found.newest[-1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    missing = [f"{one:{form}}" for one in every.filter(~every.is_in(there.implode()))]
+    if not missing:
+        return []
+    named = ", ".join(missing[:SHOWN]) + (f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else "")
+    return [f"{counted(len(missing), window)} without a response (UTC): {named}"]
 
 
 def reasons(found: Monitored) -> dict[str, str]:

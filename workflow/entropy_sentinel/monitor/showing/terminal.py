@@ -17,6 +17,7 @@ def parts(found: Monitored) -> list[Part]:
     shown: list[Part] = [*sentences.whose(found)]
     for of, rows in _shown_rows(found):
         shown += _rows(found, rows, of)
+    shown += sentences.without_traffic(found)
     shown += sentences.pooled(found) if found.newest else []
     shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
     shown += sentences.bases(found)

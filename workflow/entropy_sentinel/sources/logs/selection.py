@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
 from entropy_sentinel.sources.logs.settings import LogOptions
 
@@ -76,7 +77,9 @@ def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """A column as text, so that 7 and "7" of two files are the same."""
+    """A column as text, so that 7 and "7" of two files are the same; InputError for several values in a row."""
+    if column.dtype.is_nested():
+        raise InputError(f"column '{column.name}' must have one value per response, is {column.dtype}"[:300])
     if isinstance(column.dtype, pl.Datetime):
         return column.dt.strftime("%Y-%m-%dT%H:%M:%S")
     return column.cast(pl.String, strict=False)
