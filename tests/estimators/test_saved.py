@@ -14,7 +14,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
+from entropy_sentinel.frames.errors import ContractError, InputError
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)
@@ -123,21 +123,6 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
             load_estimator(tmp_path / "other")
     with pytest.raises(InputError, match="none: must be a file written by `fit`"):
         load_estimator(tmp_path / "none")
-
-
-@pytest.mark.parametrize(
-    ("logprobs", "said"),
-    [
-        ({"logprobs_mode": "processed_logprobs", "top_k_returned": 20}, "logprobs_mode must be 'raw_logprobs'"),
-        ({"logprobs_mode": "raw_logprobs", "top_k_returned": 5}, "top_k_returned must be 20.*it is 5"),
-        ({}, "it is None"),
-    ],
-)
-def test_other_logprobs_are_refused(kept: Path, logprobs: dict, said: str) -> None:
-    loaded = load_estimator(kept)
-    loaded.check_logprobs(LOGPROBS | {"sampling": {"temperature": 0.9}}, "log.parquet")
-    with pytest.raises(ProvenanceError, match=f"log.parquet: .*{said}"):
-        loaded.check_logprobs(logprobs, "log.parquet")
 
 
 def test_feature_statistics_are_those_of_numpy() -> None:

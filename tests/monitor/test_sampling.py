@@ -145,7 +145,7 @@ def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator
         es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
     taken = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
     assert taken.taken == {"of model 'other'": 160}
-    assert taken.slices['width_before'].null_count() == len(taken.slices)
+    assert taken.slices["width_before"].null_count() == len(taken.slices)
 
 
 def test_slices_may_be_of_several_columns_of_nothing_or_one(features: pl.DataFrame, estimator: object) -> None:

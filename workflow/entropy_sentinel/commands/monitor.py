@@ -109,7 +109,7 @@ def _checked(
     if targets["output"] is not None:
         check_rows_path(targets["output"])
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
-    found = [one for one in sources(logs) if isinstance(one, str | Path)]
+    found = [one for one in sources(logs, state) if isinstance(one, str | Path)]
     read = [estimator, *found, *(files(labels) if labels else ()), *([] if state is None else [state])]
     check_outputs(written, read)
     return found

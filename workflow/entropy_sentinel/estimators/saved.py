@@ -9,7 +9,7 @@ Three lines of text, which `head -3` shows, and then the arrays of the parameter
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from entropy_sentinel.estimators.header import read_header
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ContractError, InputError, ProvenanceError
+from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
@@ -64,27 +63,6 @@ class SavedEstimator:
 
     def _repr_html_(self) -> str:
         return shown.estimator_as_html(self.estimator.name, self.about)
-
-    def check_logprobs(self, logprobs: Mapping[str, Any], where: str) -> None:
-        """Raise ProvenanceError where traces (named `where`) are of another kind than those it was fitted on."""
-        for key in LOGPROBS:
-            fitted, found = self.about["logprobs"].get(key), logprobs.get(key)
-            if fitted != found:
-                raise ProvenanceError(
-                    f"{where}: {key} must be {fitted!r}, as of the traces that the estimator "
-                    f"'{self.estimator.name}' was fitted on; it is {found!r}: features of the two do not compare"
-                    f"{_remedy(key, fitted, found)}"
-                )
-
-    def check_models(self, models: Iterable[str], where: str) -> None:
-        """Raise ProvenanceError where responses (named `where`) are of another model than it was fitted on."""
-        fitted = self.about.get("model")
-        for model in models:
-            if model != fitted:
-                raise ProvenanceError(
-                    f"{where}: model must be {fitted!r}, whose responses the estimator '{self.estimator.name}' was "
-                    f"fitted on; it is {model!r}: another model's entropies say something else (--any-model to go on)"
-                )
 
 
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
@@ -153,11 +131,3 @@ def _content(path: str | Path) -> tuple[bytes, bytes]:
         raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
     header, _, arrays = content.partition(b"\n")
     return header, arrays
-
-
-def _remedy(key: str, fitted: Any, found: Any) -> str:
-    """What to do about another number of alternatives to a token: the entropy is over as many as both have."""
-    if key != "top_k_returned" or not isinstance(fitted, int) or not isinstance(found, int):
-        return ""
-    where = "these responses" if found > fitted else "the responses that it is fitted on, and fit it again,"
-    return f"; read {where} with top_k={min(fitted, found)} (--top-k {min(fitted, found)})"

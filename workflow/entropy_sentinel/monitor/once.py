@@ -78,7 +78,7 @@ def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None
     found = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
     if labels is None:
         return found
-    read = read_whole(estimator, list(sources(logs)), asked)
+    read = read_whole(estimator, sources(logs), asked)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
     # Without columns there is one slice, which has a name.
     keys = [pl.col(f"{BY}{name}") for name in asked.by] or [pl.lit(EVERYTHING)]

@@ -83,7 +83,7 @@ def sample(
     """
     saved = saved_estimator(estimator)
     asked = SampleOptions.of({"by": by, "budget": budget, **options})
-    read = read_whole(saved, list(sources(logs)), asked, texts=True)
+    read = read_whole(saved, sources(logs), asked, texts=True)
     rows = candidates(read.rows, asked)
     by = list(asked.by)
     slices = rows.group_by(SLICE, *by, maintain_order=True).agg(n_responses=pl.len())
