@@ -179,7 +179,7 @@ def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
     status, _, err = run(capsys, "estimate", kept, log, "--any-model")
     assert (status, "12 of top_k_returned 5, not 20: the estimator is of top_k_returned 20" in err) == (1, True)
     status, out, _ = run(capsys, "estimate", kept, log, "--any-model", "--any-logprobs", "-o", table)
-    said = "of something else than the estimator: 12 of model 'other', 12 of top_k_returned 5, not 20"
+    said = "these responses differ: 12 of model 'other', 12 of top_k_returned 5, not 20"
     assert (status, said in out) == (0, True)
     assert ["overridden" in one for one in pl.read_csv(table)["flags"]] == [True]
 

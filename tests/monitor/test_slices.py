@@ -263,7 +263,7 @@ def test_each_flagged_slice_has_its_reason(features) -> None:
     found = es.monitor(fitted("group-accuracy"), cut, by=["route"])
     [said] = [value for flag, value in sentences.reasons(found).items() if flag == "cut off"]
     assert sorted(said.split(": ")[0].split(", ")) == ["school", "support"]
-    assert said.endswith(": 100% of the responses ended before their end")
+    assert said.endswith(": 100% of the responses were cut off")
 
 
 def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:

@@ -76,7 +76,7 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
     with pytest.raises(ProvenanceError, match="top_k_returned"):
         score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
     found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
-    assert found["overridden"][0].endswith("10 of model 'other'")
+    assert "these responses differ: 10 of model 'other'" in found["overridden"][0]
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
 
 
