@@ -404,7 +404,7 @@ def test_a_state_on_a_disk_that_can_only_be_read_is_read(with_state: Path) -> No
     """The log is a copy: that it lies elsewhere cannot be noted."""
     done = on_a_disk(with_state, "size=4m", "mount -o remount,ro {disk}", "{disk}/log.jsonl")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "60 responses in 1 files; read now: 0" in done.stdout
+    assert "60 responses in 1 file; read now: 0" in done.stdout
 
 
 @pytest.mark.parametrize(
