@@ -56,7 +56,6 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     assert status == 5
     assert said.endswith("nothing can be said: no slice has 30 estimated responses\n")
     assert errors.startswith(f"1 record that cannot be read: {log}: line 2 (must be a JSON object")
-    assert errors.startswith(f"1 record that cannot be read: {log}: line 2 (must be a JSON object")
     assert "few responses: school, shop: 1 response with an estimate, fewer than 30" in said
     # An alert goes before it.
     assert run(capsys, estimator, log, written(traffic(90), tmp_path / "more.parquet"), "--fail-below", "0.99")[0] == 4
