@@ -21,15 +21,15 @@ for family in PASSES_OF:
             expand(PASSES, family=family, allow_missing=True),
         log:
             f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.log",
+        priority: engine_priority(lambda model, family=family: CONFIG.asked_again(family, model))
         group:
             "generation_{model}"
         conda:
             "../../envs/generate.yaml"
         threads: CONFIG.generation.threads
-        priority: engine_priority(lambda model, family=family: CONFIG.asked_again(family, model))
         resources:
-            gpu=lambda wildcards, family=family: study.pass_gpus(CONFIG, family, wildcards.model),
             **engine_resources(lambda model, family=family: CONFIG.asked_again(family, model)),
+            gpu=lambda wildcards, family=family: study.pass_gpus(CONFIG, family, wildcards.model),
             mem_mb=4000,
             runtime=240,
         params:

@@ -14,15 +14,15 @@ rule generation:
         GENERATIONS,
     log:
         f"{LOGS}/generations/{{model}}/{{benchmark}}.log",
+    priority: engine_priority(lambda model: model)
     group:
         "generation_{model}"
     conda:
         "../../envs/generate.yaml"
     threads: CONFIG.generation.threads
-    priority: engine_priority(lambda model: model)
     resources:
-        gpu=lambda wildcards: study.gpus(CONFIG, wildcards.model),
         **engine_resources(lambda model: model),
+        gpu=lambda wildcards: study.gpus(CONFIG, wildcards.model),
         mem_mb=4000,
         runtime=240,
     params:
