@@ -203,6 +203,19 @@ def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
     assert "models.tiny: the engine ended while it was asked; going on with a new one" in caplog.text
 
 
+def test_a_job_goes_on_whose_engine_died_between_two_questions(run: Run) -> None:
+    engine = SharedEngine(SETTINGS, 1, run)
+    os.kill(number := process(engine), signal.SIGKILL)
+    wait_for(lambda: gone(number))
+    assert process(engine) != number
+
+
+def test_an_engine_that_cannot_begin_is_tried_three_times(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(EntropySentinelError, match=r"models\.tiny: the engine ended 3 times"):
+        job(run)
+
+
 def test_a_job_gives_up_after_three_engines(run: Run) -> None:
     with pytest.raises(EntropySentinelError, match=r"models\.tiny: the engine ended 3 times"):
         job(run, "always-die")

@@ -96,8 +96,6 @@ class Host:
         assert self.engine is not None
         while True:
             match connection.recv():
-                case "end":
-                    leave(self.folder)
                 case name, arguments:
                     with self._told(connection):
                         self._reply(connection, getattr(self.engine, name), arguments)

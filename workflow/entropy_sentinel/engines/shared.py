@@ -68,19 +68,23 @@ class _Lease:
 
     def say(self, message: object) -> None:
         """Send a message to the engine."""
-        assert self._connection is not None
         try:
-            self._connection.send(message)
+            self._reached.send(message)
         except OSError as error:
             raise EngineEnded from error
 
     def hear(self) -> Any:
         """Wait for the engine's next message."""
-        assert self._connection is not None
         try:
-            return self._connection.recv()
+            return self._reached.recv()
         except (OSError, EOFError) as error:
             raise EngineEnded from error
+
+    @property
+    def _reached(self) -> Connection:
+        if self._connection is None:
+            raise EngineEnded
+        return self._connection
 
     def close(self) -> None:
         """Let others ask the engine."""
@@ -89,11 +93,7 @@ class _Lease:
         self._lock.close()
 
     def end(self) -> None:
-        """Ask the engine to end, and wait until it has; clear away what a dead one left."""
-        with suppress(EngineEnded):
-            self.connect()
-            self.say("end")
-            self.hear()
+        """End the engine, or clear away what a dead one left."""
         clear(self.folder)
         self.close()
 
@@ -195,9 +195,9 @@ class SharedEngine:
     def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
         """Ask the engine one thing; what it gives. A question that is given up ends the engine."""
         lease = self._lease or self._open()
-        lease.say((name, arguments))
         ended = False
         try:
+            lease.say((name, arguments))
             while not ended:
                 match lease.hear():
                     case "under way", counts:
@@ -296,7 +296,7 @@ def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.C
 
 
 def clear(folder: Path) -> None:
-    """End the processes whose temporary folder this is, which a killed engine has left, and delete it."""
+    """End the processes whose temporary folder this is, those of an engine, and delete it."""
     if not folder.is_dir():
         return
     import psutil
