@@ -65,6 +65,7 @@ def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture
         *("--model", "demo/models/tiny-1m", "--served-model-name", "tiny-1m", "--host", "127.0.0.1", "--port", "8123"),
         *("--max-logprobs", "20", "--logprobs-mode", "raw_logprobs", "--generation-config", "vllm", "--seed", "42"),
         *("--dtype", "float32", "--enforce-eager", "--no-enable-chunked-prefill", "--max-model-len", "512"),
+        *("--block-size", "32"),
     ]
 
 
