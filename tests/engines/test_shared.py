@@ -128,6 +128,16 @@ def test_everything_that_an_engine_is_asked_comes_back(run: Run) -> None:
     assert list(engine.next_tokens(iter([[1, 2], [3]]))) == [(0, [1, 2]), (1, [3])]
 
 
+def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: Run) -> None:
+    """Whoever reads from a pipe until its end would wait for the engine's."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    job(run)
+    os.close(write)
+    assert os.read(read, 1) == b""
+    os.close(read)
+
+
 def test_two_jobs_at_once_ask_an_engine_each(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared.cpu, "cores", lambda: 8)
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine(SETTINGS, 1, run)

@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
@@ -65,6 +66,18 @@ def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, lo
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, standard_error, 1),
             (os.POSIX_SPAWN_DUP2, standard_error, 2),
+            # It outlives this process, and would keep open what others wait for the end of.
+            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() - {*locks, 0, 1, 2}),
         ],
         setsid=True,  # Ctrl-C does not reach it
     )
+
+
+def _inheritable() -> set[int]:
+    """The open descriptors of this process that its children would have."""
+    found = set()
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # that of the listing itself
+            if os.get_inheritable(int(name)):
+                found.add(int(name))
+    return found
