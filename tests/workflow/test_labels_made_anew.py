@@ -7,6 +7,8 @@ import yaml
 from test_imported_study import BENCHMARKS, STUDY, write_given
 from workflow_runs import Project
 
+from entropy_sentinel.judges.settings import MathVerify
+
 pytestmark = pytest.mark.long
 
 TWO_JUDGES = STUDY | {
@@ -22,9 +24,8 @@ def test_only_what_depends_on_it_is_labelled_again(tmp_path: Path) -> None:
     project.run("--until", "label")
     assert project.planned("--until", "label") == {}
     # Other rules of math-verify: its labels, and neither those of people, the items nor the traces.
-    undo = project.edit(
-        "workflow/entropy_sentinel/judges/settings.py", "VERSION: ClassVar[int] = 3", "VERSION: ClassVar[int] = 4"
-    )
+    version, now = "VERSION: ClassVar[int] = ", MathVerify.VERSION
+    undo = project.edit("workflow/entropy_sentinel/judges/settings.py", f"{version}{now}", f"{version}{now + 10}")
     assert project.planned("--until", "label")["label"] == len(BENCHMARKS)
     assert not {"generation", "benchmark"} & set(project.planned("--until", "label"))
     undo()
