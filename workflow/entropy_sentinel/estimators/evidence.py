@@ -18,7 +18,7 @@ from entropy_sentinel.statistics.predictive import Spread
 
 CONFIDENCE = 0.9
 # The paper's own mean error is .10 in the median (AEE of Tables 2 and 7). Normal errors of that mean are off by more
-# than .25, so that a good domain is taken for a bad one, in 4.6 % of domains.
+# than .25, so that a good domain looks like a bad one, in 4.6 % of domains.
 USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
 # Nobody is told to label more domains than these.
 MOST_MORE = 50

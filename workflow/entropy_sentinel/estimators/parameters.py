@@ -32,7 +32,7 @@ class NotPlain(Exception):
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
-    """The dataclasses of which the estimator `name` consists, its own first; other estimators in it have their own.
+    """The dataclasses that make up the estimator `name`, its own first; other estimators in it have their own.
 
     Raises NotPlain for an unknown estimator, and for a family that declares none.
     """

@@ -120,7 +120,7 @@ class Overlap:
         self._seen = None
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
-        """The files all of whose responses are among these."""
+        """The files that have no responses but these."""
         there = Seen([new[RESPONSE].to_numpy()])
         for key in self._files:
             mine = self._numbers(key)[RESPONSE].to_numpy()
