@@ -78,9 +78,12 @@ def is_light(path: Path) -> bool:
 def floor(path: Path) -> int:
     """The floor of a module, given as its path below the package.
 
-    A family of signals stands with the stages: one may ask an engine or a judge. Nobody imports it by name.
+    A family of signals stands with the stages: one may ask an engine or a judge. Only analyses import it by name. A
+    subcommand in the folder of an analysis stands with the other commands.
     """
-    return FLOORS["stages"] if path.parts[0] == "signals" and len(path.parts) > 2 else FLOORS[path.parts[0]]
+    if path.parts[0] == "signals" and len(path.parts) > 2:
+        return FLOORS["stages"]
+    return FLOORS["commands" if path.name.startswith("command_") else path.parts[0]]
 
 
 def test_every_module_is_in_a_room() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import entropy_sentinel
 from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS, module_of
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Columns of every file
@@ -27,9 +28,7 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
-    modules += [
-        f"entropy_sentinel.signals.{path.parent.name}.frame" for path in sorted(root.glob("signals/*/frame.py"))
-    ]
+    modules += [module_of(name) for name in FAMILIES if name != TOKENS]
     modules.sort(key=lambda name: name.rpartition(".")[2])
     analyses = sorted(path.parent.name for path in root.glob("analyses/*/frames.py"))
     modules += [f"entropy_sentinel.analyses.{name}.frames" for name in analyses]

@@ -30,6 +30,7 @@ def imports() -> Counter[tuple[str, str]]:
         room, *within = path.relative_to(PACKAGE).parts
         # A family of signals stands with the stages: one may ask an engine or a judge.
         room = "stages" if room == "signals" and len(within) > 1 else room
+        room = "commands" if path.name.startswith("command_") else room
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
         parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
         found.update({(room, one[1]) for one in parts if one[1] != room})

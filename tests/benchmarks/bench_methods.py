@@ -25,7 +25,7 @@ from entropy_sentinel.estimators.catalogue import RECOMMENDED, in_order
 from entropy_sentinel.estimators.settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
-from entropy_sentinel.statistics.spread import median, quartile_range
+from entropy_sentinel.statistics.errors import median, quartile_range
 
 WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from entropy_sentinel.analyses.ambiguity.corpus import opened
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.corpus.index import opened
 
 
 def index(path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from entropy_sentinel.statistics.delong import auroc_interval, delong
+from entropy_sentinel.statistics.auroc import auroc_interval, delong
 
 VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]
 

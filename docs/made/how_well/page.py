@@ -10,8 +10,7 @@ from entropy_sentinel.analyses.accuracy.published.counterparts import published_
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.validation import LEVELS
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.statistics.errors import rho
-from entropy_sentinel.statistics.spread import median, quartile_range
+from entropy_sentinel.statistics.errors import median, quartile_range, rho
 from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
 from made.how_well.fitted import FLAGS
 from made.how_well.picture import PICTURE

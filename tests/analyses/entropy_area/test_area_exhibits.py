@@ -17,7 +17,7 @@ from entropy_sentinel.analyses.entropy_area.report import write_report
 from entropy_sentinel.analyses.entropy_area.tables import write_tables
 from entropy_sentinel.analyses.entropy_area.trajectories import by_range, median_item, trajectory, with_options
 from entropy_sentinel.analyses.entropy_area.truncation import write_truncation
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
 SETS = {"gpqa-diamond": ["gpqa-diamond"], "aime": ["aime-2024", "aime-2025"]}

@@ -14,13 +14,12 @@ import yaml
 from fermi_answers import LEVELS, make_all, variant, write_study
 from scipy.stats import binomtest
 
-from entropy_sentinel.analyses.intervals.catalogue import FIGURES, METHODS, TABLES
+from entropy_sentinel.analyses.intervals.catalogue import ADJUSTMENTS, FIGURES, METHODS, TABLES
 from entropy_sentinel.analyses.intervals.figures import write_figures
 from entropy_sentinel.analyses.intervals.report import write_report
 from entropy_sentinel.analyses.intervals.tables import write_tables
 from entropy_sentinel.analyses.intervals.tables_of_scores import table_2_winkler
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.statistics.catalogue import ADJUSTMENTS
 
 SHOWN: Any = {"label": "Made up", "open_models": ["toy"]}
 PAPER = Path(__file__).parents[3] / "config.yaml"

@@ -13,9 +13,9 @@ from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, IN
 from entropy_sentinel.analyses.intervals.methods import Fitted, available, end_of
 from entropy_sentinel.analyses.intervals.questions import Questions
 from entropy_sentinel.analyses.intervals.scores import differences, scores
+from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.analyses.intervals.smallest_mass import Distribution
 from entropy_sentinel.analyses.intervals.summary import summaries
-from entropy_sentinel.signals.integers.frame import INTEGERS
-from entropy_sentinel.statistics.smallest_mass import Distribution
 
 LEVEL = 90.0
 

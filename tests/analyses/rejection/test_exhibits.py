@@ -23,6 +23,7 @@ from assessed import (
 
 from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
+from entropy_sentinel.analyses.rejection.curves import curve
 from entropy_sentinel.analyses.rejection.figures import write_figures
 from entropy_sentinel.analyses.rejection.figures_of_curves import figure_curves_by_domain
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
@@ -34,7 +35,6 @@ from entropy_sentinel.analyses.rejection.tables import write_tables
 from entropy_sentinel.analyses.rejection.tables_of_curves import table_areas, table_auarc, table_coverage
 from entropy_sentinel.analyses.rejection.tables_of_pairs import best_pairs, table_best_pairs
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.rejection import curve
 
 NO_LABELS = "puzzles takes no part for tiny-a, tiny-b: no response with a label and features."
 

@@ -8,7 +8,7 @@ import pytest
 from entropy_sentinel.analyses.responses.page import render_page
 from entropy_sentinel.analyses.responses.reading import Response
 from entropy_sentinel.analyses.responses.trajectory import Trajectory, read_trajectories
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 
 def curve(entropies: list[float], **changes: Any) -> Trajectory:

@@ -16,7 +16,7 @@ from entropy_sentinel.analyses.selection.comparing import domains, overlaps, pro
 from entropy_sentinel.analyses.selection.frames import CANDIDATES
 from entropy_sentinel.analyses.selection.training_file import read_solutions, training_rows
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
-"""The command `entropy-sentinel`: one module of this folder per subcommand.
+"""The command `entropy-sentinel`: one module of this folder per subcommand, or of the analysis that it belongs to.
 
-Adding one is a module with a Typer function `command`, or an `app`, and its name in `COMMANDS`. Such a module imports
-what computes inside its function, so that `--help` answers at once and no subcommand needs another's packages.
+Adding one is a module with a Typer function `command`, or an `app`, and its name in `_OWN`; in the folder of an
+analysis it is `command_NAME.py`, and needs no entry. Such a module imports what computes inside its function, so that
+`--help` answers at once and no subcommand needs another's packages.
 """
 
 import os
@@ -17,7 +18,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
-COMMANDS = (
+_OWN = (
     "init",
     "features",
     "fit",
@@ -25,15 +26,20 @@ COMMANDS = (
     "score",
     "monitor",
     "sample",
-    "select",
     "plan",
     "progress",
     "serve",
     "audit",
-    "counts",
     "schema",
     "show",
 )
+_ANALYSES = Path(__file__).parents[1] / "analyses"
+
+# The module of each subcommand, by name.
+COMMANDS = {name: f"entropy_sentinel.commands.{name}" for name in _OWN} | {
+    path.stem.removeprefix("command_"): f"entropy_sentinel.analyses.{path.parent.name}.{path.stem}"
+    for path in sorted(_ANALYSES.glob("*/command_*.py"))
+}
 
 app = typer.Typer(
     name="entropy-sentinel",
@@ -44,8 +50,8 @@ app = typer.Typer(
     rich_markup_mode="rich" if sys.stdout and sys.stdout.isatty() else None,
     pretty_exceptions_enable=False,
 )
-for name in COMMANDS:
-    module = import_module(f"entropy_sentinel.commands.{name}")
+for name, place in COMMANDS.items():
+    module = import_module(place)
     # One with subcommands of its own brings an app.
     if hasattr(module, "app"):
         app.add_typer(module.app, name=name)

@@ -1,8 +1,9 @@
-"""The families of signals by name: `tokens`, the features, and the folders of this room.
+"""The families of signals by name: `tokens`, the features, and the folders of this room and of analyses.
 
 `signals/NAME/__init__.py` has FAMILY, what its signals are, and `compute(traces)`, which makes them. `rules.smk` beside
-it has rules of its own where that takes more than the traces of a model on a benchmark. Planning imports all families:
-what is heavy is imported where it is used.
+it has rules of its own where that takes more than the traces of a model on a benchmark. A family that one analysis
+alone reads is in the folder `signals` of that analysis. Planning imports all families: import heavy packages inside
+functions.
 """
 
 import re
@@ -15,7 +16,13 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.signals import Family, Signal
 
 TOKENS = "tokens"
-_ROOM = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
+# The folder of each family, by its name.
+_FOLDERS = {
+    path.parent.name: path.parent
+    for pattern in ("signals/*/__init__.py", "analyses/*/signals/*/__init__.py")
+    for path in _PACKAGE.glob(pattern)
+}
 # Columns that signals stand beside.
 _TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reason")
 
@@ -23,23 +30,21 @@ _TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reas
 def _families() -> dict[str, Family]:
     found = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
     taken = dict.fromkeys(_TAKEN, TOKENS)
-    for name in sorted(path.parent.name for path in _ROOM.glob("*/__init__.py")):
+    for name, folder in sorted(_FOLDERS.items()):
         found[name] = import_module(module_of(name)).FAMILY
         for signal in found[name].signals:
             # It becomes a part of the names of estimators, and so of files.
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
-                raise ValueError(f"{_ROOM / name}: a signal's name must be like `a_name`, was {signal.name!r}")
+                raise ValueError(f"{folder}: a signal's name must be like `a_name`, was {signal.name!r}")
             if signal.name in taken:
-                raise ValueError(
-                    f"{_ROOM / name}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'"
-                )
+                raise ValueError(f"{folder}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'")
             taken[signal.name] = name
     return found
 
 
 def module_of(family: str) -> str:
     """The module of a family other than `tokens`."""
-    return f"entropy_sentinel.signals.{family}"
+    return ".".join(("entropy_sentinel", *_FOLDERS[family].relative_to(_PACKAGE).parts))
 
 
 def asking_of(family: str) -> ModuleType:
@@ -49,7 +54,7 @@ def asking_of(family: str) -> ModuleType:
 
 def rules_of(family: str) -> Path | None:
     """The rules of a family's own; None where it is made from the traces alone."""
-    path = _ROOM / family / "rules.smk"
+    path = _FOLDERS[family] / "rules.smk"
     return path if path.is_file() else None
 
 

@@ -1,6 +1,13 @@
-"""How well a feature separates correct from incorrect responses: AUROC."""
+"""The AUROC of a feature, and its interval by DeLong, DeLong and Clarke-Pearson (1988).
+
+The interval goes by ranks, as in Sun and Xu (2014). Several answers to one question are alike: their variance is that
+of clusters (Obuchowski 1997), which is DeLong's where every question is answered once.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm, rankdata
 from sklearn.metrics import roc_auc_score
 
 from entropy_sentinel.statistics.numbers import Numbers
@@ -37,3 +44,79 @@ def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) 
         return None, "no incorrect response"
     area = float(roc_auc_score(incorrect, feature_values))
     return (1 - area if larger_is_confident else area), None
+
+
+CONFIDENCE = 0.95
+
+
+class Auroc(NamedTuple):
+    """An AUROC with the ends of its interval, all in [0, 1].
+
+    `reason` says why there is no AUROC. Without one the ends are null too; with one they are null where the interval
+    is undefined: a class of one response has no variance, and classes that do not overlap have none to show.
+    """
+
+    auroc: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None
+
+
+def auroc_interval(
+    feature_values: Numbers,
+    correct: Numbers,
+    larger_is_confident: bool,
+    items: Numbers | None = None,
+) -> Auroc:
+    """`statistics.auroc.auroc` with its 95 % interval, cut off at 0 and 1; the arguments are the same.
+
+    `items`, (n_responses,), are numbers of the questions answered; without it, all questions differ.
+    """
+    area, reason = auroc(feature_values, correct, larger_is_confident)
+    if area is None:
+        return Auroc(None, None, None, reason)
+    values, right = np.asarray(feature_values, dtype=float), np.asarray(correct, dtype=bool)
+    items = np.arange(len(right)) if items is None else np.asarray(items)
+    _, variance = delong(values[~right], values[right], items[~right], items[right])
+    if not variance > 0:
+        return Auroc(area, None, None, None)
+    half = float(norm.ppf((1 + CONFIDENCE) / 2)) * variance**0.5
+    return Auroc(area, max(0.0, area - half), min(1.0, area + half), None)
+
+
+def delong(
+    positive: np.ndarray,
+    negative: np.ndarray,
+    positive_items: np.ndarray | None = None,
+    negative_items: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """The share of pairs in which the positive value is larger, ties counted half, and the variance of it.
+
+    `positive` is (m,), `negative` (n,), and so are the numbers of their items, without which all differ. The variance
+    is NaN where a class has one item. A value's rank among all less that in its own class counts the values of the
+    other class below it (Sun and Xu 2014, algorithm 2).
+    """
+    m, n = len(positive), len(negative)
+    ranks = rankdata(np.concatenate([positive, negative]))
+    above = (ranks[:m] - rankdata(positive)) / n  # (m,) share of negatives below each positive
+    below = 1 - (ranks[m:] - rankdata(negative)) / m  # (n,) share of positives above each negative
+    area = float(above.mean())
+    own = np.arange(m) if positive_items is None else positive_items
+    others = np.arange(m, m + n) if negative_items is None else negative_items
+    return area, _variance(above - area, below - area, own, others)
+
+
+def _variance(above: np.ndarray, below: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
+    """Obuchowski (1997), equations 3 to 6, from what each positive (m,) and negative (n,) adds to the area."""
+    m, n = len(above), len(below)
+    _, item = np.unique(np.concatenate([own, others]), return_inverse=True)
+    size = item.max() + 1
+    of_positive, of_negative = np.bincount(item[:m], above, size), np.bincount(item[m:], below, size)
+    n_positive, n_negative = len(np.unique(own)), len(np.unique(others))
+    if n_positive == 1 or n_negative == 1:
+        return float("nan")
+    within = (of_positive @ of_positive) * n_positive / (n_positive - 1) / m**2
+    within += (of_negative @ of_negative) * n_negative / (n_negative - 1) / n**2
+    if n_positive + n_negative == size:  # no item has answers of both classes
+        return float(within)
+    return float(within + 2 * (of_positive @ of_negative) * size / (size - 1) / (m * n))

@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from entropy_sentinel.statistics.agreement import LEVEL, Interval, wilson
-from entropy_sentinel.statistics.interval_score import covered
 from entropy_sentinel.statistics.numbers import Numbers
 
 # 0.9 * (9 + 1) is 9, in binary too.
@@ -56,6 +55,13 @@ def fewest(level: float) -> int:
 def reaches(k: int, level: float) -> bool:
     """Whether k calibration scores give a finite interval of this level."""
     return level <= highest_level(k) + _ROUNDING
+
+
+def covered(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
+    """Return whether each true value, (n,), is inside its interval, ends included, (n,) of bool."""
+    lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
+    inside: np.ndarray = (lower <= true) & (true <= upper)
+    return inside
 
 
 def coverage(lower: Numbers, upper: Numbers, true: Numbers, level: float = LEVEL) -> Interval:

@@ -88,3 +88,17 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     found = found.with_columns(reason=first)
     rho_where_defined = pl.when(pl.col("reason").is_null()).then(pl.col("rho"))
     return found.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)
+
+
+def median(values: Numbers) -> float:
+    """Median of at least one value, in the unit of the values."""
+    return float(np.median(values))
+
+
+def quartile_range(values: Numbers) -> float:
+    """Interquartile range of at least one value, by the rule "exclusive": quartiles at (n + 1) p.
+
+    The rule that leads from the paper's Table 8 to the IQRs of its Table 3.
+    """
+    lower, upper = np.quantile(values, [0.25, 0.75], method="weibull")
+    return float(upper - lower)

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from sklearn.metrics import roc_curve
 
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS
+from entropy_sentinel.analyses.ambiguity.concordance import separation
+from entropy_sentinel.analyses.ambiguity.entropy_bounds import least_uncertainty, most_uncertainty
 from entropy_sentinel.analyses.ambiguity.measures import KINDS, common
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
-from entropy_sentinel.statistics.concordance import separation
-from entropy_sentinel.statistics.entropy_bounds import least_uncertainty, most_uncertainty
 
 # The paper's threshold of its ROC curves.
 _UNCERTAIN = math.log(2)

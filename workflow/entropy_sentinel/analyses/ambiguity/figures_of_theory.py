@@ -6,8 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.special import entr
 
+from entropy_sentinel.analyses.ambiguity.entropy_bounds import (
+    alpha_delta,
+    gamma_delta,
+    least_uncertainty,
+    most_uncertainty,
+)
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, plain
-from entropy_sentinel.statistics.entropy_bounds import alpha_delta, gamma_delta, least_uncertainty, most_uncertainty
 
 # Entropies of the two lines in the triangles, in nats.
 _LOW, _HIGH = 0.35, 0.95

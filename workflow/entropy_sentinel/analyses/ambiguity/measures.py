@@ -7,10 +7,10 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, KL
+from entropy_sentinel.analyses.ambiguity.concordance import concordance, separation
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.p_star import p_stars
 from entropy_sentinel.analyses.inputs import read_several
-from entropy_sentinel.statistics.concordance import concordance, separation
 
 # Items with one right answer, and with several.
 KINDS: Mapping[str, pl.Expr] = {"one": pl.col("n_answers") == 1, "several": pl.col("n_answers") > 1}

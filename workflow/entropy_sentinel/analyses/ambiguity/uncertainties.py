@@ -9,12 +9,11 @@ import polars as pl
 from entropy_sentinel.analyses.ambiguity.aligned import class_frame
 from entropy_sentinel.analyses.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
+from entropy_sentinel.analyses.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.statistics.dirichlet import expected_uncertainty
 from entropy_sentinel.statistics.semantic import semantic_entropy
-from entropy_sentinel.statistics.uncertainty import Uncertainty, uncertainty
 
 
 class UncertaintyFiles(TypedDict):

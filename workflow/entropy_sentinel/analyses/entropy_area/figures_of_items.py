@@ -8,9 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
+from entropy_sentinel.analyses.entropy_area.correlation import why_none
 from entropy_sentinel.analyses.entropy_area.measures import common
 from entropy_sentinel.report.figures import BLUE, Drawing, new_figure, nothing, plain
-from entropy_sentinel.statistics.correlation import why_none
 
 _LINE = "#C00000"
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import RANGES, range_of
 from entropy_sentinel.frames.contract import readable
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.statistics.decay import decayed
 
 _COLUMNS = (

@@ -9,7 +9,7 @@ from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, EVERY
 from entropy_sentinel.analyses.entropy_area.frames import TRUNCATION
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.lists import flat
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 _QUANTILES = {"q90": 0.9, "q95": 0.95, "q99": 0.99}
 _COLUMNS = ("missing_masses", "bounds", "entropies")

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.inputs import read_all
+from entropy_sentinel.analyses.intervals.adjusting import TooFew
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from entropy_sentinel.analyses.intervals.methods import Adjusted, Fitted, available
 from entropy_sentinel.analyses.intervals.questions import Questions, alike, gather
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.statistics.adjusting import TooFew
 
 FOLDS = 5
 Rows = Iterator[dict[str, Any]]

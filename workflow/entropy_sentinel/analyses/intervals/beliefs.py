@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.frames import BELIEFS, INTEGER_ANSWERS
+from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
 from entropy_sentinel.frames.generation import scan_traces
-from entropy_sentinel.signals.integers.frame import INTEGERS
 
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")
 _ITEM = ("benchmark", "item_id")

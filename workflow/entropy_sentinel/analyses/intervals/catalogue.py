@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from entropy_sentinel.statistics.catalogue import ADJUSTMENTS
-
 # The paper's tables, as printed.
 PUBLISHED = Path(__file__).with_name("published")
+
+# The ways to adjust a stated interval.
+ADJUSTMENTS: dict[str, str] = {
+    "base": "As stated",
+    "conformal": "Split conformal",
+    "normalised": "Conformal, by the width",
+    "mondrian": "Conformal, by group",
+    "cqr": "Conformal quantile regression",
+}
 
 # What an interval is made of, and what a study needs for it.
 Source = Literal["stated", "repeats", "samples", "distribution"]

@@ -4,8 +4,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
+from entropy_sentinel.analyses.intervals.tunnel import (
+    asymptotic_covariance,
+    perceived,
+    quantiles_of_quantiles,
+    simulate,
+)
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, plain
-from entropy_sentinel.statistics.tunnel import asymptotic_covariance, perceived, quantiles_of_quantiles, simulate
 
 # Of the shown queries: the share of the distribution that each perceives, where two of them begin, and their level.
 _BETA = 0.5

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropy_sentinel.analyses.intervals.catalogue import METHODS, alpha_of
+from entropy_sentinel.analyses.intervals import adjusting
+from entropy_sentinel.analyses.intervals.catalogue import ADJUSTMENTS, METHODS, alpha_of
 from entropy_sentinel.analyses.intervals.questions import Ends, Questions
-from entropy_sentinel.statistics import adjusting
-from entropy_sentinel.statistics.catalogue import ADJUSTMENTS
-from entropy_sentinel.statistics.sampling import empirical_interval, temperature_search
-from entropy_sentinel.statistics.smallest_mass import best_temperature, hull, hulls, smallest_set
-from entropy_sentinel.statistics.tunnel import quantiles_of_quantiles
+from entropy_sentinel.analyses.intervals.smallest_mass import best_temperature, hull, hulls, smallest_set
+from entropy_sentinel.analyses.intervals.tunnel import empirical_interval, quantiles_of_quantiles, temperature_search
 
 # Candidates for T* of log-probabilities: 0.22 to 9.85, each a tenth more than the one before, and 1 itself.
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import BASES
+from entropy_sentinel.analyses.intervals.smallest_mass import Distribution
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.statistics.smallest_mass import Distribution
 
 Ends = tuple[np.ndarray, np.ndarray]
 _EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")

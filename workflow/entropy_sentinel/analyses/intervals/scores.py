@@ -8,8 +8,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import alpha_of
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES
+from entropy_sentinel.analyses.intervals.interval_score import score_difference, winkler
 from entropy_sentinel.statistics.conformal import coverage
-from entropy_sentinel.statistics.interval_score import score_difference, winkler
 
 Rows = Iterator[dict[str, Any]]
 _OF = ("model", "level", "half")

@@ -10,9 +10,9 @@ from entropy_sentinel.analyses.intervals.catalogue import BASES, TEST, alpha_of
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, SETS
 from entropy_sentinel.analyses.intervals.methods import TEMPERATURES, end_of
 from entropy_sentinel.analyses.intervals.questions import distributions, exponents
+from entropy_sentinel.analyses.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.statistics.interval_score import covered
-from entropy_sentinel.statistics.smallest_mass import Distribution, best_temperature, hulls, smallest_set
+from entropy_sentinel.statistics.conformal import covered
 
 Rows = Iterator[dict[str, Any]]
 

@@ -4,8 +4,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import BASES, PUBLISHED, TEST, level_title
 from entropy_sentinel.analyses.intervals.headings import WORDS, end_note
+from entropy_sentinel.analyses.intervals.tunnel import perception_size
 from entropy_sentinel.report.tables import Table, headed, number_frame
-from entropy_sentinel.statistics.tunnel import perception_size
 
 
 def table_3_coverage(sets: pl.DataFrame) -> Table:

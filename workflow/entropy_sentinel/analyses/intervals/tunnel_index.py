@@ -9,12 +9,12 @@ from scipy.stats import entropy
 
 from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.analyses.intervals.frames import BELIEFS, INTEGER_ANSWERS, TUNNEL_INDEX
+from entropy_sentinel.analyses.intervals.interval_score import score_difference
 from entropy_sentinel.analyses.intervals.questions import distributions, first_basis
 from entropy_sentinel.analyses.intervals.scores import ScoreSettings
+from entropy_sentinel.analyses.intervals.smallest_mass import Distribution
+from entropy_sentinel.analyses.intervals.tunnel import point_masses, self_consistency_index
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.statistics.interval_score import score_difference
-from entropy_sentinel.statistics.smallest_mass import Distribution
-from entropy_sentinel.statistics.tunnel_index import point_masses, self_consistency_index
 
 Rows = Iterator[dict[str, Any]]
 # Numbers of answers, as far as there are so many.

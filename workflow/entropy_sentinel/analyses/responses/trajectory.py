@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 # The picture's units: bits to the top of it at least, its height, and points that it has at most.
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800

@@ -1,19 +1,126 @@
-r"""Family `forced_answer`: the entropy of an answer that is put in after each token of a response, and its area.
+"""Family `forced_answer`: the entropy of an answer that is put in after each token of a response, and its area.
 
 Zhu et al., Uncertainty Under the Curve (2025). For t = 1 .. T - 1 the model is asked for the next token after its
-prompt, x_1 .. x_t, `\boxed{` and all but the last token of the answer. The signals are of the response's own final
-answer, which needs no label; the pass also has the paper's, of the reference (frame.py).
+prompt, x_1 .. x_t, `\\boxed{` and all but the last token of the answer. The signals are of the response's own final
+answer, which needs no label; the pass also has the paper's, of the reference.
+
+The pass writes `passes/forced_answer/{model}/{benchmark}.parquet`, a row per response and kind of answer.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
+from pydantic import Field
 
-from entropy_sentinel.frames.response import RESPONSE, of_responses
+from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS, of_responses
+from entropy_sentinel.frames.sections import DISTINCT, Positive, Settings
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
-from entropy_sentinel.signals.forced_answer.settings import ForcedAnswer
+
+FORCED_ANSWERS = Contract(
+    stage="forced_answers",
+    key=(*RESPONSE, "answer"),
+    columns=(
+        *RESPONSE_COLUMNS,
+        Column("answer", pl.String, "which answer is put in: `own`, `reference` or `none`"),
+        Column(
+            "answer_text",
+            pl.String,
+            "its text, as it would stand in `\\boxed{}`; null for `none`, and where there is none",
+            nullable=True,
+        ),
+        Column(
+            "answer_tokens", pl.UInt32, "L, its length; 0 for `none`, null where there is none", "tokens", nullable=True
+        ),
+        Column(
+            "tokens_to_answer",
+            pl.UInt32,
+            "T, length of the response up to the last token of its own final answer; null where it has none",
+            "tokens",
+            nullable=True,
+        ),
+        Column(
+            "positions",
+            pl.List(pl.UInt32),
+            "(P,) tokens t after which the answer was put in, of 1 .. T - 1; null with a reason",
+            "tokens",
+            nullable=True,
+        ),
+        Column(
+            "entropies",
+            pl.List(pl.Float32),
+            "(P,) H(t) of the next token after x_1 .. x_t, `\\boxed{` and the answer's first L - 1 tokens, over the 20 "
+            "most likely tokens, not renormalised",
+            "bits",
+            nullable=True,
+        ),
+        Column("missing_masses", pl.List(pl.Float32), "(P,) eps, probability of all other tokens", "1", nullable=True),
+        Column(
+            "bounds",
+            pl.List(pl.Float32),
+            "(P,) by how much H(t) may be too small: eps log2((V - 20) / eps), V the model's vocabulary",
+            "bits",
+            nullable=True,
+        ),
+        Column(
+            "options",
+            pl.List(pl.String),
+            "(O,) letters of the question's options; null unless signals.forced_answer.options is set, where the "
+            "question has none, and where L is above 1",
+            nullable=True,
+        ),
+        Column(
+            "option_probabilities",
+            pl.List(pl.List(pl.Float32)),
+            "(O, P) probability of each letter right after the brace; null where it is not among the 20 most likely",
+            "1",
+            nullable=True,
+        ),
+        Column(
+            "eas",
+            pl.Float64,
+            "entropy area score: sum of H(t) over t = 1 .. T - 1; between positions that were not asked, interpolated",
+            "bits",
+            nullable=True,
+        ),
+        Column("mean_eas", pl.Float64, "eas / (T - 1)", "bits", nullable=True),
+        Column(
+            "eas_bound", pl.Float64, "by how much eas may be too small: as eas, of the bounds", "bits", nullable=True
+        ),
+        Column("reason", pl.String, "why there is no trajectory; null where there is one", nullable=True),
+    ),
+)
+
+
+Kind = Literal["own", "reference", "none"]
+
+
+class ForcedAnswer(Settings):
+    """Entropy area: how unsure the model is of an answer that is put in after each token of its response."""
+
+    answers: Annotated[list[Kind], DISTINCT] = Field(
+        ["own"],
+        min_length=1,
+        description="which answers are put in, each with a trajectory of its own. own: the response's final answer, "
+        "which needs no label, and which the signals eas and mean_eas are of; reference: the benchmark's, as in the "
+        "paper; none: nothing after the brace",
+    )
+    positions: Literal["all", "sentence-ends"] | Positive = Field(
+        "all",
+        description="after which tokens: all of them; sentence-ends; or a number n for every n-th. With fewer than all "
+        "the first and the last one are asked too, and the area is interpolated",
+    )
+    samples: Positive | None = Field(
+        None,
+        description="of each item the first so many responses are asked about, and the others have no score; null for "
+        "all. The pass costs as much more as there are responses",
+    )
+    options: bool = Field(
+        False,
+        description="whether the probabilities of the letters of the question's options are kept at each position",
+    )
+
 
 _EAS = "entropy area score: sum of the entropies of the own final answer, put in after each token of the response"
 _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one of the answer"

@@ -15,10 +15,9 @@ from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.choice import offered
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.words import option
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
-from entropy_sentinel.signals.forced_answer.entropy import Step, step
-from entropy_sentinel.signals.forced_answer.frame import FORCED_ANSWERS
-from entropy_sentinel.signals.forced_answer.positions import area, chosen, tokens_up_to
+from entropy_sentinel.signals.forced_answer.trajectory import Step, area, chosen, step, tokens_up_to
 
 # Responses that are asked about side by side, each in order of t: few enough that the engine's cache holds them all.
 SIDE_BY_SIDE = 32

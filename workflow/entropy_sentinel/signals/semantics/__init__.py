@@ -4,13 +4,25 @@ Kuhn et al., Semantic Uncertainty (2023). The probability of a class is the sum 
 sum of all: a text that was sampled twice counts twice (Tomov et al., Entropy Is Not Enough, Appendix B.1).
 """
 
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import polars as pl
+from pydantic import Field
 
 from entropy_sentinel.frames.signals import Family, Signal
-from entropy_sentinel.signals.semantics.settings import Semantics
+from entropy_sentinel.grouping.settings import Grouping
 from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES
+
+
+class Semantics(Grouping):
+    """Semantic entropy: how the answers to an item spread over classes of the same meaning."""
+
+    probabilities: Literal["sequence", "frequencies"] = Field(
+        "sequence",
+        description="what the probability of a class is made of. sequence: the probabilities of the answers in it, "
+        "summed; frequencies: their number, which is also taken for items of which a log-probability is not known",
+    )
+
 
 _ENTROPY = "entropy of the probabilities of the classes of an item's answers; the same for all its responses"
 _CLASSES = "number of classes of an item's answers; the same for all its responses"

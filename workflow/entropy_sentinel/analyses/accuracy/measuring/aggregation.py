@@ -11,8 +11,7 @@ from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATION_NAMES
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
-from entropy_sentinel.statistics.spread import median, quartile_range
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, median, quartile_range
 
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
 LARGEST_K = 4

@@ -15,7 +15,7 @@ from entropy_sentinel.features.observation_frame import families_of, observation
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.statistics.delong import auroc_interval
+from entropy_sentinel.statistics.auroc import auroc_interval
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:

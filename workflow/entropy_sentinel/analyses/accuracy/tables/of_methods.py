@@ -8,7 +8,7 @@ from entropy_sentinel.analyses.accuracy.measuring.aggregation import MEASURES, n
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, Groups, training_group
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.report.tables import Table, number_frame
-from entropy_sentinel.statistics.spread import median
+from entropy_sentinel.statistics.errors import median
 
 _NUMBERS = ["Recommended", "Default", "Best"]
 

@@ -1,0 +1,51 @@
+"""Semantic entropy: by hand and against LM-Polygraph."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from entropy_sentinel.statistics.semantic import class_masses, class_probabilities, semantic_entropy
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "semantics.json").read_text())
+
+
+def test_class_probabilities_by_hand() -> None:
+    """Samples of probability 1/2, 1/8, 1/8 and 1/4; the second and third are one text, which counts twice."""
+    logprobs = np.log([1 / 2, 1 / 8, 1 / 8, 1 / 4])
+    np.testing.assert_allclose(class_probabilities([0, 1, 1, 0], logprobs), [3 / 4, 1 / 4], atol=1e-15)
+    np.testing.assert_allclose(class_probabilities([0, 1, 1, 0]), [1 / 2, 1 / 2], atol=1e-15)
+    np.testing.assert_allclose(class_masses([0, 1, 1, 0], logprobs), np.log([3 / 4, 1 / 4]), atol=1e-15)
+    # Answers of hundreds of tokens, whose probabilities are 0 in floating point.
+    np.testing.assert_allclose(class_probabilities([0, 1], [-2000, -2000 - math.log(3)]), [3 / 4, 1 / 4], atol=1e-12)
+
+
+def test_many_samples_tend_to_squares_by_probability_and_to_p_by_their_shares() -> None:
+    """One answer to a class, drawn as often as it is probable: each sample has weight p again."""
+    p = np.array([0.5, 0.3, 0.2])
+    drawn = np.random.default_rng(4).choice(3, size=200_000, p=p)
+    np.testing.assert_allclose(class_probabilities(drawn, np.log(p)[drawn]), p**2 / (p**2).sum(), atol=0.01)
+    np.testing.assert_allclose(class_probabilities(drawn), p, atol=0.01)
+
+
+@pytest.mark.parametrize("case", GOLDEN["entropy"], ids=lambda case: str(len(case["classes"])))
+def test_entropies_are_those_of_lm_polygraph(case: dict) -> None:
+    """Its frequency form is ours without log-probabilities; its usual one is the mean over samples of minus the mass.
+
+    Ours with them is Farquhar's Rao form, for which the masses are normalised first.
+    """
+    classes, logprobs = np.array(case["classes"]), np.array(case["logprobs"])
+    assert semantic_entropy(class_probabilities(classes)) == pytest.approx(case["frequency"], abs=1e-12)
+    masses = class_masses(classes, logprobs)
+    assert -masses[classes].mean() == pytest.approx(case["sum"], abs=1e-12)
+    likely = np.array([np.exp(logprobs[classes == one]).sum() for one in range(classes.max() + 1)])
+    found = semantic_entropy(class_probabilities(classes, logprobs))
+    assert found == pytest.approx(stats.entropy(likely / likely.sum()), abs=1e-12)
+
+
+def test_semantic_entropy_by_hand() -> None:
+    assert semantic_entropy([1.0]) == semantic_entropy([1.0, 0.0]) == 0
+    assert semantic_entropy([0.5, 0.25, 0.25]) == pytest.approx(1.5 * math.log(2))

@@ -1,0 +1,96 @@
+"""`entropy-sentinel counts`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from entropy_sentinel.commands.options import say
+
+Questions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="QUESTIONS", help="Rows with keywords and right answers (.jsonl, .csv, .parquet, .gz of the first two)."
+    ),
+]
+Corpus = Annotated[
+    Path, typer.Option("--corpus", metavar="FOLDER", help="Texts to look in: its files of .txt and .jsonl, also .gz.")
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the rows go, .jsonl.")]
+IndexFile = Annotated[
+    Path | None,
+    typer.Option("--index", metavar="FILE", help="Search index of the corpus; kept, and used again. [OUTPUT.index]"),
+]
+Question = Annotated[str, typer.Option("--question", metavar="COLUMN", help="The question; for --entailment alone.")]
+Keywords = Annotated[str, typer.Option("--keywords", metavar="COLUMN", help="A keyword of the question, or a list.")]
+Answers = Annotated[str, typer.Option("--answers", metavar="COLUMN", help="The right answers, a list.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--entailment",
+        metavar="MODEL",
+        help="Ask this model, by LiteLLM's name, whether each paragraph says that the answer is right, and count those "
+        "alone: 1,000 of an answer at most.",
+    ),
+]
+BaseUrl = Annotated[
+    str | None, typer.Option("--base-url", metavar="URL", help="Its server, if not the provider's own.")
+]
+Text = Annotated[str, typer.Option("--text", metavar="COLUMN", help="The text in .jsonl files of the corpus.")]
+
+
+def command(
+    questions: Questions,
+    corpus: Corpus,
+    output: Output,
+    index_file: IndexFile = None,
+    question: Question = "question",
+    keywords: Keywords = "keywords",
+    answers: Answers = "answers",
+    text: Text = "text",
+    model: Model = None,
+    base_url: BaseUrl = None,
+) -> None:
+    """Count how often each right answer to a question is seen in a corpus.
+
+    A paragraph counts for an answer where all keywords of the question and one of the answer's names are in it; words
+    are compared by their stems, without case and accents. The counts stand in column `counts`, in the order of the
+    answers. A question with an answer that is never seen is left out. A run that was stopped goes on after the last
+    file of the corpus that is whole in the index, and asks for no reply that is there.
+    """
+    import json
+
+    from entropy_sentinel.analyses.ambiguity.corpus import opened
+    from entropy_sentinel.analyses.ambiguity.counting import Columns, counted
+    from entropy_sentinel.frames.errors import InputError
+    from entropy_sentinel.frames.files import write_whole
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.sources.rows import local_rows
+
+    if output.suffix != ".jsonl":
+        raise InputError(f"--output: must end with .jsonl, was '{output}'")
+    index_file = index_file or output.with_name(f"{output.name}.index")
+    check_outputs({"--output": output, "--index": index_file}, [questions, corpus])
+    rows = list(local_rows(str(questions)))
+    columns = Columns(question, keywords, answers)
+    entailment = None
+    if model:
+        from entropy_sentinel.analyses.ambiguity.entailment import Entailment
+
+        entailment = Entailment(model, base_url)
+    with opened(index_file, corpus, text) as index:
+        counts = list(counted(rows, index, columns, str(questions), entailment))
+        n_chunks = index.n_chunks
+    kept = [{**row, "counts": of_row} for row, of_row in zip(rows, counts, strict=True) if all(of_row)]
+    write_whole(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
+    say(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
+    if len(kept) < len(rows):
+        say(
+            f"{len(rows) - len(kept):,} left out: an answer of theirs is in no paragraph that has the keywords",
+            err=True,
+        )
+    if entailment is not None and entailment.unclear:
+        say(
+            f"{entailment.unclear:,} of {entailment.n_asked:,} replies were neither yes nor no, and count as no",
+            err=True,
+        )

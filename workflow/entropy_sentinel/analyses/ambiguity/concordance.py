@@ -1,0 +1,103 @@
+"""How well an estimator ranks questions by their epistemic uncertainty: AUC_c, and the AUROC at a threshold.
+
+AUC_c is P(EU_i > EU_j | estimator_i > estimator_j) over pairs of questions (Tomov et al., Entropy Is Not Enough, 2025,
+section 4): 0.5 is chance. It is the concordance of R's package survival (Therneau and Atkinson 2024) with the estimator
+as the response: pairs with equal estimators are left out, pairs with equal uncertainties count half.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm, rankdata
+
+from entropy_sentinel.statistics.auroc import CONFIDENCE, Auroc, auroc_interval
+from entropy_sentinel.statistics.numbers import Numbers
+
+
+class Concordance(NamedTuple):
+    """AUC_c with the ends of its 95 % interval, all in [0, 1].
+
+    `reason` says why there is none. The ends are also null where no pair speaks against the others: then the variance
+    is 0, and there is none to show. `tied` is the share of pairs that are left out, null for less than two questions;
+    `alike` the share of the others whose uncertainties are equal: they count half, and draw the value to 0.5.
+    """
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    tied: float | None
+    alike: float | None
+    reason: str | None
+
+
+def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
+    """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls, in O(n log n).
+
+    The interval is normal, cut off at 0 and 1. Its variance is the infinitesimal jackknife, as in survival: the sum of
+    the squared derivatives of AUC_c by the weight of each question.
+    """
+    x, y = np.asarray(estimator, dtype=float), np.asarray(epistemic, dtype=float)
+    n = len(x)
+    if n < 2:
+        return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
+    # Of each question: the others that it makes a pair with, and how many of these pairs are in order.
+    pairs = n - _of_its_kind(x)
+    equal = _of_its_kind(y) - _of_its_kind(x, y)
+    in_order = _below_both(x, y) + _below_both(-x, -y) + equal / 2
+    tied = 1 - pairs.sum() / (n * (n - 1))
+    if not pairs.any():
+        return Concordance(None, None, None, tied, None, "the estimator is the same for all items")
+    alike = float(equal.sum() / pairs.sum())
+    value = float(in_order.sum() / pairs.sum())
+    variance = float((((in_order - value * pairs) / (pairs.sum() / 2)) ** 2).sum())
+    if not variance > 0:
+        return Concordance(value, None, None, tied, alike, None)
+    half = float(norm.ppf((1 + CONFIDENCE) / 2)) * variance**0.5
+    return Concordance(value, max(0.0, value - half), min(1.0, value + half), tied, alike, None)
+
+
+def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
+    """The AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
+
+    Both are (n_items,), without nulls. Null with the reason where all questions are on one side.
+    """
+    certain = np.asarray(epistemic, dtype=float) < threshold
+    if certain.all() or not certain.any():
+        side = "no item is at or above it" if certain.all() else "no item is below it"
+        return Auroc(None, None, None, side if len(certain) else "no items")
+    return auroc_interval(estimator, certain, larger_is_confident=False)
+
+
+def _of_its_kind(*values: np.ndarray) -> np.ndarray:
+    """How many questions have the same values as each, itself among them, (n,)."""
+    _, kind, size = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(size[kind])
+
+
+def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How many questions have both a smaller x and a smaller y than each, (n,)."""
+    # Of equal x the larger y comes first: then none before it has a smaller y and the same x.
+    order = np.lexsort((-y, x))
+    found = np.empty(len(x), dtype=int)
+    found[order] = _smaller_before(rankdata(y, method="dense")[order])
+    return found
+
+
+def _smaller_before(ranks: np.ndarray) -> np.ndarray:
+    """How many entries before each one are smaller, (n,), by merging: blocks of 1, 2, 4, ... that are sorted already.
+
+    Where two blocks are merged, an entry of the second has so many of the first before it. A stable sort merges sorted
+    runs in linear time.
+    """
+    n, width = len(ranks), 1
+    found, order = np.zeros(n, dtype=int), np.arange(n)
+    while width < n:
+        first, block = (order // width) % 2 == 0, order // (2 * width)
+        # Of equals the second block's come first, for they have fewer before them.
+        merged = np.argsort((block * (ranks.max() + 1) + ranks[order]) * 2 + first, kind="stable")
+        order, first = order[merged], first[merged]
+        # Entries of first blocks so far, less those of the blocks before.
+        before = np.cumsum(first) - width * (order // (2 * width))
+        found[order[~first]] += before[~first]
+        width *= 2
+    return found

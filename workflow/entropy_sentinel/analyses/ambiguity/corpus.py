@@ -1,0 +1,183 @@
+"""A folder of texts as a search index, in which answers are counted: paragraphs in SQLite's full-text search.
+
+Paragraphs that are too long are split at the ends of sentences. Words are compared by Porter's stemmer.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain, groupby
+from pathlib import Path
+
+from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.rows import local_rows, text_lines
+
+# What a file of a corpus ends with.
+FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
+# Paragraphs of more characters are split at the ends of sentences (Tomov et al., Appendix C.1).
+LONGEST = 2000
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def corpus_files(folder: Path) -> list[Path]:
+    """The files of a corpus, in the folder and in folders in it, by name.
+
+    Raises InputError where there are none.
+    """
+    found = sorted(path for path in folder.rglob("*") if path.name.endswith(FORMATS) and path.is_file())
+    if not found:
+        raise InputError(f"{folder}: must be a folder with files of {', '.join(FORMATS)}, has none")
+    return found
+
+
+def chunks(path: Path, column: str) -> Iterator[str]:
+    """The chunks of a file, one after the other; of JSON lines, those of the text in `column`.
+
+    Blank lines part paragraphs. Raises InputError naming file and line for a line that is too long or not UTF-8, and
+    naming the row for one without such a column.
+    """
+    texts = _texts_of_rows(path, column) if ".jsonl" in path.suffixes else [(line for _, line in text_lines(path))]
+    for text in texts:
+        for blank, lines in groupby(text, key=lambda line: not line.strip()):
+            if not blank:
+                yield from split(line.strip() for line in lines)
+
+
+def split(lines: Iterable[str]) -> Iterator[str]:
+    """A paragraph from its lines; of one that is too long, as many whole sentences together as are not.
+
+    A sentence stays whole. No more than these are held in memory.
+    """
+    lines, begun, length = iter(lines), list[str](), -1
+    for line in lines:
+        begun.append(line)
+        length += 1 + len(line)
+        if length > LONGEST:
+            break
+    else:
+        yield " ".join(begun)
+        return
+    taken = ""
+    for sentence in _sentences(chain(begun, lines)):
+        if taken and len(taken) + 1 + len(sentence) > LONGEST:
+            yield taken
+            taken = sentence
+        else:
+            taken = f"{taken} {sentence}".lstrip()
+    yield taken
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[str]:
+    """The sentences of lines without space at their ends; one may go over several of them."""
+    begun: list[str] = []
+    for line in lines:
+        for part in _SENTENCE_END.split(line):
+            if begun and begun[-1].endswith((".", "!", "?")):
+                yield " ".join(begun)
+                begun = []
+            begun.append(part)
+    yield " ".join(begun)
+
+
+def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
+    for number, row in enumerate(local_rows(str(path))):
+        text = row.get(column)
+        if not isinstance(text, str):
+            has = f"has {', '.join(row)}" if column not in row else f"'{column}' was {type(text).__name__}"
+            raise InputError(f"{path}: row {number} must have a text in column '{column}', {has}; name it with --text")
+        yield text.splitlines()
+
+
+# Without case and accents, words by their stems: `grape` finds `Grapes`.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, bytes INTEGER, modified_ns INTEGER, text_column TEXT);
+CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
+"""
+# The version is raised by hand where the same corpus would give other chunks or other words.
+INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
+
+
+class Index:
+    """Chunks in which phrases are looked for; `n_chunks` of them."""
+
+    def __init__(self, file: sqlite3.Connection) -> None:
+        self._file = file
+        self.n_chunks = int(file.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def count(self, *together: Sequence[str]) -> int:
+        """In how many chunks each of `together` is found, which it is by any one of its phrases."""
+        found = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
+        return int(found.fetchone()[0])
+
+    def texts(self, *together: Sequence[str], most: int) -> list[str]:
+        """These chunks, of more than `most` those that match best (BM25)."""
+        sought = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
+        return [text for (text,) in self._file.execute(sought, (_sought(together), most))]
+
+
+@contextmanager
+def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
+    """The index of a corpus in the file `path`: made, or gone on with after the last file that is whole in it.
+
+    Args:
+        path: The index, a file of SQLite.
+        folder: The corpus.
+        column: The column with the text of files of JSON lines.
+
+    Raises:
+        InputError: For a file of the corpus that cannot be read, or is another than when it was indexed; for an index
+            that is another program's file, is of another version, or which another process writes.
+    """
+    files = corpus_files(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        try:
+            begin(file, path, INDEX)
+            _check_same(file, path, folder, column)
+            for one in files:
+                _add(file, one, folder, column)
+            yield Index(file)
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: cannot be used as an index: {error}; name another with --index") from None
+
+
+def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
+    """InputError where the index has a file that is gone from the corpus or is another now."""
+    for name, *before in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
+        if not (folder / name).is_file() or [*_state(folder / name), column] != before:
+            raise InputError(
+                f"{path}: is the index of another corpus: {folder / name} has changed since, or was read with another "
+                "--text; delete the index, or name another with --index"
+            )
+
+
+def _add(file: sqlite3.Connection, one: Path, folder: Path, column: str) -> None:
+    """The chunks of a file, all in one step; nothing where they are there."""
+    name = one.relative_to(folder).as_posix()
+    file.execute("BEGIN IMMEDIATE")
+    try:
+        if not file.execute("SELECT 1 FROM files WHERE path = ?", (name,)).fetchone():
+            file.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, *_state(one), column))
+            file.executemany("INSERT INTO chunks VALUES (?)", ((text,) for text in chunks(one, column)))
+        file.execute("COMMIT")
+    except BaseException:
+        file.execute("ROLLBACK")
+        raise
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Size in bytes and time of the last change in nanoseconds: others where a file is another."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _sought(together: Iterable[Sequence[str]]) -> str:
+    """What SQLite is asked for: of each of `together` one phrase at least."""
+    return " AND ".join(f"({' OR '.join(map(_phrase, phrases))})" for phrases in together)
+
+
+def _phrase(text: str) -> str:
+    """Words one after the other, as SQLite is told."""
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,72 @@
+"""How often each right answer to a question is seen in a corpus: in chunks that have the question's keywords too."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from entropy_sentinel.analyses.ambiguity.corpus import Index
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.answers import read_answers
+from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text
+
+if TYPE_CHECKING:  # it brings LiteLLM, which counting alone does without
+    from entropy_sentinel.analyses.ambiguity.entailment import Entailment
+
+
+# Chunks of an answer that are asked about at most, those that match best.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the rows: the question, its keywords (a text or a list of texts), and `answers` as a benchmark has."""
+
+    question: str = "question"
+    keywords: str = "keywords"
+    answers: str = "answers"
+
+
+def counted(
+    rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: "Entailment | None" = None
+) -> Iterator[list[int]]:
+    """For each row, in how many chunks each of its answers is, by any of its names, together with all keywords.
+
+    Args:
+        rows: Rows of a benchmark.
+        index: The chunks.
+        columns: Where the rows have what.
+        source: The name of the file of the rows, for errors.
+        entailment: A model that says of which of these chunks the answer follows, at most 1,000 of each answer; None
+            counts them all. The column of the question is read for it alone.
+
+    Raises:
+        InputError: Naming the row, for one without keywords or answers, and for a keyword or an answer without a letter
+            or digit.
+    """
+    for number, row in enumerate(rows):
+        where = f"{source}: row {number}"
+        together = [[keyword] for keyword in _keywords(columns.keywords, row, where)]
+        right = read_answers(columns.answers, row, where)
+        if right is None:
+            raise InputError(
+                f"{where} must have answers in column '{columns.answers}', has none; fill it, or drop the row"
+            )
+        for text in chain(*together, *right):
+            if not any(letter.isalnum() for letter in text):
+                raise InputError(f"{where}: what is looked for must have a letter or digit, '{text}' has none")
+        if entailment is None:
+            yield [index.count(*together, names) for names in right]
+        else:
+            question = one_text(look_up(columns.question, row, where), f"{where}: question ({columns.question})")
+            yield [
+                entailment.count(index.texts(*together, names, most=MOST), f"{question} {names[0]}") for names in right
+            ]
+
+
+def _keywords(name: str, row: Row, where: str) -> list[str]:
+    value = look_up(name, row, where)
+    texts = value if isinstance(value, list) else [value]
+    if not texts or any(is_empty(text) for text in texts):
+        raise InputError(f"{where} must have a keyword, or a list of them, in column '{name}', was {value!r}")
+    return [one_text(text, f"{where}: keywords ({name})") for text in texts]

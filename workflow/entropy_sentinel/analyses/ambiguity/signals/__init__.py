@@ -1,0 +1,1 @@
+"""Signals that only this analysis reads, a folder for each family."""

@@ -1,0 +1,79 @@
+"""Family `beam_search`: the likeliest responses to an item by beam search, and how unlikely the likeliest one is.
+
+MSP of Entropy is not enough (2025), Appendix B.2: 1 - max p(a | x), the maximum not over samples but over beams.
+
+The pass writes `passes/beam_search/{model}/{benchmark}.parquet`, a row per response. A search is of the item, so that
+all responses to it have the same beams and the same value.
+"""
+
+from typing import Annotated
+
+import polars as pl
+from pydantic import Field
+
+from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS, of_responses
+from entropy_sentinel.frames.sections import Settings, Whole
+from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+
+BEAMS = Contract(
+    stage="beam_search",
+    key=RESPONSE,
+    columns=(
+        *RESPONSE_COLUMNS,
+        Column("texts", pl.List(pl.String), "(B,) the beams, the likeliest first; null with a reason", nullable=True),
+        Column(
+            "logprobs",
+            pl.List(pl.Float64),
+            "(B,) log-probability of each beam as a whole, its end included, before temperature",
+            "nats",
+            nullable=True,
+        ),
+        Column("lengths", pl.List(pl.UInt32), "(B,) their tokens, the end included", "tokens", nullable=True),
+        Column(
+            "finish_reasons",
+            pl.List(pl.String),
+            "(B,) `stop`, or `length` where a beam was not at its end: its probability is that of its beginning",
+            nullable=True,
+        ),
+        Column("reason", pl.String, "why there are no beams; null where there are some", nullable=True),
+    ),
+)
+
+
+class BeamSearch(Settings):
+    """Beam search: the likeliest responses to an item, by the model's own probabilities, before temperature."""
+
+    width: Annotated[Whole, Field(ge=1, le=TOP_K // 2)] = Field(
+        5,
+        description="sequences that are gone on with at each step, and that are kept; the paper has 5. A search goes "
+        "as far as the model's sampling.max_tokens, and its sampling.stop ends a response there too",
+    )
+
+
+_MSP = "1 - probability of the likeliest response that a beam search finds, as a whole; the same for all of an item"
+
+FAMILY = Family(
+    "how unlikely even the likeliest response to an item is: its beams are searched, on a GPU",
+    (Signal("msp", "MSP", _MSP, "1", share=True),),
+    per_item=True,
+    asks=EnginePass(
+        BEAMS,
+        version=1,
+        alike=(("texts", "logprobs", "lengths", "finish_reasons"),),
+        # A search is of the item: as many contexts as one response has tokens, for each beam.
+        contexts_per_token=lambda settings: settings["width"],
+        first_responses=lambda settings: 1,
+        told_of_servers=("end_tokens",),
+    ),
+    settings=BeamSearch,
+)
+
+
+def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
+    """A row per response, in their order: the signal, and `msp_reason` where there is none. `asked` is the pass."""
+    rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
+    found = of_responses(traces, rows)
+    likeliest = pl.col("logprobs").list.first()
+    return found.select(msp=1 - likeliest.exp(), msp_reason="reason")

@@ -1,0 +1,37 @@
+"""What the pass asks of the items of one part, and the rows that come of it (frame.py)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.ambiguity.signals.beam_search import BEAMS
+from entropy_sentinel.engines.engine import Beams, Engine, in_order
+from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.frames.response import RESPONSE
+
+
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+    """Rows of BEAMS for responses with `prompt_ids` beside the columns of a trace, by one search for each item."""
+    prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
+    sampling = asked_with["sampling"]
+    asked = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
+    found = in_order(asked, len(prompts), "contexts")
+    of_item = {item: _columns(beams) for item, beams in zip(prompts, found, strict=True)}
+    return BEAMS.frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without beams for responses that cannot be asked about; their `unusable` says why."""
+    return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+
+
+def _columns(beams: Beams) -> dict[str, Any]:
+    if not beams.found:
+        return {"reason": f"refused: {beams.refused}"}
+    return {
+        "texts": [one.text for one in beams.found],
+        "logprobs": [one.logprob for one in beams.found],
+        "lengths": [len(one.token_ids) for one in beams.found],
+        "finish_reasons": [one.finish_reason for one in beams.found],
+    }

@@ -1,0 +1,151 @@
+"""Family `iterative_prompting`: how much the model changes its answer where one of its own answers is in the prompt.
+
+IP, or MI, of Entropy is not enough (2025), Appendix B.2, after Abbasi Yadkori et al., To Believe or Not to Believe Your
+LLM (2024), Algorithm 3 for pairs of answers. Of the first K responses to an item the distinct answers are taken. Each
+is judged by teacher forcing after the model's own prompt, and after prompt 3 with each of them in it (asking.py). The
+mutual information of two answers by these probabilities bounds the epistemic uncertainty from below. A bound is of the
+item, so that all responses to it have the same value.
+
+The pass writes `passes/iterative_prompting/{model}/{benchmark}.parquet`, a row per response. Of responses to one item
+with the same text, the first one stands for all: its tokens are judged.
+"""
+
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+from pydantic import AfterValidator, Field
+
+from entropy_sentinel.frames.contract import Column, Contract
+from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.frames.sections import Settings, Text, Whole
+from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from entropy_sentinel.statistics.numbers import Numbers
+
+ITERATIVE_PROMPTS = Contract(
+    stage="iterative_prompting",
+    key=RESPONSE,
+    columns=(
+        *RESPONSE_COLUMNS,
+        Column("answer", pl.String, "the response, without white space around it; null with a reason", nullable=True),
+        Column(
+            "logprob",
+            pl.Float64,
+            "log-probability of the answer as a whole after the model's own prompt, its end included",
+            "nats",
+            nullable=True,
+        ),
+        Column(
+            "distinct",
+            pl.List(pl.UInt16),
+            "(n,) the distinct answers to the item: the first sample that gave each",
+            nullable=True,
+        ),
+        Column(
+            "conditional_logprobs",
+            pl.List(pl.Float64),
+            "(n,) log-probability of each of `distinct` as a whole after the prompt with this response's answer in it",
+            "nats",
+            nullable=True,
+        ),
+        Column("reason", pl.String, "why the answer was not asked about; null where it was", nullable=True),
+    ),
+)
+
+
+def _with_places(prompt: str) -> str:
+    for name in ("question", "answer"):
+        if f"{{{name}}}" not in prompt:
+            raise ValueError(f"must have a place for {{{name}}}")
+    return prompt
+
+
+class IterativePrompting(Settings):
+    """Iterative prompting: whether the model still gives the same answers where one of them is in its prompt."""
+
+    samples: Annotated[Whole, Field(ge=2, le=2**16)] = Field(
+        10,
+        description="of each item the first so many responses are put into the prompt and judged, each distinct answer "
+        "once; an item with fewer has no score. The pass asks about every pair of them",
+    )
+    prompt: Annotated[Text, AfterValidator(_with_places)] = Field(
+        "A possible answer to the question {question} is {answer}.\nQ: {question}?\nA:",
+        description="what is asked with an answer in it, in the place of the message with the question, or of plain "
+        "text's last paragraph, so that examples stay before it. The mark at the end of a question or an answer is not "
+        "doubled",
+    )
+
+
+# That of Tomov et al., Entropy Is Not Enough (2025), Appendix B.2: as good as the 0 of the experiments of the source.
+GAMMA = 1e-9
+
+
+def mutual_information(
+    marginal: Numbers, conditional: np.ndarray, gamma_1: float = GAMMA, gamma_2: float = GAMMA
+) -> float:
+    """A lower bound of the epistemic uncertainty, in nats: the mutual information of an answer and the next one.
+
+    `marginal` is (n_answers,), the probability of each distinct answer; `conditional` is (n_answers, n_answers), in row
+    i the probability of each answer where answer i is in the prompt. Both are scaled here, `conditional` row by row, so
+    that they may be known up to a factor: log-probabilities less their largest keep them from being all 0. With
+    mu(i, j) of the pairs and mu'(i, j) the product of their margins, it is the sum of mu log((mu + gamma_1) / (mu' +
+    gamma_2)). One answer alone has 0.
+
+    Raises ValueError where shapes do not fit, or the answers of a row have no probability.
+    """
+    first, then = np.asarray(marginal, dtype=float), np.asarray(conditional, dtype=float)
+    if then.shape != (len(first), len(first)):
+        raise ValueError(f"conditional must be ({len(first)}, {len(first)}) for {len(first)} answers, was {then.shape}")
+    if not (first.sum() > 0 and (then.sum(axis=1) > 0).all()):
+        raise ValueError("marginal and each row of conditional must have a probability above 0; one is all 0")
+    pairs = (first / first.sum())[:, None] * (then / then.sum(axis=1, keepdims=True))
+    product = pairs.sum(axis=1, keepdims=True) * pairs.sum(axis=0)
+    there = pairs > 0
+    return float((pairs[there] * np.log((pairs[there] + gamma_1) / (product[there] + gamma_2))).sum())
+
+
+_IP = (
+    "mutual information of two answers, the second with the first in its prompt: a lower bound on the epistemic "
+    "uncertainty; the same for all responses to an item"
+)
+
+FAMILY = Family(
+    "how much an answer in the prompt changes the model's own: it is asked about each pair, on a GPU",
+    (Signal("ip", "IP", _IP, "nats"),),
+    per_item=True,
+    asks=EnginePass(
+        ITERATIVE_PROMPTS,
+        version=1,
+        alike=(("distinct", "conditional_logprobs"),),
+        # At most: each of the first responses is judged after each of them, and after the prompt alone.
+        contexts_per_token=lambda settings: settings["samples"] + 1,
+        first_responses=lambda settings: settings["samples"],
+    ),
+    settings=IterativePrompting,
+)
+
+
+def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
+    """A row per response, in their order: the signal, and `ip_reason` where there is none. `asked` is the pass."""
+    rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
+    found = {item: _of_item(own) for (item,), own in rows.group_by("item_id", maintain_order=True)}
+    values = [found[item] for item in traces.select("item_id").collect()["item_id"]]
+    return pl.DataFrame(values, schema={"ip": pl.Float64, "ip_reason": pl.String}, orient="row")
+
+
+def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
+    """The bound of the responses to one item, or why there is none: the reason of the first response."""
+    distinct = rows["distinct"].drop_nulls()
+    if not len(distinct):
+        return None, rows["reason"][0]
+    answers = rows.filter(pl.col("sample").is_in(distinct[0].to_list())).drop_nulls("logprob")
+    if len(answers) != len(distinct[0]) or (answers["conditional_logprobs"].list.len() != len(answers)).any():
+        return None, "not every answer has its log-probabilities"
+    marginal, conditional = answers["logprob"].to_numpy(), np.array(answers["conditional_logprobs"].to_list())
+    return mutual_information(_scaled(marginal), _scaled(conditional)), None
+
+
+def _scaled(logprobs: np.ndarray) -> np.ndarray:
+    """Probabilities over the largest of each row, which long answers would all be 0 without: only shares count."""
+    scaled: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
+    return scaled

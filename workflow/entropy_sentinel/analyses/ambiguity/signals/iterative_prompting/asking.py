@@ -1,0 +1,126 @@
+"""What the pass asks of the items of one part, with an answer in the prompt, and the rows that come of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting import ITERATIVE_PROMPTS
+from entropy_sentinel.chat.settings import Said
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.engine import Asked, Continuation, Engine, in_order
+from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.stages.generation import asked
+
+_QUESTION = "{question}"
+# Marks that a question or an answer may end with already where the template has one.
+_MARKS = ("?", ".", "!")
+
+
+def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
+    """What a model is asked with a question and a possible answer, `template`, as it is asked otherwise.
+
+    A chat keeps its other messages, and the template replaces the one with the question. Plain text keeps what stands
+    before the paragraph with the question: the examples of a few-shot prompt, of which that paragraph, `Q: .. A:`, is
+    the end of prompt 3 in the paper. The paper does not say whether its examples stay there.
+    """
+    for place, value in (("question", question), ("answer", answer)):
+        if value.endswith(_MARKS):
+            template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
+    variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
+    own: PromptSettings = {**asked_with, **_said(asked_with, template), "prompt_variables": variables}
+    return asked(own, question)
+
+
+def _said(asked_with: PromptSettings, template: str) -> Said:
+    """The model's own prompt with the template in the place of the question's part; places are not filled yet."""
+    if text := asked_with.get("text"):
+        before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
+        return {"text": f"{before}{blank}{template}"}
+    chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
+    return {"messages": [{**one, "content": template} if _QUESTION in one["content"] else one for one in chat]}
+
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The responses to one item that are asked about, and the first of each distinct answer, by the answer."""
+
+    responses: Sequence[Row]
+    first: Mapping[str, Row]
+
+    def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        """Each distinct answer after the own prompt, and then after each of `prompts`, those with an answer in them."""
+        own = next(iter(self.first.values()))["prompt_ids"]
+        for prompt in (own, *prompts):
+            for answer in self.first.values():
+                yield prompt, answer["token_ids"]
+
+
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+    """Rows of ITERATIVE_PROMPTS for responses with `prompt_ids` and `question` beside the columns of a trace."""
+    rows, items = list[Row](), list[_Item]()
+    for _, own in part.group_by("item_id", maintain_order=True):
+        left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
+        rows += left_out
+        items += [item] if item else []
+    texts = [(next(iter(item.first.values()))["question"], answer) for item in items for answer in item.first]
+    chats = [with_answer(asked_with, settings["prompt"], question, answer) for question, answer in texts]
+    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
+    pairs = [pair for item in items for pair in item.pairs([next(prompts) for _ in item.first])]
+    answered = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+    for item in items:
+        n = len(item.first)
+        rows += _judged(item, [[next(answered) for _ in range(n)] for _ in range(n + 1)])
+    return ITERATIVE_PROMPTS.frame(rows)
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without log-probabilities for responses that cannot be asked about; their `unusable` says why."""
+    return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+
+
+def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
+    """The rows of responses to an item that are not asked about, with reasons; and what is asked about the others."""
+    usable = sum(one["sample"] < samples for one in responses)
+    left_out, asked, first = list[Row](), list[Row](), dict[str, Row]()
+    for response in responses:
+        answer = response["text"].strip()
+        if reason := _left_out(response["sample"], answer, usable, samples):
+            left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
+        else:
+            asked.append({**response, "answer": answer})
+            first.setdefault(answer, response)
+    return left_out, _Item(asked, first) if asked else None
+
+
+def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
+    """Why a response is not asked about; None where it is. `usable` of the first `samples` can be."""
+    if usable < samples:
+        return f"only {usable} of the first {samples} responses to the item can be asked about"
+    if sample >= samples:
+        return f"not among the first {samples} of its item, which alone are asked about"
+    return None if answer else "the answer is empty"
+
+
+def _judged(item: _Item, said: Sequence[Sequence[Continuation]]) -> list[Row]:
+    """The rows of one item: `said` has a list for the own prompt, and one for the prompt with each distinct answer."""
+    refusals = [one.refused for row in said for one in row if one.refused]
+    if refusals:
+        return [{**{key: one[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"} for one in item.responses]
+    logprobs = [[float(one.logprobs.sum(dtype="float64")) for one in row] for row in said]
+    place = {answer: number for number, answer in enumerate(item.first)}
+    distinct = [one["sample"] for one in item.first.values()]
+    return [
+        {
+            **{key: one[key] for key in (*RESPONSE, "answer")},
+            "logprob": logprobs[0][place[one["answer"]]],
+            "distinct": distinct,
+            "conditional_logprobs": logprobs[1 + place[one["answer"]]],
+        }
+        for one in item.responses
+    ]

@@ -1,0 +1,171 @@
+"""Shifting Attention to Relevance (Duan et al. 2024) of the items of one benchmark, from one model's answers.
+
+Uncertainty with what matters to the meaning counted more, as LM-Polygraph has it (Vashurin et al. 2025), its class SAR.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import polars as pl
+from scipy.special import logsumexp
+
+from entropy_sentinel.features.tokens import ZERO_PROBABILITY
+from entropy_sentinel.frames.generation import WAS_REFUSED
+from entropy_sentinel.grouping.items import questions_of, tell_fewer
+from entropy_sentinel.grouping.scores import TextPair
+from entropy_sentinel.grouping.similarity import Similarity
+from entropy_sentinel.statistics.numbers import Numbers
+
+TEMPERATURE = 0.001
+
+
+def sar(
+    token_logprobs: Sequence[Numbers],
+    token_relevance: Sequence[Numbers],
+    similarity: np.ndarray,
+    temperature: float = TEMPERATURE,
+) -> float:
+    """SAR of the answers to one question, in nats; larger is less certain.
+
+    `token_logprobs` are (n_tokens,) of each of n answers, in nats. `token_relevance` are (n_tokens,) of each: how much
+    the meaning changes without the token, 1 - its similarity to the whole; where no token matters, all matter alike.
+    `similarity` is (n, n), in [0, 1]: entry i, j how much answer j is like answer i. An answer is as likely as its own
+    probability and, over the temperature, that of the others as far as they are like it.
+
+    Raises ValueError where shapes do not fit or an answer has no token.
+    """
+    like, n = np.asarray(similarity, dtype=float), len(token_logprobs)
+    if like.shape != (n, n) or len(token_relevance) != n:
+        raise ValueError(
+            f"similarity must be ({n}, {n}) and token_relevance of {n} answers, were {like.shape} and "
+            f"{len(token_relevance)}"
+        )
+    log_likely = np.array([_weighted(*one) for one in zip(token_logprobs, token_relevance, strict=True)])
+    counted = np.where(np.eye(n, dtype=bool), 1.0, like / temperature)
+    return float(-logsumexp(np.broadcast_to(log_likely, (n, n)), b=counted, axis=1).mean())
+
+
+def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
+    """The mean log-probability of an answer's tokens, each weighted by its relevance."""
+    nats, weights = np.asarray(logprobs, dtype=float), np.asarray(relevance, dtype=float)
+    if not len(nats) or len(nats) != len(weights):
+        raise ValueError(f"an answer needs tokens, each with a relevance; had {len(nats)} and {len(weights)}")
+    return float(np.average(nats, weights=weights if weights.sum() > 0 else None))
+
+
+log = logging.getLogger(__name__)
+
+# Items whose pairs are made at once: there is a text without each token for each answer.
+_AT_ONCE = 8
+# The relevance of the only token of an answer, as in LM-Polygraph; any other would do, for it is divided by the sum.
+_ONLY_TOKEN = 0.5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer with the log-probabilities of its tokens and their texts, which together are the answer.
+
+    A token has no text where it is no part of the answer, such as that which ends it.
+    """
+
+    text: str
+    logprobs: Sequence[float]
+    pieces: Sequence[str]
+
+    def without_each(self, question: str) -> list[TextPair | None]:
+        """For each token the answer and the answer without it, both after the question; None where it has no text."""
+        before, found = "", list[TextPair | None]()
+        for piece in self.pieces:
+            after = self.text[len(before) + len(piece) :]
+            found.append((f"{question} {self.text}", f"{question} {before}{after}") if piece else None)
+            before += piece
+        return found
+
+
+def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
+    """A row per response, in their order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
+    columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
+    rows = traces.select(columns).collect().with_row_index("row")
+    first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
+    if samples is not None:
+        first = first.filter(pl.col("number") < samples)
+    items = {one[0, "item_id"]: one for one in first.partition_by("item_id", maintain_order=True)}
+    tell_fewer([len(one) for one in items.values()])
+    questions, names = questions_of(benchmark), list(items)
+    found: list[tuple[str, float | None, str | None]] = []
+    for start in range(0, len(names), _AT_ONCE):
+        part = {name: _answers(items[name]) for name in names[start : start + _AT_ONCE]}
+        found += _of_part({name: (questions[name].text, *one) for name, one in part.items()}, similarity)
+    made = pl.DataFrame(found, schema={"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}, orient="row")
+    joined = rows.join(made, on="item_id", how="left", maintain_order="left", validate="m:1")
+    return joined.select(
+        sar=pl.when(~WAS_REFUSED).then("sar"),
+        sar_reason=pl.when(WAS_REFUSED).then("finish_reason").otherwise("sar_reason"),
+    )
+
+
+def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
+    """Of each token the part of its text that is in the response `text`; None where they do not make it up.
+
+    What stands around the response is no part of it: the token that ends it, a stop string, a space before it.
+    """
+    whole = "".join(tokens)
+    start = whole.find(text)
+    if start < 0:
+        return None
+    ends = np.cumsum([len(token) for token in tokens])
+    cuts = np.clip([0, *ends], start, start + len(text))
+    return [whole[first:last] for first, last in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
+    """The answers to an item of which all is known, and why the first other one is not among them."""
+    found, reasons = list[Answer](), list[str]()
+    for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
+        pieces = pieces_of(text, tokens or [])
+        if logprobs is None or min(logprobs, default=0.0) <= ZERO_PROBABILITY:
+            reasons.append("log-probabilities are not known")
+        elif tokens is None:
+            reasons.append("the texts of the tokens are not known")
+        elif not tokens:
+            reasons.append("no tokens")
+        elif pieces is None:
+            reasons.append("the texts of the tokens do not make up the response")
+        else:
+            found.append(Answer(text, logprobs, pieces))
+    return found, reasons[0] if reasons else None
+
+
+def _of_part(
+    items: Mapping[str, tuple[str, list[Answer], str | None]], similarity: Similarity
+) -> list[tuple[str, float | None, str | None]]:
+    """Of each item SAR, and why there is none; `items` have the question, the answers, and why one is left out."""
+    wanted: list[TextPair] = []
+    for question, answers, _ in items.values():
+        if len(answers) > 1:
+            texts = dict.fromkeys(one.text for one in answers)
+            wanted += product(texts, texts)
+            wanted += [pair for one in answers if len(one.pieces) > 1 for pair in one.without_each(question) if pair]
+    scores = similarity.of(wanted)
+    found: list[tuple[str, float | None, str | None]] = []
+    for name, (question, answers, lacking) in items.items():
+        if len(answers) > 1:
+            found.append((name, _sar(question, answers, scores), None))
+        else:
+            why = f"; {lacking}" if lacking else ""
+            found.append((name, None, f"the item has {len(answers)} usable answers, needs at least 2{why}"))
+    return found
+
+
+def _sar(question: str, answers: Sequence[Answer], scores: Mapping[TextPair, float]) -> float:
+    relevance = [
+        [1 - scores[pair] if pair else 0.0 for pair in one.without_each(question)]
+        if len(one.pieces) > 1
+        else [_ONLY_TOKEN]
+        for one in answers
+    ]
+    similarity = np.array([[scores[one.text, other.text] for other in answers] for one in answers])
+    return sar([one.logprobs for one in answers], relevance, similarity)

@@ -1,0 +1,56 @@
+"""How good intervals are: Winkler's interval score, and the difference between two ways to make them.
+
+Source: Winkler, A Decision-Theoretic Approach to Interval Estimation (1972); with the factor 2 / alpha as in Gneiting
+and Raftery (2007), section 6.2, and Epstein et al., FermiEval (2025). Ends may be infinite; both count as inside.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from entropy_sentinel.statistics.bootstrap import percentile_interval
+from entropy_sentinel.statistics.numbers import Numbers
+
+
+def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:
+    """The interval score of each question, (n,), in the unit of the bounds; lower is better.
+
+    It is the width plus 2 / alpha times the distance of the true value from the interval. `alpha` is 1 - level: 0.05
+    for an interval of 95 %. An infinite interval has an infinite score. Raises ValueError where an interval is NaN or
+    has its ends in the wrong order.
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
+    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
+    if not (lower <= upper).all():
+        place = int(np.flatnonzero(~(lower <= upper))[0])
+        raise ValueError(f"lower must be at most upper, were {lower[place]} and {upper[place]} in place {place}")
+    outside = np.maximum(np.maximum(lower - true, true - upper), 0)
+    scores: np.ndarray = (upper - lower) + 2 / alpha * outside
+    return scores
+
+
+class Difference(NamedTuple):
+    """The mean of first - second over questions, with its 95 % interval; `reason` says why it is null."""
+
+    mean: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None = None
+
+
+def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
+    """How much larger the mean score of one method is than that of another on the same questions, (n,) each.
+
+    The interval is the percentile one over bootstrap samples of questions: a question brings both of its scores. Null
+    where a score is infinite.
+    """
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if not len(first):
+        return Difference(None, None, None, "no question")
+    if not np.isfinite([first, second]).all():
+        return Difference(None, None, None, "an interval is infinite")
+    differences, random = first - second, np.random.default_rng(seed)
+    n = len(differences)
+    means = np.array([differences[random.integers(n, size=n)].mean() for _ in range(n_resamples)])
+    return Difference(float(differences.mean()), *percentile_interval(means))

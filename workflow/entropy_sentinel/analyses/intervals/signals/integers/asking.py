@@ -1,0 +1,149 @@
+"""What the pass asks of the responses of one part, and the rows that come of it.
+
+A breadth-first search for the integers that a model may answer with, token by token, from rendered prompts. A token
+that goes on with a minus sign, digits or space around them is followed; one that ends the answer makes an integer
+whole. Any other makes it something else: `5.5`, `5 million` and `05` are no integers alone.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.engines.engine import Engine, NextToken, in_order
+from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.frames.response import RESPONSE
+
+# As JSON writes it; nine digits fit the column.
+_INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
+_BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
+
+
+@dataclass
+class Found:
+    """Log-probabilities, nats, of the `whole` integers that follow a prompt, and of those among the `first` tokens."""
+
+    whole: dict[int, float] = field(default_factory=dict)
+    first: dict[int, float] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def missing(self) -> float:
+        """Probability of all that is none of the whole integers."""
+        return max(0.0, 1 - float(np.exp(list(self.whole.values())).sum()))
+
+
+@dataclass(frozen=True)
+class Said:
+    """Tokens after the prompt with the number `prompt`, their text, and the log-probability of them all, nats."""
+
+    prompt: int
+    token_ids: tuple[int, ...] = ()
+    text: str = ""
+    logprob: float = 0.0
+
+
+def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
+    """What follows each prompt, in their order.
+
+    `ends` are the tokens that end the model's turn; a digit never does. The beginning of an integer that is less likely
+    than `prune_below` is not followed.
+    """
+    found = [Found() for _ in prompts]
+    open_ones = [Said(number) for number in range(len(prompts))]
+    while open_ones:
+        steps = _steps(open_ones, prompts, engine)
+        for before, step in zip(open_ones, steps, strict=True):
+            found[before.prompt].refused = found[before.prompt].refused or step.refused
+        longer = list(_longer(open_ones, steps, engine))
+        open_ones = []
+        for before, after in longer:
+            added = after.text.removeprefix(before.text)
+            if after.token_ids[-1] in ends and not added.isdecimal():
+                if _INTEGER.fullmatch(before.text):
+                    _add(found[after.prompt].whole, before.text, after.logprob)
+            # A token without a text is another special one, or a part of a character.
+            elif added and _BEGINNING.fullmatch(after.text):
+                if not before.token_ids and _INTEGER.fullmatch(after.text):
+                    _add(found[after.prompt].first, after.text, after.logprob)
+                if after.logprob >= np.log(prune_below):
+                    open_ones.append(after)
+    return found
+
+
+def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
+    """What follows each of the open ones."""
+    contexts = ([*prompts[one.prompt], *one.token_ids] for one in open_ones)
+    return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
+
+
+def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engine) -> Iterator[tuple[Said, Said]]:
+    """Each of the open ones with each of its likely next tokens: before and after it."""
+    tokens = [
+        (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
+        for before, step in zip(open_ones, steps, strict=True)
+        for token, logprob in zip(step.token_ids, step.logprobs, strict=True)
+        if logprob > -np.inf
+    ]
+    texts = _texts((ids for _, ids, _ in tokens), engine)
+    for before, ids, logprob in tokens:
+        yield before, Said(before.prompt, ids, texts[ids], logprob)
+
+
+def _texts(sequences: Iterable[tuple[int, ...]], engine: Engine) -> dict[tuple[int, ...], str]:
+    """The text of each sequence of tokens as a whole: a tokenizer may write a token in another way at the beginning."""
+    different = list(dict.fromkeys(sequences))
+    return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
+
+
+def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
+    """Add a probability to that of an integer, which may be written in several ways: ` 5` and `5`."""
+    logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
+
+
+_LATER = "not the first response to its item, which alone is asked about: the prompt is the same"
+_NO_END = "no response asked about beside it has come to its end, which would say by what token"
+_NONE = "none of the model's likely answers is an integer alone"
+
+
+def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+    """Rows of INTEGERS for responses with `prompt_ids` beside the columns of a trace.
+
+    What ends an answer is what has ended the model's own. `settings` is the config's section.
+    """
+    first = part.filter(sample=0)
+    ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
+    later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
+    if not ends:
+        return pl.concat([_without(first, pl.lit(_NO_END)), later])
+    found = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
+    which = first.select(RESPONSE).to_dicts()
+    return pl.concat([INTEGERS.frame([one | _row(of) for one, of in zip(which, found, strict=True)]), later])
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without a distribution for responses that cannot be asked about; their `unusable` says why."""
+    return _without(part, pl.col("unusable"))
+
+
+def _row(found: Found) -> dict[str, Any]:
+    """The columns of a response that has been asked about."""
+    if found.refused or not found.whole:
+        return {"reason": f"refused: {found.refused}" if found.refused else _NONE}
+    whole, first = sorted(found.whole.items()), sorted(found.first.items())
+    return {
+        "values": [value for value, _ in whole],
+        "logprobs": [logprob for _, logprob in whole],
+        "missing": found.missing,
+        "first_values": [value for value, _ in first],
+        "first_logprobs": [logprob for _, logprob in first],
+    }
+
+
+def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Rows without a distribution."""
+    return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())

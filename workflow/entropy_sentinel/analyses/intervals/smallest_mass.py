@@ -1,0 +1,74 @@
+"""Sets of answers that hold a share of a model's own probability, and the temperature that makes them true.
+
+Source: Epstein et al., FermiEval (2025), section "Direct model elicitation via Log Probabilities".
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from entropy_sentinel.analyses.intervals.interval_score import winkler
+from entropy_sentinel.statistics.numbers import Numbers
+
+# Sums of shares differ from what they stand for in their last bits: 0.6 + 0.3 does not exceed 0.9.
+_SAME = 1e-9
+
+
+class Distribution(NamedTuple):
+    """What a model says of one question: distinct `values` and their `probabilities`, which add up to 1, (k,) each."""
+
+    values: np.ndarray
+    probabilities: np.ndarray
+
+    def scaled(self, temperature: float) -> "Distribution":
+        """The distribution at another temperature: p^(1 / T), normalised. Above 1 it is flatter."""
+        return Distribution(self.values, scaled(self.probabilities, temperature))
+
+
+def scaled(probabilities: Numbers, temperature: float) -> np.ndarray:
+    """Probabilities, (k,), to the power of 1 / temperature, normalised."""
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, was {temperature}")
+    probabilities = np.asarray(probabilities, dtype=float)
+    powers = (probabilities / probabilities.max()) ** (1 / temperature)
+    return np.asarray(powers / powers.sum())
+
+
+def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
+    """The fewest values, sorted, whose probabilities add up to more than `coverage`; of distinct values, (k,).
+
+    The likeliest come first; of equally likely ones the smaller. All of them where the sum does not exceed it.
+    """
+    values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
+    order = np.lexsort((values, -probabilities))
+    enough = np.cumsum(probabilities[order]) > coverage + _SAME
+    size = int(enough.argmax()) + 1 if enough.any() else len(values)
+    return np.sort(values[order[:size]])
+
+
+def hull(values: Numbers) -> tuple[float, float]:
+    """The smallest interval that holds all the values, at least one."""
+    return float(np.min(values)), float(np.max(values))
+
+
+def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
+    """The hull of each question's smallest set, lower and upper, (n,) each."""
+    found = np.array([hull(smallest_set(*one, coverage)) for one in distributions], dtype=float).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def best_temperature(
+    distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
+) -> float:
+    """The temperature of the grid whose hulls have the smallest interval score, in mean over questions and targets.
+
+    `distributions` and `true` are of the n calibration questions, `alphas` is 1 - coverage of each target. The first of
+    those that are equally good.
+    """
+
+    def score(temperature: float) -> float:
+        at = [one.scaled(temperature) for one in distributions]
+        return float(np.mean([winkler(*hulls(at, 1 - alpha), true, alpha) for alpha in alphas]))
+
+    return min(grid, key=score)

@@ -1,0 +1,78 @@
+"""Where the answer is put in, and what is kept of the distributions there: entropies in bits, and their area."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import NextToken
+from entropy_sentinel.features.tokens import error_bound
+from entropy_sentinel.statistics.numbers import Numbers
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
+
+
+def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
+    """T: the number of tokens, of `texts`, up to the one that brings the response's character before `end`.
+
+    None where the tokens' texts do not make up the response.
+    """
+    start = "".join(texts).find(response[:end])
+    if start < 0:
+        return None
+    ends = np.cumsum([len(text) for text in texts])
+    return int(np.searchsorted(ends, start + end)) + 1
+
+
+def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
+    """The tokens t of 1 .. `last` after which the answer is put in, in order.
+
+    `which` is `all`, `sentence-ends` or a number n for every n-th. With fewer than all the first and the last are
+    among them, so that the area has both its ends.
+    """
+    if which == "all":
+        return list(range(1, last + 1))
+    if which == "sentence-ends":
+        ends = np.cumsum([len(text) for text in texts])
+        found = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
+        places = {int(place) + 1 for place in np.searchsorted(ends, found)}
+    else:
+        places = set(range(1, last + 1, int(which)))
+    return sorted({1, last} | {place for place in places if place <= last})
+
+
+def area(positions: Sequence[int], values: Numbers, last: int) -> float:
+    """The sum of values over t = 1 .. `last`, those between `positions` interpolated linearly.
+
+    The plain sum where every position is there.
+    """
+    return float(np.interp(np.arange(1, last + 1), positions, values).sum())
+
+
+@dataclass(frozen=True)
+class Step:
+    """H(t) in bits over the most likely tokens, not renormalised; eps, the mass of the others; and the bound in bits.
+
+    `options` has the probabilities of tokens that were asked for, None for one that is not among the most likely.
+    """
+
+    entropy: float
+    missing_mass: float
+    bound: float
+    options: tuple[float | None, ...] = ()
+
+
+def step(found: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
+    """What is kept of a distribution over `vocabulary` tokens, V; `options` are token ids.
+
+    Source: Entropy Area Score, section 2, and the equation for the error of the top K.
+    """
+    logprobs = found.logprobs.astype(np.float64)
+    possible = logprobs[logprobs > -np.inf]
+    probabilities = np.exp(possible)
+    missing = max(0.0, 1 - float(probabilities.sum()))
+    bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
+    by_id = dict(zip(found.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
+    named = tuple(float(np.exp(by_id[one])) if one in by_id else None for one in options)
+    return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, named)
