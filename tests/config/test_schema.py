@@ -29,11 +29,25 @@ def valid(raw: Any) -> bool:
     return jsonschema.Draft202012Validator(SCHEMA).is_valid(json.loads(json.dumps(raw, default=str)))
 
 
+def installed(schema: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
+    """A schema without the analyses, and their families, whose folders are not there."""
+    for section, name in {"analyses": "Analyses", "signals": "FamilySettings"}.items():
+        if name in made["$defs"]:
+            for part in (schema["$defs"][name]["properties"], schema["properties"][section]["default"]):
+                for key in part.keys() - made["$defs"][name]["properties"].keys():
+                    del part[key]
+    while absent := [one for one in schema["$defs"] if f'"#/$defs/{one}"' not in json.dumps(schema)]:
+        schema["$defs"] = {key: value for key, value in schema["$defs"].items() if key not in absent}
+    return schema
+
+
 @pytest.mark.parametrize(("name", "file"), [("study", "config"), ("monitor", "monitor")])
 def test_schema_file_has_not_drifted(name: str, file: str) -> None:
     path = f"workflow/schemas/{file}.schema.json"
-    assert (ROOT / path).read_text() == SCHEMAS[name](), f"run: entropy-sentinel schema {name} -o {path}"
-    jsonschema.Draft202012Validator.check_schema(json.loads(SCHEMAS[name]()))
+    made = json.loads(SCHEMAS[name]())
+    written = installed(json.loads((ROOT / path).read_text()), made)
+    assert json.dumps(written) == json.dumps(made), f"run: entropy-sentinel schema {name} -o {path}"
+    jsonschema.Draft202012Validator.check_schema(made)
 
 
 OF_MONITOR = [one for page in DOCUMENTS for one in blocks(page, "yaml") if one.startswith("# monitor.yaml")]
