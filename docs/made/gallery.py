@@ -14,8 +14,8 @@ import polars as pl
 from PIL import Image
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.report.commit import code_version
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.origins import code_version
+from entropy_sentinel.report.pages import Exhibit
 
 # As wide as GitHub shows a page, in its pixels; figures have two for each.
 WIDEST = 880

@@ -13,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
 from entropy_sentinel.analyses.selection.trained import BASELINE, BEFORE, FIGURE, TABLE, differences
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.pages import Exhibit
 from made.markdown import table
 
 JUDGE = "math-verify"

@@ -23,10 +23,9 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from entropy_sentinel.grouping.backend import Question
 from entropy_sentinel.grouping.clustering import Asked, classes
-from entropy_sentinel.grouping.encoders import Classifier
+from entropy_sentinel.grouping.encoders import Classifier, Weights
 from entropy_sentinel.grouping.nli import NliBackend
 from entropy_sentinel.grouping.scores import TextPair
-from entropy_sentinel.grouping.weights import Weights
 
 WORDS = [f"{kind}{number}" for kind in ("meaning", "wording", "question") for number in range(200)]
 

@@ -36,8 +36,7 @@ def installed(schema: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
             for part in (schema["$defs"][name]["properties"], schema["properties"][section]["default"]):
                 for key in part.keys() - made["$defs"][name]["properties"].keys():
                     del part[key]
-    while absent := [one for one in schema["$defs"] if f'"#/$defs/{one}"' not in json.dumps(schema)]:
-        schema["$defs"] = {key: value for key, value in schema["$defs"].items() if key not in absent}
+    schema["$defs"] = {name: part for name, part in schema["$defs"].items() if name in made["$defs"]}
     return schema
 
 

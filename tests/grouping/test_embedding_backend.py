@@ -8,11 +8,11 @@ import torch
 from text_models import random_classifier, random_encoder
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
+from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import Similarity
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question, make_backend
+from entropy_sentinel.grouping.encoders import Weights
 from entropy_sentinel.grouping.settings import Grouping
-from entropy_sentinel.grouping.similarity import Similarity
-from entropy_sentinel.grouping.weights import Weights
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -12,8 +12,8 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, message, new_figure, style, write_figure
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.point_names import name_points
 
 NAMES = ["one-digit-addition", "running-total", "counting-on", "averages", "shopping-change", "multiply-then-add"]

@@ -10,8 +10,8 @@ import pytest
 from answered import Said, write_answered
 
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.grouping.answers import answer_of
 from entropy_sentinel.signals.semantics import Semantics
+from entropy_sentinel.signals.semantics.spreading import answer_of
 from entropy_sentinel.stages.signals import write_signals
 
 HALF, QUARTER, EIGHTH = (math.log(2) * -power for power in (1, 2, 3))

@@ -12,8 +12,8 @@ from entropy_sentinel.analyses.accuracy.catalogue import PUBLISHED_IN, TABLES, c
 from entropy_sentinel.analyses.accuracy.published.comparison import PUBLISHED, compare
 from entropy_sentinel.analyses.accuracy.published.notes import rests_on
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
-from entropy_sentinel.report.commit import code_version
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.origins import code_version
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import write_table
 
 

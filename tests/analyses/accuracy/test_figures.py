@@ -26,8 +26,8 @@ from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_vali
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.observation_frame import OBSERVATIONS
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
+from entropy_sentinel.report.pages import Exhibit
 
 pytestmark = pytest.mark.slow
 

@@ -27,8 +27,8 @@ from entropy_sentinel.analyses.accuracy.showing.report import render_report
 from entropy_sentinel.analyses.accuracy.showing.study import Study
 from entropy_sentinel.analyses.accuracy.showing.summary import summarise
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import write_table
 
 pytestmark = pytest.mark.slow

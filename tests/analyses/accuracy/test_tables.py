@@ -43,7 +43,7 @@ from entropy_sentinel.analyses.accuracy.tables.of_methods import table_recommend
 from entropy_sentinel.analyses.accuracy.tables.of_validation import table_methods, table_validation
 from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.estimators.catalogue import BASELINES
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 DATA = Path(__file__).parents[2] / "data"

@@ -22,8 +22,7 @@ from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.terminal import show
-from entropy_sentinel.report.token_texts import TokenTexts
-from entropy_sentinel.report.tokens import FULL, cut, entropy, parts
+from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, entropy, parts
 
 ROOT = Path(__file__).parents[3]
 TINY = str(ROOT / "demo/models/tiny-1m")

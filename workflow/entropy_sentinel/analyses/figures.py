@@ -5,8 +5,8 @@ from types import ModuleType
 from typing import Any, TypedDict
 
 from entropy_sentinel.analyses.inputs import call
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
+from entropy_sentinel.report.pages import Exhibit
 
 
 class DrawnFigure(TypedDict):

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from entropy_sentinel.analyses.inputs import call
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 

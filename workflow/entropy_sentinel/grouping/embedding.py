@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.grouping.backend import Pair
-from entropy_sentinel.grouping.encoders import Encoder
+from entropy_sentinel.grouping.encoders import Encoder, Weights, located
 from entropy_sentinel.grouping.settings import GroupingSettings
-from entropy_sentinel.grouping.weights import Weights, located
 
 
 class EmbeddingBackend:

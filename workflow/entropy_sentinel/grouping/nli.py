@@ -11,10 +11,9 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair
-from entropy_sentinel.grouping.encoders import Classifier
+from entropy_sentinel.grouping.encoders import Classifier, Weights, located
 from entropy_sentinel.grouping.scores import KeptScores, TextPair
 from entropy_sentinel.grouping.settings import GroupingSettings
-from entropy_sentinel.grouping.weights import Weights, located
 
 _ENTAILMENT = "entailment"
 

@@ -15,8 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.typing import RcKeyType
 
-from entropy_sentinel.report.exhibits import Exhibit
-from entropy_sentinel.report.pages import fragment
+from entropy_sentinel.report.pages import Exhibit, fragment
 
 # Blue, orange and green of Okabe and Ito, told apart with every common colour blindness; markers differ as well.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -1,10 +1,13 @@
-"""What was run, from the provenance of the results' files: what is shared, what differs, what is wrong."""
+"""What was run: which code made a result, and what the files' provenance shares, where it differs, what is wrong."""
 
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from entropy_sentinel import __version__
 from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 
 Provenance = Sequence[Mapping[str, Any]]
@@ -92,3 +95,24 @@ def _text(value: Any) -> str:
 def _title(key: str) -> str:
     """A key as words; the names of environment variables stay as they are."""
     return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
+
+
+def code_version() -> str:
+    """`1.0.0, commit 0123456789ab`, `with changes` where the tree has any; the version alone without a tree of git."""
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if commit is None:
+        return __version__
+    changed = " with changes" if _git("status", "--porcelain", "--untracked-files=no", "--", ".") else ""
+    return f"{__version__}, commit {commit}{changed}"
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the package's folder; null where it is not installed or the folder is in no tree of its own."""
+    package = Path(__file__).parents[1]
+    try:
+        # A copy that is installed inside another project's tree is none of that tree's files.
+        subprocess.run(["git", "ls-files", "--error-unmatch", __file__], cwd=package, capture_output=True, check=True)
+        found = subprocess.run(["git", *arguments], cwd=package, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

@@ -1,11 +1,43 @@
 """HTML: pages, and the fragments of tables and figures that pages are put together from. All text is escaped."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropy_sentinel.report.numbers import number
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table or figure: `kind` is `table` or `figure`, `name` begins with the paper's number if it has one."""
+
+    kind: str
+    name: str
+    title: str
+
+    @property
+    def file(self) -> str:
+        """Its files without their suffix, and its anchor: `table_2_by_model`."""
+        return f"{self.kind}_{self.name}"
+
+    @property
+    def folder(self) -> str:
+        """Where its files lie beside the page that shows it: `tables`."""
+        return f"{self.kind}s"
+
+    @property
+    def published(self) -> "Exhibit":
+        """The published values of this one."""
+        return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")
+
+    @property
+    def heading(self) -> str:
+        """`Table 2: AEE and rho by model`; the title alone where the paper has no such table."""
+        number = self.name.partition("_")[0]
+        return f"{self.kind.title()} {number}: {self.title}" if number.isdigit() else self.title
+
 
 _HERE = Path(__file__).parent
 

@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.numbers import number
-from entropy_sentinel.report.pages import fragment
+from entropy_sentinel.report.pages import Exhibit, fragment
 
 # A longer LaTeX table is broken over pages.
 _PAGE_ROWS = 40

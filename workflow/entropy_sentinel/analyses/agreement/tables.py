@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, headed, write_table
 
 _ALL = "all"

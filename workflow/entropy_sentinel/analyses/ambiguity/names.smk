@@ -5,7 +5,7 @@ from entropy_sentinel.analyses.ambiguity.catalogue import (
     compared as ambiguity_compared,
 )
 from entropy_sentinel.analyses.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
-from entropy_sentinel.grouping.catalogue import BACKENDS as GROUPING_BACKENDS
+from entropy_sentinel.grouping.settings import BACKENDS as GROUPING_BACKENDS
 
 AMBIGUITY = CONFIG.analyses.ambiguity
 AMBIGUITY_BENCHMARKS = AMBIGUITY.benchmarks

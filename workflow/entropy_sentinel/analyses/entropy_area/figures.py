@@ -14,8 +14,8 @@ from entropy_sentinel.analyses.entropy_area.measures import of_set
 from entropy_sentinel.analyses.entropy_area.trajectories import by_range, median_item, trajectory, with_options
 from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import Drawing, style, write_figure
+from entropy_sentinel.report.pages import Exhibit
 
 
 class FigureFiles(TypedDict):

@@ -15,8 +15,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import render
-from entropy_sentinel.report.token_texts import TokenTexts
-from entropy_sentinel.report.tokens import FULL, cut, parts
+from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, parts
 
 TEMPLATE = Path(__file__).with_name("responses.html.j2")
 

@@ -13,8 +13,7 @@ from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.report.token_texts import TokenTexts
-from entropy_sentinel.report.tokens import Token, read_tokens
+from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens
 
 # A response by its item and its number among those to the same item.
 Which = tuple[str, int]

@@ -28,8 +28,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.report.numbers import number
 from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.report.token_texts import TokenTexts
-from entropy_sentinel.report.tokens import FULL, Token
+from entropy_sentinel.report.tokens import FULL, Token, TokenTexts
 
 _ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
 _ALTERNATIVES = 5

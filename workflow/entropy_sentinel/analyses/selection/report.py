@@ -14,9 +14,8 @@ from entropy_sentinel.analyses.selection.frames import CANDIDATES, SELECTIONS
 from entropy_sentinel.analyses.tables import make_table
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import write_figure
-from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.report.tables import write_table
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")

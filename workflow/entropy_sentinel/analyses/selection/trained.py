@@ -16,8 +16,8 @@ from scipy import stats
 from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.spreadsheet import write_csv
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 # The model before any training, as the "strategy" of a run; and what others are compared with.

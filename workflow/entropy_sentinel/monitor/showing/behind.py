@@ -20,8 +20,7 @@ from entropy_sentinel.monitor.reading.settings import Reading
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.report.token_texts import TokenTexts
-from entropy_sentinel.report.tokens import Token, read_tokens
+from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens
 from entropy_sentinel.sources.logs.question import QUESTION
 from entropy_sentinel.sources.logs.selection import PLACE
 

@@ -4,7 +4,7 @@
 #
 # What a classifier has said of a pair of texts is kept in the cache: a job made again asks about new pairs only.
 
-from entropy_sentinel.grouping.catalogue import BACKENDS
+from entropy_sentinel.grouping.settings import BACKENDS
 
 BACKEND = BACKENDS[CONFIG.signals.semantics.backend]
 

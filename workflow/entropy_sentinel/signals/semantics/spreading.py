@@ -9,12 +9,24 @@ import polars as pl
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.frames.generation import CUT_OFF, WAS_REFUSED
-from entropy_sentinel.grouping.answers import answer_of
-from entropy_sentinel.grouping.backend import Backend
+from entropy_sentinel.grouping.backend import Backend, questions_of, tell_fewer
 from entropy_sentinel.grouping.clustering import classes
-from entropy_sentinel.grouping.items import questions_of, tell_fewer
+from entropy_sentinel.judges.answers import final_answer
+from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, stable_classes
 from entropy_sentinel.statistics.semantic import class_probabilities, semantic_entropy
+
+
+def answer_of(response: str, truncated: bool) -> str:
+    """The final answer, or else the whole response; no space around it, may be empty.
+
+    A response that is cut off is whole too: what it says so far is what is compared.
+    """
+    try:
+        return final_answer(response, truncated).text.strip()
+    except Unclear:
+        return response.strip()
+
 
 _FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
 _ALONE = "the item has one answer, needs at least 2"

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from entropy_sentinel.report.commit import code_version
-from entropy_sentinel.report.origins import Provenance
+from entropy_sentinel.report.origins import Provenance, code_version
 
 LABELS = (
     "Labels: the authors' judge was shown the whole response, and any of its replies that contained the word true "

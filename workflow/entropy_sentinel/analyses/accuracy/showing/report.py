@@ -23,9 +23,8 @@ from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.exhibits import Exhibit
 from entropy_sentinel.report.origins import Provenance, miscounts, origins
-from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")

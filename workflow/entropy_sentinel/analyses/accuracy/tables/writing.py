@@ -25,7 +25,7 @@ from entropy_sentinel.analyses.headings import Shown
 from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.report.exhibits import Exhibit
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
 
 _MODULES = (of_validation, of_domains, of_methods, by_model, of_medians, of_groups)

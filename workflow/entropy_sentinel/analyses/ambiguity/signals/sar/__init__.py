@@ -50,9 +50,8 @@ def compute(
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """
-    from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import of_items
+    from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import make, of_items
     from entropy_sentinel.grouping.settings import WeightsSettings
-    from entropy_sentinel.grouping.similarity import make
 
     similarity = make(cast(WeightsSettings, weights))
     found = of_items(traces, benchmark, similarity, samples)

@@ -1,23 +1,60 @@
 """Shifting Attention to Relevance (Duan et al. 2024) of the items of one benchmark, from one model's answers.
 
 Uncertainty with what matters to the meaning counted more, as LM-Polygraph has it (Vashurin et al. 2025), its class SAR.
+A cross-encoder of semantic textual similarity says how alike two texts are.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import WAS_REFUSED
-from entropy_sentinel.grouping.items import questions_of, tell_fewer
-from entropy_sentinel.grouping.scores import TextPair
-from entropy_sentinel.grouping.similarity import Similarity
+from entropy_sentinel.grouping.backend import questions_of, tell_fewer
+from entropy_sentinel.grouping.encoders import Classifier, Weights, located
+from entropy_sentinel.grouping.scores import KeptScores, TextPair
+from entropy_sentinel.grouping.settings import WeightsSettings
 from entropy_sentinel.statistics.numbers import Numbers
+
+
+class Similarity:
+    """A cross-encoder with one output, whose logistic function is the similarity, as sentence-transformers has it."""
+
+    def __init__(self, weights: Weights, batch_size: int) -> None:
+        """Load the cross-encoder; InputError where it is none."""
+        self._classifier, self._weights = Classifier(weights.folder, weights.name), weights
+        if (n_labels := len(self._classifier.labels)) != 1:
+            raise InputError(
+                f"{weights.name}: a cross-encoder of similarity must have one output, has {n_labels}: "
+                f"{', '.join(self._classifier.labels.values())}; use one that was trained on similarities (STS)"
+            )
+        self._scores = KeptScores(self._similarity, [weights.revision, "similarity"], batch_size)
+
+    def of(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
+        """The similarity of each different pair, in [0, 1]; of the order of the two texts."""
+        return self._scores(pairs)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The cross-encoder, and how many pairs it was asked about, and how many were known."""
+        return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
+
+    def _similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
+        found: np.ndarray = expit(self._classifier.logits(pairs)[:, 0].astype(float))
+        return found
+
+
+def make(settings: WeightsSettings) -> Similarity:
+    """The cross-encoder that the settings name."""
+    return Similarity(located(settings), settings["batch_size"])
+
 
 TEMPERATURE = 0.001
 
