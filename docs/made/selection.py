@@ -18,6 +18,7 @@ from made.markdown import table
 
 JUDGE = "math-verify"
 _PAGE = """\
+<!-- of the analysis selection -->
 # Which items to train on
 
 A model may learn most from items that it is unsure of; several numbers say which these are. The command `select`

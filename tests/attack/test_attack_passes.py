@@ -19,7 +19,7 @@ from entropy_sentinel.stages.signals import write_signals
 pytestmark = pytest.mark.slow
 
 # Of each family what a response has.
-GOOD: dict[str, dict[str, Any]] = {
+ROWS: dict[str, dict[str, Any]] = {
     "forced_answer": {
         **{"answer": "own", "positions": [1, 2], "entropies": [0.5, 1.0], "missing_masses": [0.0, 0.1]},
         **{"bounds": [0.0, 0.2], "eas": 1.5, "mean_eas": 0.75, "eas_bound": 0.2},
@@ -31,6 +31,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "beam_search": {"texts": ["1", "4"], "logprobs": [-1.0, -1.5], "lengths": [2, 2], "finish_reasons": ["stop"] * 2},
     "iterative_prompting": {"answer": "1", "logprob": -1.0, "distinct": [0], "conditional_logprobs": [-0.5]},
 }
+GOOD = {family: row for family, row in ROWS.items() if family in FAMILIES}
 ODD = (math.nan, math.inf, -math.inf, -1.0, 2.0, 1e30, -1e30, 0.0, None)
 NUMBERS = [(family, column) for family, row in GOOD.items() for column in row if column not in ("answer", "texts")]
 

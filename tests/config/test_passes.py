@@ -11,6 +11,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings, given_pass, pass_gpus, pass_settings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.signals.catalogue import FAMILIES
 
 
 def study(models: dict[str, Any], **changes: Any) -> Config:
@@ -20,6 +21,10 @@ def study(models: dict[str, Any], **changes: Any) -> Config:
 
 WEIGHTS = {"id": "owner/name", "revision": "abc"}
 API = {"api": {"model": "hosted_vllm/name", "base_url": "http://localhost:1/v1"}}
+needs_integers, needs_beams = (
+    pytest.mark.skipif(family not in FAMILIES, reason="the analysis of this family is not installed")
+    for family in ("integers", "beam_search")
+)
 PLAIN = {"prompts": {"bare": {"text": "Q: {question}\nA:"}}}
 
 
@@ -83,6 +88,7 @@ def test_beside_a_model_that_can_be_asked_another_is_not_refused() -> None:
     assert pass_gpus(config, "forced_answer", "far") == 0
 
 
+@needs_integers
 def test_models_that_cannot_be_asked_are_named_once(tmp_path: Path) -> None:
     source, wordless = {"source": given(tmp_path, "gsm8k", "svamp")}, {"api": API["api"] | {"logprobs": False}}
     models = {"mine": WEIGHTS, "log": source, "other": source, "far": wordless | {"prompt": "bare"}}
@@ -105,6 +111,7 @@ def given(folder: Path, *files: str) -> str:
     return str(folder)
 
 
+@needs_integers
 def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> None:
     files = ("gsm8k", "svamp", "passes/forced_answer/gsm8k", "passes/forced_answer/svamp")
     log = {"source": given(tmp_path, *files), "source_passes": str(tmp_path / "passes"), "same_as": "mine"}
@@ -136,6 +143,7 @@ def test_every_file_of_passes_is_asked_for_before_anything_runs(tmp_path: Path, 
     assert said.format(tmp_path) in str(error.value)
 
 
+@needs_beams
 def test_a_server_asked_for_beams_has_end_tokens() -> None:
     plain = API | {"prompt": "bare"}
     run = {"features": ["tokens", "beam_search"], "models": ["far"]}

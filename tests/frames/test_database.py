@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.analyses.ambiguity.corpus import opened
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import InputError
+
+INDEX = Kind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NOT EXISTS files (path TEXT);")
 
 
 def index(path: Path) -> None:
-    corpus = path.parent / "corpus"
-    if not corpus.exists():
-        corpus.mkdir()
-        (corpus / "fire.txt").write_text("Fire needs fuel.\n")
-    with opened(path, corpus, "text"):
-        pass
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        begin(file, path, INDEX)
 
 
 def ledger(path: Path) -> None:

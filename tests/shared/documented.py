@@ -11,6 +11,7 @@ import yaml
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.config.analyses import sections
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
@@ -20,7 +21,16 @@ from write_weeks import write as write_weeks
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "monitor.md"
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "demo").glob("*.md"))]
+
+
+def _is_installed(page: Path) -> bool:
+    """Whether the analysis that a page is of, as its first line may say, is there."""
+    named = re.match(r"<!-- of the analysis (\w+) -->", page.read_text())
+    return not named or named[1] in sections()
+
+
+_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "demo").glob("*.md"))]
+DOCUMENTS = [page for page in _PAGES if _is_installed(page)]
 _COMMAND = "entropy-sentinel "
 
 

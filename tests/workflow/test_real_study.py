@@ -28,8 +28,7 @@ def test_it_is_planned_without_engine_and_network(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "passes"),
-    # Of the variants of the fermi study one has a pass, and nothing reads one of the others.
-    [("real/entropy-area", {"pass_forced_answer": 7}), ("fermi/study", {"pass_integers": 2})],
+    [("real/entropy-area", {"pass_forced_answer": 7})],
 )
 def test_what_asks_a_model_again_is_planned_without_an_engine(
     tmp_path: Path, study: str, passes: dict[str, int]

@@ -1,0 +1,54 @@
+"""A further paper is a folder: without it, its tests and its studies, all else works without another edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from workflow_runs import ROOT, Project
+
+from entropy_sentinel.config.analyses import sections
+
+# The paper's own study has no section for them.
+FURTHER = sorted(sections().keys() - yaml.safe_load((ROOT / "config.yaml").read_text())["analyses"].keys())
+# What is quick, and looks at all analyses and families, or at all pages and keys.
+TESTS = ("config/test_schema.py", "config/test_comments.py", "config/test_passes.py", "docs/test_site.py")
+
+
+def without(analysis: str, folder: Path) -> Project:
+    """A copy of the project without the folder of an analysis, its tests, and the studies that run it."""
+    project = Project(folder, [])
+    for place in ("workflow/entropy_sentinel/analyses", "tests/analyses"):
+        shutil.rmtree(folder / place / analysis)
+    for study in [path for room in ("studies", "demo", "examples") for path in (folder / room).rglob("*.yaml")]:
+        run = yaml.safe_load(study.read_text()).get("run", {})
+        if analysis in run.get("analyses", ()):
+            study.unlink()
+    return project
+
+
+def test_the_further_papers_are_known() -> None:
+    assert {"ambiguity", "entropy_area", "intervals", "selection"} <= set(FURTHER)
+
+
+@pytest.mark.long(minutes=2)
+@pytest.mark.parametrize("analysis", FURTHER)
+def test_all_else_works_without_it(analysis: str, tmp_path: Path) -> None:
+    project = without(analysis, tmp_path)
+    for config in ("config.yaml", "demo/config.yaml"):
+        project.configs = [config]
+        assert "accuracy_report" in project.planned()
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    for arguments in (["--collect-only", "tests"], [f"tests/{name}" for name in TESTS]):
+        done = subprocess.run(
+            [*pytest_, *arguments],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path / "workflow")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
