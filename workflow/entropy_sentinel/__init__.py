@@ -12,11 +12,12 @@ room's `settings.py` and `catalogue.py` are declarations: light, on the ground f
    `monitor`       slices of production logs
    `starting`      the config of a new study, from files of rows or a log
    `planning`      what is left of a study, how long it takes and what it costs
+   `capturing`     logs of a service, written while it runs
    `auditing`      people label a sample; what follows for the judge
 6. `commands`      the command line, a module per subcommand
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.score`, `es.monitor`.
+`es.score`, `es.monitor`, `es.capture`.
 """
 
 import sys
@@ -34,6 +35,7 @@ if sys.platform == "win32":
 # Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
 _VERBS = {
     **dict.fromkeys(("open_logs", "read_features", "read_logs"), "verbs.reading"),
+    "capture": "capturing.openai",
     "example": "verbs.example",
     "read_labels": "verbs.labels",
     "estimate": "monitor.once",

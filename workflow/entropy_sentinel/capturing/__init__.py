@@ -1,0 +1,7 @@
+"""Logs for a service that has none: what a client or a proxy receives, written while it runs.
+
+1. `requests`  what is asked of the model beside what its user asked: log-probabilities
+2. `openai`    the transport of an OpenAI client (`es.capture`); `litellm`, LiteLLM's callback
+3. `records`   a reply as a record of a log: no secrets, no bytes of tokens
+4. `writer`    a thread that appends records to a file a day
+"""

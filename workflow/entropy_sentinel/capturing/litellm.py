@@ -1,0 +1,128 @@
+"""LiteLLM's callback: in the proxy's YAML `callbacks: entropy_sentinel.capturing.litellm.callback`, in code
+`litellm.callbacks = [Callback("logs")]`.
+"""
+
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import litellm
+from litellm.integrations.custom_logger import CustomLogger
+
+from entropy_sentinel.capturing.records import safe_record
+from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
+from entropy_sentinel.capturing.streams import add_part
+from entropy_sentinel.capturing.writer import LogWriter
+
+log = logging.getLogger(__name__)
+
+FOLDER, TOP = "ENTROPY_SENTINEL_LOGS", "ENTROPY_SENTINEL_TOP_LOGPROBS"
+# Kinds of calls that give log-probabilities, with the path of OpenAI's API.
+CALLS = {
+    "completion": "chat/completions",
+    "acompletion": "chat/completions",
+    "text_completion": "completions",
+    "atext_completion": "completions",
+}
+
+
+# Where the parts of a stream are kept: in LiteLLM's own dict of a call, which ends with the call.
+STREAMED = "entropy_sentinel_streamed"
+
+
+class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
+    """Writes what LiteLLM logs of each successful completion, and asks for the log-probabilities.
+
+    A model whose server refuses the added log-probabilities is not asked for them again. LiteLLM gives a callback no
+    way to send the request once more, so that the first such request fails.
+    """
+
+    def __init__(self, folder: str | Path | None = None, top_logprobs: int | None = None) -> None:
+        """Write to `folder` (or $ENTROPY_SENTINEL_LOGS, or `logs`), a file a day and process.
+
+        Args:
+            folder: For `DAY.jsonl.gz`; made where it is missing.
+            top_logprobs: Alternatives to each token (or $ENTROPY_SENTINEL_TOP_LOGPROBS, or 20), if the request does
+                not say how many.
+
+        Raises:
+            InputError: If the folder cannot be made.
+        """
+        super().__init__()
+        self._top = top_logprobs or int(os.environ.get(TOP, TOP_LOGPROBS))
+        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), _record)
+        self._added: set[str] = set()
+        self._refused: set[str] = set()
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Ask for log-probabilities where the provider has them."""
+        return self._with_logprobs(kwargs, getattr(call_type, "value", call_type))
+
+    async def async_post_call_streaming_iterator_hook(
+        self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
+    ) -> AsyncIterator[Any]:
+        """Keep the log-probabilities of a stream's chunks: the joined reply that LiteLLM logs has none."""
+        call = getattr(request_data.get("litellm_logging_obj"), "model_call_details", {})
+        choices = call.setdefault(STREAMED, {})
+        async for chunk in response:
+            with contextlib.suppress(Exception):  # it is on a request's way
+                for part in chunk.model_dump().get("choices") or ():
+                    add_part(choices.setdefault(part.get("index", 0), {}), part)
+            yield chunk
+
+    def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
+        """Write a reply to a call without `await`."""
+        self._write(kwargs)
+
+    async def async_log_success_event(
+        self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Write a reply to a call with `await`, as the proxy makes them."""
+        self._write(kwargs)
+
+    async def async_log_failure_event(
+        self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
+    ) -> None:
+        """Stop asking a model whose server refused the added log-probabilities."""
+        model, error = str(kwargs.get("model")), str(kwargs.get("exception"))
+        if model in self._added and "logprob" in error:
+            self._refused.add(model)
+            log.warning("%s: its server refuses log-probabilities; it is not asked for them again", model)
+
+    def _write(self, kwargs: dict[str, Any]) -> None:
+        if payload := kwargs.get("standard_logging_object"):
+            self.writer.put((payload, kwargs.get(STREAMED) or {}))
+
+    def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
+        """What is asked instead of `kwargs`; None where it stays as it is. Never fails: it is on a request's way."""
+        try:
+            model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
+            supported = litellm.get_supported_openai_params(model, provider) or ()
+            if call not in CALLS or model in self._refused or "logprobs" not in supported:
+                return None
+            wanted = with_logprobs(kwargs, CALLS[call], self._top)
+            added = {name for name in wanted if name not in kwargs and name in supported}
+            self._added |= {model} if added else set()
+            return kwargs | {name: wanted[name] for name in added}
+        except Exception as error:
+            log.warning("log-probabilities could not be asked for: %s", type(error).__name__)
+            return None
+
+
+def _record(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]]) -> dict[str, Any]:
+    """LiteLLM's payload with the log-probabilities of a stream."""
+    payload, streamed = reply
+    response = payload.get("response")
+    if not streamed or not isinstance(response, dict):
+        return safe_record(payload)
+    choices = [
+        {**choice, "logprobs": streamed.get(choice.get("index", 0), {}).get("logprobs")}
+        for choice in response.get("choices") or ()
+    ]
+    return safe_record({**payload, "response": {**response, "choices": choices}})
+
+
+callback = Callback()

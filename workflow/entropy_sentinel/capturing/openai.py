@@ -1,0 +1,212 @@
+"""The transport of an OpenAI client: asks for log-probabilities, and writes what comes back.
+
+Everything that a client sends goes through its transport: plain calls, `parse`, streams, raw responses, and copies made
+by `with_options`.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from entropy_sentinel.capturing.records import safe_record
+from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
+from entropy_sentinel.capturing.streams import joined
+from entropy_sentinel.capturing.writer import LogWriter
+from entropy_sentinel.frames.errors import InputError
+
+log = logging.getLogger(__name__)
+
+Client = TypeVar("Client")
+PATHS = ("/completions", "/responses")
+STREAM = "text/event-stream"
+REFUSED = (400, 422)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and what answered it, `body` as it came over the wire."""
+
+    request: Mapping[str, Any]
+    body: bytes
+    headers: httpx.Headers
+    metadata: Mapping[str, Any]
+
+    def record(self) -> dict[str, Any] | None:
+        """Return a record of the format `openai-pairs`; None for a stream that ended before its first chunk."""
+        body = httpx.Response(200, headers=self.headers, content=self.body).content
+        response = joined(body) if self.headers.get("content-type", "").startswith(STREAM) else json.loads(body)
+        metadata = {**self.metadata, **(self.request.get("metadata") or {})}
+        return response and safe_record({"metadata": metadata, "request": self.request, "response": response})
+
+
+def capture(
+    client: Client,
+    folder: str | Path,
+    *,
+    top_logprobs: int = TOP_LOGPROBS,
+    metadata: Mapping[str, str | int | float | bool] | None = None,
+) -> Client:
+    """Write every reply that an OpenAI client receives to logs, and ask for the log-probabilities.
+
+    Requests never wait for the disk and never fail because of it: replies that cannot be written are dropped, counted
+    and warned of. If a server refuses the added log-probabilities, the request is sent again as it was. Failed requests
+    are not written. Keys and other secrets are written as `***`.
+
+    Args:
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or one of their kind (Azure's too); it is changed in place.
+        folder: For `DAY.jsonl.gz`, a file a day (UTC) and process. `monitor` and `read_logs` take the folder.
+        top_logprobs: Alternatives to each token, if the request does not say how many.
+        metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
+            made. A request's own `metadata` are added, and replace those of the same name.
+
+    Returns:
+        The same client.
+
+    Raises:
+        InputError: If `client` is no OpenAI client, and if the folder cannot be made.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> from openai import OpenAI
+        >>> client = es.capture(OpenAI(api_key="..."), "logs", metadata={"route": "billing"})  # doctest: +SKIP
+    """
+    inner = getattr(client, "_client", None)
+    if not isinstance(inner, httpx.Client | httpx.AsyncClient):
+        raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
+    shared = _Asking(top_logprobs), LogWriter(folder, Exchange.record), dict(metadata or {})
+
+    def capturing(transport: Any) -> Any:
+        if isinstance(transport, httpx.BaseTransport):
+            return _Transport(transport, *shared)
+        return transport and _AsyncTransport(transport, *shared)
+
+    # httpx has no public way to change the transport of a client; OpenTelemetry's instrumentation does the same.
+    inner._transport = capturing(inner._transport)
+    inner._mounts = {pattern: capturing(transport) for pattern, transport in inner._mounts.items()}
+    return client
+
+
+@dataclass
+class _Asking:
+    """Which requests are sent with log-probabilities added; models whose server refused them are not asked again."""
+
+    top_logprobs: int
+    refused: set[str] = field(default_factory=set)
+
+    def body(self, request: httpx.Request) -> dict[str, Any] | None:
+        """The body of a request for an answer of a model; None for any other request."""
+        if request.method != "POST" or not request.url.path.endswith(PATHS):
+            return None
+        try:
+            body = json.loads(request.content)
+        except (ValueError, httpx.RequestNotRead):
+            return None
+        return body if isinstance(body, dict) else None
+
+    def added(self, request: httpx.Request, body: dict[str, Any]) -> httpx.Request | None:
+        """The request with log-probabilities added; None where there is nothing to add."""
+        asked = with_logprobs(body, request.url.path, self.top_logprobs)
+        if asked == body or body.get("model") in self.refused:
+            return None
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
+        return httpx.Request(
+            request.method, request.url, headers=headers, json=asked, extensions=request.extensions
+        )
+
+    def refuse(self, body: dict[str, Any]) -> None:
+        """Note that a model's server takes the request only as it was."""
+        self.refused.add(str(body.get("model")))
+        log.warning("%s: its server refuses log-probabilities; it is not asked for them again", body.get("model"))
+
+
+@dataclass
+class _Capturing:
+    """What the two transports have in common."""
+
+    inner: Any
+    asking: _Asking
+    writer: LogWriter
+    metadata: Mapping[str, Any]
+
+    def written(self, body: dict[str, Any], headers: httpx.Headers) -> Callable[[bytes], None]:
+        """What takes the bytes of a reply to the log."""
+        return lambda received: self.writer.put(Exchange(body, received, headers, self.metadata))
+
+
+class _Transport(_Capturing, httpx.BaseTransport):
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if (body := self.asking.body(request)) is None:
+            return self.inner.handle_request(request)
+        added = self.asking.added(request, body)
+        response = self.inner.handle_request(added or request)
+        if added and response.status_code in REFUSED:
+            response.close()
+            response = self.inner.handle_request(request)
+            if response.status_code == 200:
+                self.asking.refuse(body)
+        if response.status_code == 200:
+            response.stream = _Stream(response.stream, self.written(body, response.headers))
+        return response
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class _AsyncTransport(_Capturing, httpx.AsyncBaseTransport):
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if (body := self.asking.body(request)) is None:
+            return await self.inner.handle_async_request(request)
+        added = self.asking.added(request, body)
+        response = await self.inner.handle_async_request(added or request)
+        if added and response.status_code in REFUSED:
+            await response.aclose()
+            response = await self.inner.handle_async_request(request)
+            if response.status_code == 200:
+                self.asking.refuse(body)
+        if response.status_code == 200:
+            response.stream = _AsyncStream(response.stream, self.written(body, response.headers))
+        return response
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass
+class _Tee:
+    """The bytes of a reply on their way to the client, which are written when it ends or is left."""
+
+    inner: Any
+    write: Callable[[bytes], None]
+    received: list[bytes] = field(default_factory=list)
+
+    def end(self) -> None:
+        received, self.received = self.received, []
+        if received:
+            self.write(b"".join(received))
+
+
+class _Stream(_Tee, httpx.SyncByteStream):
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self.inner:
+            self.received.append(part)
+            yield part
+
+    def close(self) -> None:
+        self.inner.close()
+        self.end()
+
+
+class _AsyncStream(_Tee, httpx.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self.inner:
+            self.received.append(part)
+            yield part
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+        self.end()

@@ -1,0 +1,80 @@
+"""A reply as a record of a log: without secrets, and without what no reader needs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from entropy_sentinel.frames.secrets import is_secret_name, without_keys
+
+HIDDEN = "***"
+# Of a token; `bytes` would be a third of a record.
+_STEP = ("token", "logprob", "token_id")
+
+
+def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of `record` with `***` for secrets, and tokens without their bytes.
+
+    Secrets are the values of names such as `api_key`, and providers' keys in texts. A key in an answer could be put
+    together from its tokens, so tokens of such a choice lose their texts.
+    """
+    return {name: _safe(name, value) for name, value in record.items()}
+
+
+def _safe(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if "logprobs" in value:
+            return _choice(value)
+        return {inner: _safe(str(inner), below) for inner, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(name, below) for below in value]
+    if isinstance(value, str):
+        return HIDDEN if is_secret_name(name) else without_keys(value)
+    return value
+
+
+def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """A choice of a reply, or a part of one of the Responses API."""
+    rest = {name: value for name, value in choice.items() if name != "logprobs"}
+    safe = {name: _safe(name, value) for name, value in rest.items()}
+    return safe | {"logprobs": _logprobs(choice["logprobs"], hidden=safe != _plain(rest))}
+
+
+def _plain(value: Any) -> Any:
+    """A value in the types that `_safe` returns."""
+    if isinstance(value, Mapping):
+        return {name: _plain(below) for name, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
+
+
+def _logprobs(logprobs: Any, hidden: bool) -> Any:
+    """Log-probabilities of a choice: lists of steps, or parallel lists as text completions have them."""
+    if isinstance(logprobs, list | tuple):
+        return [_step(step, hidden) for step in logprobs]
+    if not isinstance(logprobs, Mapping):
+        return logprobs
+    if "token_logprobs" in logprobs:
+        return _of_text_completion(logprobs, hidden)
+    return {name: _logprobs(steps, hidden) for name, steps in logprobs.items()}
+
+
+def _step(step: Any, hidden: bool) -> Any:
+    if not isinstance(step, Mapping):
+        return step
+    kept = {name: step[name] for name in _STEP if name in step}
+    if hidden:
+        kept = {name: HIDDEN if name == "token" else value for name, value in kept.items() if name != "token_id"}
+    if "top_logprobs" in step:
+        kept["top_logprobs"] = [_step(entry, hidden) for entry in step["top_logprobs"] or ()]
+    return kept
+
+
+def _of_text_completion(logprobs: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
+    if not hidden:
+        return dict(logprobs)
+    steps = logprobs.get("top_logprobs") or []
+    # Names must differ: alternatives are a mapping here.
+    nameless = [step and {str(rank): value for rank, value in enumerate(step.values())} for step in steps]
+    return {
+        **logprobs,
+        "tokens": [HIDDEN] * len(logprobs["token_logprobs"]),
+        "top_logprobs": nameless,
+    }

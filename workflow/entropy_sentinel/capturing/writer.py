@@ -1,0 +1,128 @@
+"""Records appended to a compressed file a day by a thread, so that no request waits for the disk."""
+
+import atexit
+import contextlib
+import gzip
+import json
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.frames.errors import InputError
+
+log = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+
+QUEUED = 1000  # records; beyond it records are dropped, for a service must not run out of memory
+TOGETHER = 100  # records in a write at most
+BETWEEN_WARNINGS_S = 60.0
+
+
+class LogWriter:
+    """Writes records to `folder/DAY.jsonl.gz`, days in UTC; `put` never waits and never fails.
+
+    Each write appends a whole member to a gzip file: whatever is on the disk can be read while the service runs, and
+    after it was killed. A process has files of its own, DAY-2.jsonl.gz where DAY.jsonl.gz is there already.
+    """
+
+    def __init__(self, folder: str | Path, to_record: Callable[[Any], Record | None], queued: int = QUEUED) -> None:
+        """Prepare to write. `to_record` runs in the thread; it returns None for what is not to be written.
+
+        Raises:
+            InputError: If the folder cannot be made.
+        """
+        self._folder, self._to_record = Path(folder), to_record
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: the folder for logs cannot be made: {error.strerror}") from None
+        self.written, self.dropped = 0, 0
+        self._queued, self._warned = queued, -BETWEEN_WARNINGS_S
+        self._start()
+        # A server that forks its workers after it was configured: threads and their locks do not survive a fork.
+        os.register_at_fork(after_in_child=self._start)
+        atexit.register(self.close)
+
+    def _start(self) -> None:
+        self._queue: queue.Queue[Any] = queue.Queue(self._queued)
+        self._idle, self._file, self._day = threading.Event(), -1, ""
+        self._idle.set()
+        threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
+
+    def put(self, reply: Any) -> None:
+        """Take a reply over to the thread; drop and count it if too many wait."""
+        try:
+            self._idle.clear()
+            self._queue.put_nowait(reply)
+        except queue.Full:
+            self._drop(1, f"{self._queued} wait for the disk")
+
+    def close(self, timeout_s: float = 5.0) -> None:
+        """Wait until everything is written, for `timeout_s` seconds at most."""
+        self._idle.wait(timeout_s)
+
+    def _run(self) -> None:
+        while True:
+            replies = [self._queue.get()]
+            with contextlib.suppress(queue.Empty):
+                while len(replies) < TOGETHER:
+                    replies.append(self._queue.get_nowait())
+            self._write(replies)
+            if self._queue.empty():
+                self._idle.set()
+
+    def _write(self, replies: list[Any]) -> None:
+        lines = [line for reply in replies if (line := self._line(reply)) is not None]
+        if not lines:
+            return
+        try:
+            self._append(gzip.compress("".join(lines).encode(), compresslevel=5))
+            self.written += len(lines)
+        except OSError as error:
+            self._drop(len(lines), error.strerror or str(error))
+
+    def _line(self, reply: Any) -> str | None:
+        try:
+            record = self._to_record(reply)
+            return None if record is None else json.dumps(record, default=str) + "\n"
+        except Exception as error:  # whatever a provider sends, the next reply must be written
+            self._drop(1, f"a reply could not be read: {type(error).__name__}")
+            return None
+
+    def _append(self, member: bytes) -> None:
+        """Write a member at the end of today's file, the whole of it or nothing."""
+        if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day:
+            self._open(day)
+        size = os.fstat(self._file).st_size
+        try:
+            if os.write(self._file, member) != len(member):
+                raise OSError(28, "the disk is full")
+        except OSError:
+            os.ftruncate(self._file, size)
+            raise
+
+    def _open(self, day: str) -> None:
+        number, name = 1, f"{day}.jsonl.gz"
+        while True:
+            try:
+                file = os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
+                break
+            except FileExistsError:
+                number += 1
+                name = f"{day}-{number}.jsonl.gz"
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self._day = file, day
+
+    def _drop(self, count: int, why: str) -> None:
+        self.dropped += count
+        if time.monotonic() - self._warned >= BETWEEN_WARNINGS_S:
+            self._warned = time.monotonic()
+            log.warning("%s: %d replies were not written so far (last: %s)", self._folder, self.dropped, why)
