@@ -87,8 +87,8 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Stop asking a model whose server refused the added log-probabilities."""
-        model, error = str(kwargs.get("model")), str(kwargs.get("exception"))
-        if model in self._added and "logprob" in error:
+        model = f"{kwargs.get('custom_llm_provider')}/{kwargs.get('model')}"
+        if model in self._added and "logprob" in str(kwargs.get("exception")):
             self._refused.add(model)
             log.warning("%s: its server refuses log-probabilities; it is not asked for them again", model)
 
@@ -101,6 +101,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
+            model = f"{provider}/{model}"
             if call not in CALLS or model in self._refused or "logprobs" not in supported:
                 return None
             wanted = with_logprobs(kwargs, CALLS[call], self._top)

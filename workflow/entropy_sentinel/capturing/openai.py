@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -114,9 +114,7 @@ class _Asking:
         if asked == body or body.get("model") in self.refused:
             return None
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-        return httpx.Request(
-            request.method, request.url, headers=headers, json=asked, extensions=request.extensions
-        )
+        return httpx.Request(request.method, request.url, headers=headers, json=asked, extensions=request.extensions)
 
     def refuse(self, body: dict[str, Any]) -> None:
         """Note that a model's server takes the request only as it was."""
@@ -141,9 +139,9 @@ class _Capturing:
 class _Transport(_Capturing, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if (body := self.asking.body(request)) is None:
-            return self.inner.handle_request(request)
+            return cast(httpx.Response, self.inner.handle_request(request))
         added = self.asking.added(request, body)
-        response = self.inner.handle_request(added or request)
+        response: httpx.Response = self.inner.handle_request(added or request)
         if added and response.status_code in REFUSED:
             response.close()
             response = self.inner.handle_request(request)
@@ -160,9 +158,9 @@ class _Transport(_Capturing, httpx.BaseTransport):
 class _AsyncTransport(_Capturing, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if (body := self.asking.body(request)) is None:
-            return await self.inner.handle_async_request(request)
+            return cast(httpx.Response, await self.inner.handle_async_request(request))
         added = self.asking.added(request, body)
-        response = await self.inner.handle_async_request(added or request)
+        response: httpx.Response = await self.inner.handle_async_request(added or request)
         if added and response.status_code in REFUSED:
             await response.aclose()
             response = await self.inner.handle_async_request(request)

@@ -1,0 +1,132 @@
+"""A client whose replies are written: the log holds what the client got, and the client notices nothing."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from fake_api import Answer, FakeApi, completion, fake_api, ok, refusal, step, user
+from openai import AsyncOpenAI, OpenAI
+from polars.testing import assert_frame_equal
+
+import entropy_sentinel as es
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import InputError
+
+STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
+
+
+def chunks(body: dict[str, Any]) -> Iterator[bytes]:
+    """A completion as the server-sent events of a stream, a token each."""
+    reply = completion("", STEPS)
+    for one in [*STEPS, None]:
+        choice = {
+            "index": 0,
+            "delta": {"content": one["token"]} if one else {},
+            "finish_reason": None if one else "stop",
+        }
+        logprobs = {"content": [one]} if one and body.get("logprobs") else None
+        event = {**reply, "object": "chat.completion.chunk", "choices": [{**choice, "logprobs": logprobs}]}
+        yield f"data: {json.dumps(event)}\n\n".encode()
+    yield b"data: [DONE]\n\n"
+
+
+def answer(body: dict[str, Any], _: int) -> Answer:
+    if body["model"] == "strict" and "logprobs" in body:
+        return refusal("logprobs are not supported")
+    if body.get("stream"):
+        return 200, {"Content-Type": "text/event-stream"}, chunks(body), 0.0
+    return ok(completion("42!", STEPS if body.get("logprobs") else [], n_tokens=3))
+
+
+@pytest.fixture
+def api() -> Iterator[FakeApi]:
+    with fake_api(answer) as api:
+        yield api
+
+
+def captured(api: FakeApi, folder: Path, **options: Any) -> OpenAI:
+    client = OpenAI(base_url=api.base_url, api_key="sk-" + "b2" * 12, max_retries=0)
+    return es.capture(client, folder, **options)
+
+
+def read(client: Any, folder: Path) -> pl.DataFrame:
+    """What a client's log holds, once all of it is written."""
+    client._client._transport.writer.close()
+    return es.read_logs(folder)
+
+
+def test_a_reply_is_in_the_log_as_the_client_got_it(api: FakeApi, tmp_path: Path) -> None:
+    client = captured(api, tmp_path, metadata={"route": "billing", "tier": 2})
+    reply = client.chat.completions.create(model="m", messages=user("6*7"), metadata={"tier": "3"})
+    assert api.requests[0]["logprobs"] is True
+    assert api.requests[0]["top_logprobs"] == 20
+    log = read(client, tmp_path)
+    assert log.select("text", "metadata.route", "metadata.tier").row(0) == ("42!", "billing", "3")
+    assert_frame_equal(es.features(log).select(FEATURES), es.features(es.read_logs(reply)).select(FEATURES))
+    assert "b2b2" not in str([path.read_bytes() for path in tmp_path.iterdir()])
+
+
+def test_streams_parsed_replies_and_copies_of_the_client_are_in_the_log(api: FakeApi, tmp_path: Path) -> None:
+    client = captured(api, tmp_path)
+    texts = [
+        part.choices[0].delta.content
+        for part in client.chat.completions.create(model="m", messages=user("6*7"), stream=True)
+    ]
+    assert texts == ["4", "2", "!", None]
+    client.with_options(timeout=9).chat.completions.parse(model="m", messages=user("6*7"))
+    client.chat.completions.with_raw_response.create(model="m", messages=user("6*7"))
+    log = read(client, tmp_path)
+    assert log["token_logprobs"].to_list() == 3 * [pytest.approx([-0.1, -0.7, -1.3])]
+    assert log["finish_reason"].to_list() == 3 * ["stop"]
+
+
+def test_a_stream_that_the_client_leaves_has_no_finish_reason(tmp_path: Path) -> None:
+    def long(body: dict[str, Any], _: int) -> Answer:
+        parts = list(chunks(body))[:2]
+        return 200, {"Content-Type": "text/event-stream"}, iter(parts), 0.0
+
+    with fake_api(long) as api:
+        client = captured(api, tmp_path)
+        with client.chat.completions.create(model="m", messages=user("6*7"), stream=True) as stream:
+            next(iter(stream))
+            next(iter(stream))
+        assert read(client, tmp_path).select("text", "finish_reason").row(0) == ("42", "unknown")
+
+
+def test_an_async_client(api: FakeApi, tmp_path: Path) -> None:
+    client = es.capture(AsyncOpenAI(base_url=api.base_url, api_key="none"), tmp_path, top_logprobs=5)
+
+    async def ask() -> None:
+        await asyncio.gather(
+            *(client.chat.completions.create(model="m", messages=user(str(number))) for number in range(20))
+        )
+        async for _ in await client.chat.completions.create(model="m", messages=user("s"), stream=True):
+            pass
+
+    asyncio.run(ask())
+    assert api.requests[0]["top_logprobs"] == 5
+    assert read(client, tmp_path)["n_tokens"].to_list() == 21 * [3]
+
+
+def test_a_server_without_log_probabilities_is_asked_again_as_the_user_asked(api: FakeApi, tmp_path: Path) -> None:
+    client = captured(api, tmp_path)
+    for _ in range(2):
+        assert client.chat.completions.create(model="strict", messages=user("6*7")).choices[0].message.content == "42!"
+    assert ["logprobs" in body for body in api.requests] == [True, False, False]
+    assert len(read(client, tmp_path)) == 2
+
+
+def test_what_the_request_says_itself_stands(api: FakeApi, tmp_path: Path) -> None:
+    client = captured(api, tmp_path)
+    client.chat.completions.create(model="m", messages=user("6*7"), logprobs=True, top_logprobs=3)
+    client.chat.completions.create(model="m", messages=user("6*7"), logprobs=False)
+    assert [body.get("top_logprobs") for body in api.requests] == [3, None]
+
+
+def test_what_is_no_openai_client_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be an OpenAI or AsyncOpenAI client, was str"):
+        es.capture("x", tmp_path)
