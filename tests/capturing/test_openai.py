@@ -97,6 +97,61 @@ def test_a_stream_that_the_client_leaves_has_no_finish_reason(tmp_path: Path) ->
         assert read(client, tmp_path).select("text", "finish_reason").row(0) == ("42", "unknown")
 
 
+def test_text_completions_and_the_responses_api(tmp_path: Path) -> None:
+    text = {
+        "id": "t",
+        "object": "text_completion",
+        "created": 1,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "text": "42",
+                "finish_reason": "stop",
+                "logprobs": {"tokens": ["42"], "token_logprobs": [-0.3], "top_logprobs": [{"42": -0.3, "43": -2.0}]},
+            }
+        ],
+    }
+    part = {"type": "output_text", "text": "4", "annotations": [], "logprobs": [STEPS[0]]}
+    message = {"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [part]}
+    response = {
+        "id": "r",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": "completed",
+        "output": [message],
+    }
+
+    def answered(body: dict[str, Any], _: int) -> Answer:
+        if body.get("stream"):
+            event = {"type": "response.completed", "sequence_number": 0, "response": response}
+            return 200, {"Content-Type": "text/event-stream"}, f"data: {json.dumps(event)}\n\n".encode(), 0.0
+        return ok(text if "prompt" in body else response)
+
+    with fake_api(answered) as api:
+        client = captured(api, tmp_path)
+        client.completions.create(model="m", prompt="6*7")
+        client.responses.create(model="m", input="6*7")
+        list(client.responses.create(model="m", input="6*7", stream=True))
+        assert api.requests[0]["logprobs"] == 5  # the most that OpenAI allows here
+        assert api.requests[1]["include"] == ["message.output_text.logprobs"]
+        log = read(client, tmp_path)
+        assert log.select("item_id", "text").rows() == [("t", "42"), ("r", "4"), ("r", "4")]
+        assert log["token_logprobs"].to_list() == [pytest.approx([value]) for value in (-0.3, -0.1, -0.1)]
+
+
+def test_what_the_page_shows(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "capture.md").read_text()
+    snippet = page.split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_BASE_URL", api.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    names: dict[str, Any] = {}
+    exec(snippet, names)
+    assert read(names["client"], tmp_path / "logs")["metadata.route"].to_list() == ["billing"]
+
+
 def test_an_async_client(api: FakeApi, tmp_path: Path) -> None:
     client = es.capture(AsyncOpenAI(base_url=api.base_url, api_key="none"), tmp_path, top_logprobs=5)
 
