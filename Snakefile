@@ -15,6 +15,7 @@ configfile: "config.yaml"
 
 
 include: "workflow/common.smk"
+include: "workflow/rules/job.smk"
 include: "workflow/rules/benchmark.smk"
 include: "workflow/rules/generation.smk"
 include: "workflow/rules/label.smk"

@@ -29,12 +29,8 @@ def test_examples_in_docstrings() -> None:
 
 @pytest.mark.parametrize("name", es.__all__)
 def test_public_verbs_list_their_parameters_as_tools_read_them(name: str) -> None:
-    verb = getattr(es, name)
-    if inspect.ismodule(verb):
-        module, _, function = es._ROOMS[name].rpartition(".")
-        assert callable(verb)
-        verb = getattr(import_module(f"entropy_sentinel.{module}"), function)
-        assert inspect.signature(getattr(es, name)).parameters.keys() == inspect.signature(verb).parameters.keys()
+    verb = es._verb(name)
+    assert inspect.signature(getattr(es, name)).parameters.keys() == inspect.signature(verb).parameters.keys()
     said = inspect.getdoc(verb)
     listed = re.search(r"^Args:\n((?:    .*\n|\n)+)", said, re.MULTILINE)
     names = re.findall(r"^    \**(\w+): ", listed[1], re.MULTILINE) if listed else []

@@ -13,7 +13,6 @@ from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
-from entropy_sentinel.estimators.catalogue import modules
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_recorded, with_content
 from entropy_sentinel.jobs.finished import keep
@@ -90,6 +89,9 @@ TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
 # What most jobs ask for. A profile says otherwise under set-resources; profiles/default cannot hold it, for what it says
 # takes the place of a cluster's own default-resources.
 USUAL = {"mem_mb": 4000, "runtime": 30}
+# Absolute, for rules that use rule cpu_job lie in other folders.
+CPU_ENV, GENERATE_ENV = (f"{workflow.basedir}/envs/{name}.yaml" for name in ("cpu", "generate"))
+JOB_SCRIPT = f"{workflow.basedir}/workflow/scripts/job.py"
 
 
 def of_content(settings, files, output):
@@ -114,18 +116,24 @@ def rows_file(benchmark):
     return ancient(path) if path and items_settings(benchmark)[1] else path
 
 
-def analysis_code(script, *templates):
-    """What a job of an analysis depends on beside its inputs: its code, templates, and what signals are declared to be.
+def named(function):
+    """The function of the package that a job calls, as its parameter `call`; its name alone is no reason to run again.
 
-    `analysis/script` is a script of its own; `analysis` alone is the function `make` of its package, which
-    scripts/analysis.py calls. Templates are named from the package.
+    Snakemake does not record a parameter that depends on a job's inputs.
     """
-    analysis, _, name = script.partition("/")
-    if name:
-        code = fingerprint(f"entropy_sentinel/analyses/{analysis}/scripts/{name}.py", *templates)
-    else:
-        code = fingerprint("analysis.py", f"entropy_sentinel.analyses.{analysis}", *templates)
-    return [*code, *DECLARED]
+    return lambda wildcards, input: function
+
+
+def calls(function, *modules):
+    """What the params of a rule say of its function: the parameter `call`, and a hash of each folder of its code.
+
+    `modules` are further modules whose code counts, which are imported by name. An analysis also depends on what the
+    study's signals are declared to be.
+    """
+    folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
+    code = {f"code_{folder.replace('/', '_')}": f"{folder} {digest}" for folder, digest in folders}
+    declared = {"declared": DECLARED} if function.startswith("analyses.") else {}
+    return {"call": named(function), **code, **declared}
 
 
 def shown(section, *keys):

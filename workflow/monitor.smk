@@ -54,7 +54,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor_part.py"),
+        *fingerprint("monitor.running"),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"
@@ -75,13 +75,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint(
-            "monitor.py",
-            *(one.module for one in OUTPUTS.values() if one.files),
-            "monitor/showing/monitor.html.j2",
-            "report/tokens.html.j2",
-            "report/page.html.j2",
-        ),
+        *fingerprint("monitor.running", "monitor.showing"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

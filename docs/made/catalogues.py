@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from entropy_sentinel.config.analyses import sections
+from entropy_sentinel.analyses.settings import sections
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
@@ -20,7 +19,7 @@ used, so the import itself takes no time.
 
 def page() -> str:
     """The page as Markdown; mkdocstrings fills in what `:::` names."""
-    verbs = {name: _function(getattr(es, name)) for name in sorted(es.__all__)}
+    verbs = {name: es._verb(name) for name in sorted(es.__all__)}
     classes = dict.fromkeys(found for verb in verbs.values() for found in _given_back(verb))
     parts = []
     for name, verb in verbs.items():
@@ -43,14 +42,6 @@ def _options(name: str, verb: Any) -> Iterator[str]:
     fields = {one: field for one, field in in_order(verb.takes).items() if one not in verb.__annotations__}
     rows = [[code(one), code(repr(field.default)), plain(meaning(field))] for one, field in fields.items()]
     yield f"**The options of `es.{name}`**\n\n" + table(["option", "default", "meaning"], rows)
-
-
-def _function(verb: Any) -> Any:
-    """The function of a verb; a room that can be called stands for one."""
-    if not inspect.ismodule(verb):
-        return verb
-    module, _, function = es._ROOMS[verb.__name__.rpartition(".")[2]].rpartition(".")
-    return getattr(import_module(f"entropy_sentinel.{module}"), function)
 
 
 def _given_back(verb: Any) -> Iterator[type]:

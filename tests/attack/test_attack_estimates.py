@@ -12,8 +12,8 @@ from observations import BESIDE
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import estimation_settings
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import write_estimates
 
 pytestmark = pytest.mark.slow

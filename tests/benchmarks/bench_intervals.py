@@ -31,7 +31,7 @@ from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
 
 DEMO = "results/demo/observations/*/*.parquet"

@@ -32,8 +32,8 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
 

@@ -23,7 +23,7 @@ from worlds import world
 from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, in_order
 from entropy_sentinel.estimators.settings import DEFAULT_ESTIMATORS, Estimation
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 from entropy_sentinel.statistics.errors import median, quartile_range
 

@@ -58,5 +58,5 @@ def test_a_served_judge_labels_all_benchmarks_of_a_model(work: Work) -> None:
 def test_rules_whose_work_is_counted_are_those_of_the_workflow() -> None:
     assert "for rule_name, batch in ESTIMATE_BATCHES" in (ROOT / "workflow/rules/estimate.smk").read_text()
     for rule in ("benchmark", "generation", "label", "feature"):
-        assert f"\nrule {rule}:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()
-    assert "\nrule label_served:\n" in (ROOT / "workflow" / "rules" / "label.smk").read_text()
+        assert f" as {rule} with:\n" in (ROOT / "workflow" / "rules" / f"{rule}.smk").read_text()
+    assert " as label_served with:\n" in (ROOT / "workflow" / "rules" / "label.smk").read_text()

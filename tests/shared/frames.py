@@ -13,9 +13,9 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, S
 from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, ModelValidation
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.tables import Table
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 DEFAULT = "forest-10d-balanced-isotonic"
 MODELS = ("tiny-a", "tiny-b")

@@ -10,7 +10,7 @@ import polars as pl
 from observations import BESIDE
 
 from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 EASIEST = 2.2  # mean of the latent easiness, from -2.2 to 2.2; accuracies of about .1 to .9
 

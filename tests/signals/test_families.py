@@ -28,7 +28,7 @@ def compute(traces: pl.LazyFrame, times: float = 1, benchmark: str = "") -> pl.D
 """
 # The rule of a family that needs more than traces.
 RULES = """
-rule signals_area:
+use rule cpu_job as signals_area with:
     input:
         generations=GENERATIONS,
         benchmark=ITEMS,
@@ -39,11 +39,9 @@ rule signals_area:
     resources:
         gpu=1,
     params:
-        *fingerprint("signals.py", module_of("area")),
+        **calls("stages.signals.write_signals", module_of("area")),
         family="area",
         settings={"times": 3},
-    script:
-        "../../../scripts/signals.py"
 """
 
 
@@ -210,7 +208,7 @@ def test_observations_have_what_the_files_of_families_have(project: Project, tmp
 import polars as pl
 from tiny import TINY
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations, families_of
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS, read_observations, families_of
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.observation import write_observations
 from entropy_sentinel.stages.signals import write_signals

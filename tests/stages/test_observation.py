@@ -7,9 +7,9 @@ import pytest
 
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.observation import observe, write_observations
 
 

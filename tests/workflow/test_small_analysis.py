@@ -18,7 +18,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.config.analyses import Analysis
+from entropy_sentinel.analyses.settings import Analysis
 from entropy_sentinel.frames.sections import Positive
 
 
@@ -40,21 +40,16 @@ RULES = """
 LONGEST = f"{RESULTS}/longest/{{model}}.json"
 
 
-rule longest:
+use rule cpu_job as longest with:
     input:
         features=expand(FEATURES, benchmark=BENCHMARKS, allow_missing=True),
     output:
         LONGEST,
     log:
         f"{LOGS}/longest/{{model}}.log",
-    resources:
-        **USUAL,
     params:
-        *analysis_code("longest"),
-        analysis="longest",
-        settings={"most": CONFIG.analyses.longest.most},
-    script:
-        "../../../scripts/analysis.py"
+        **calls("analyses.longest.make"),
+        most=CONFIG.analyses.longest.most,
 
 
 TARGETS += expand(LONGEST, model=MODELS)

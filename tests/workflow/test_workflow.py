@@ -151,7 +151,7 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
     edit(f"{PACKAGE}/features/compute.py", '"""The features of every response, as', '"""What every response shows, as')
     edit(f"{PACKAGE}/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
-    edit("workflow/scripts/feature.py", "with job_log", "# a comment\nwith job_log")
+    edit("workflow/scripts/job.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5
     for folder in ("demo", "workflow", "results"):
         for path in (project.folder / folder).rglob("*"):
@@ -175,9 +175,9 @@ def test_pages_of_single_responses_are_made_and_linked_where_they_are_asked_for(
     assert planned == {"responses_page": 1, "accuracy_report": 1}
 
 
-def test_a_colour_redraws_the_figures_and_their_page_alone(project: Project, edit) -> None:
+def test_a_colour_reruns_the_analyses_and_no_estimate(project: Project, edit) -> None:
     edit(f"{PACKAGE}/report/figures.py", "#0072B2", "#0072B3")
-    assert project.planned() == {"accuracy_figures": 1, "accuracy_report": 1}
+    assert project.planned() == {"accuracy_domains": 1, "accuracy_validation": 1} | AFTER_SWEEP
 
 
 def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Project, edit) -> None:
@@ -192,61 +192,6 @@ def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) 
         "Can you trust this on your model",
     )
     assert project.planned() == {"accuracy_report": 1}
-
-
-ANALYSIS = {
-    "__init__.py": "",
-    "settings.py": """
-from entropy_sentinel.config.analyses import Analysis
-
-
-class Samples(Analysis):
-    least: int = 2
-""",
-    "rules.smk": """
-rule samples:
-    input:
-        expand(OBSERVATIONS, model=MODELS, allow_missing=True),
-    output:
-        f"{RESULTS}/{{judge}}/samples.parquet",
-    params:
-        *fingerprint("entropy_sentinel/analyses/samples/scripts/samples.py"),
-        least=CONFIG.analyses.samples.least,
-    script:
-        "scripts/samples.py"
-
-
-TARGETS += expand(rules.samples.output, judge=JUDGES)
-""",
-    "scripts/samples.py": """
-import polars as pl
-
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
-
-rows = pl.concat(OBSERVATIONS.read(path) for path in snakemake.input)
-rows = rows.group_by("model", "benchmark", "item_id").agg(pl.len(), pl.col("label").mean())
-rows.filter(pl.col("len") >= snakemake.params.least).write_parquet(snakemake.output[0])
-""",
-}
-
-
-def test_a_second_analysis_is_a_folder_of_its_own(project: Project) -> None:
-    """No file of the project is changed; what stands is used as it is."""
-    folder = project.folder / PACKAGE / "analyses" / "samples"
-    (folder / "scripts").mkdir(parents=True)
-    for name, text in ANALYSIS.items():
-        (folder / name).write_text(text)
-    study = {"run": {"analyses": ["accuracy", "samples"]}, "analyses": {"samples": {"least": 1}}}
-    (project.folder / "samples.yaml").write_text(yaml.safe_dump(study))
-    both = project.over("samples.yaml")
-    try:
-        assert both.planned() == {"samples": 1}
-        both.run()
-        samples = pl.read_parquet(results(project) / "math-verify" / "samples.parquet")
-        assert len(samples) == 120, "3 benchmarks of 40 items"
-        assert both.planned() == {}
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> None:

@@ -1,28 +1,16 @@
-"""Entropy Sentinel: a language model's accuracy per domain, estimated from its log-probabilities.
-
-Rooms, by floor; a module imports from its own floor and those below (`tests/test_floors.py` walks the imports). A
-room's `settings.py` and `catalogue.py` are declarations: light, on the ground floor, open to all.
-
-0. `frames`        what stages agree on: contracts, errors
-1. `sources`, `chat`, `features`, `statistics`, `report`
-2. `engines`, `judges`, `estimators`
-3. `config`, `jobs`
-4. `stages`        one module per stage of the pipeline
-5. `analyses`, `verbs`: what is read off the stages' files, one folder per question; what a notebook calls
-   `monitor`       slices of production logs
-   `starting`      the config of a new study, from files of rows or a log
-   `planning`      what is left of a study, how long it takes and what it costs
-   `capturing`     logs of a service, written while it runs
-   `auditing`      people label a sample; what follows for the judge
-6. `commands`      the command line, a module per subcommand
+"""Entropy Sentinel: a language model's accuracy on each domain, estimated without labels from its log probabilities.
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.score`, `es.monitor`, `es.capture`.
+`es.score`, `es.monitor`, `es.capture`. docs/architecture.md describes the rooms of the package.
 """
 
 import sys
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 __version__ = "0.2.0"
 
@@ -32,29 +20,46 @@ if sys.platform == "win32":
         "not have. On Windows, install it in WSL (Windows Subsystem for Linux)"
     )
 
-# Verbs by the module that has them: loaded when they are asked for, for most jobs need none.
+# Verbs by the module that has them, which is imported when a verb is first used: most jobs need none.
 _VERBS = {
     **dict.fromkeys(("open_logs", "read_features", "read_logs"), "verbs.reading"),
     "capture": "capturing.openai",
     "example": "verbs.example",
     "read_labels": "verbs.labels",
     "estimate": "monitor.once",
+    "features": "verbs.features",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
+    "monitor": "monitor.running",
     "sample": "monitor.labelling.sampling",
     "score": "verbs.scoring",
 }
-# Rooms that are called like a verb, with the function that is meant.
-_ROOMS = {"features": "features.features", "monitor": "monitor.running.monitor"}
-__all__ = [*_VERBS, *_ROOMS]
+__all__ = [*_VERBS]
+
+
+class Room(ModuleType):
+    """A room that has the name of a verb: `es.features(...)` calls the verb."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """What the verb of this name returns."""
+        return _verb(self.__name__.rpartition(".")[2])(*arguments, **options)
+
+    @property
+    def __signature__(self) -> "Signature":
+        """That of the verb, for completion in notebooks."""
+        from inspect import signature
+
+        return signature(_verb(self.__name__.rpartition(".")[2]))
+
+
+def _verb(name: str) -> Any:
+    return getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)
 
 
 def __getattr__(name: str) -> Any:
     """A verb by its name."""
-    if name in _ROOMS:
-        return import_module(f"entropy_sentinel.{name}")
     if name not in _VERBS:
         raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(__all__)}")
-    return getattr(import_module(f"entropy_sentinel.{_VERBS[name]}"), name)
+    return _verb(name)
 
 
 def __dir__() -> list[str]:

@@ -6,19 +6,16 @@
 # A local file that changed, and gives the same items, is as old as ever (jobs/same_items.py).
 
 
-rule benchmark:
+use rule cpu_job as benchmark with:
     input:
         file=lambda wildcards: rows_file(wildcards.benchmark),
     output:
         ITEMS,
     log:
         f"{LOGS}/benchmarks/{{benchmark}}.log",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
     params:
+        call=named("stages.benchmark.write_benchmark"),
         settings=lambda wildcards: items_settings(wildcards.benchmark)[0],
-    script:
-        "../scripts/benchmark.py"

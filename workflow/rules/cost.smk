@@ -3,7 +3,7 @@
 # Makes: results/<study>/{judge}/costs.csv, calls, cached calls, tokens and dollars per model and benchmark.
 
 
-rule cost:
+use rule cpu_job as cost with:
     input:
         labels=lambda wildcards: expand(
             LABELS, judge=study.paid_judges(CONFIG)[wildcards.judge][0], model=MODELS, benchmark=BENCHMARKS
@@ -15,13 +15,9 @@ rule cost:
     # A judge that another one asks, or that is a benchmark's own, need not be among those of run.judges.
     wildcard_constraints:
         judge="|".join(map(re.escape, study.paid_judges(CONFIG))) or "none",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        *fingerprint("cost.py"),
+        **calls("stages.cost.write_costs"),
         ledger=lambda wildcards: study.ledger(CONFIG, f"judges.{wildcards.judge}"),
-    script:
-        "../scripts/cost.py"

@@ -33,10 +33,11 @@ for family in PASSES_OF:
             mem_mb=4000,
             runtime=240,
         params:
+            call=named("stages.engine_pass.write_engine_pass"),
             settings=lambda wildcards, family=family: of_content(
                 study.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
                 study.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
                 PASSES.format(family=family, **wildcards),
             ),
         script:
-            "../scripts/engine_pass.py"
+            "../scripts/job.py"

@@ -26,11 +26,11 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             mem_mb=2000,
             runtime=120,
         params:
-            *fingerprint("estimate.py", *modules(name for names in GROUPS.values() for name in names)),
+            **calls("stages.estimate.write_groups"),
             # The group's id and settings, of each file.
             groups=lambda wildcards, batch=batch: [
                 (GROUP_FILES[file], study.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
                 for file in [name.format(**wildcards) for name in batch]
             ],
         script:
-            "../scripts/estimate.py"
+            "../scripts/job.py"

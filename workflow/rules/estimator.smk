@@ -26,11 +26,11 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             mem_mb=2000,
             runtime=60,
         params:
-            *fingerprint("estimator.py", *modules(name for group in KEPT.values() for name in group)),
+            **calls("stages.estimator.write_groups"),
             # The group's id and settings, of each name.
             groups=lambda wildcards, batch=batch: [
                 (CONFIG.groups[name].group_id, study.estimation_settings(CONFIG, KEPT[name]))
                 for name in [name.format(**wildcards) for name in batch]
             ],
         script:
-            "../scripts/estimator.py"
+            "../scripts/job.py"

@@ -2,19 +2,13 @@
 # Makes: results/<study>/features/{model}/{benchmark}.parquet, 17 statistics per response.
 
 
-rule feature:
+use rule cpu_job as feature with:
     input:
         generations=GENERATIONS,
     output:
         FEATURES,
     log:
         f"{LOGS}/features/{{model}}/{{benchmark}}.log",
-    conda:
-        "../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *fingerprint("feature.py"),
+        **calls("stages.feature.write_features"),
         settings=lambda wildcards: study.feature_settings(CONFIG, wildcards.model),
-    script:
-        "../scripts/feature.py"

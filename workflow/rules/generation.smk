@@ -6,7 +6,7 @@
 # is raised by hand when results move (GENERATION_VERSION in frames/generation.py).
 
 
-rule generation:
+use rule cpu_job as generation with:
     input:
         benchmark=ITEMS,
         source=lambda wildcards: study.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
@@ -18,7 +18,7 @@ rule generation:
     group:
         "generation_{model}"
     conda:
-        "../../envs/generate.yaml"
+        GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
         **engine_resources(lambda model: model),
@@ -26,10 +26,9 @@ rule generation:
         mem_mb=4000,
         runtime=240,
     params:
+        call=named("stages.generation.write_generations"),
         settings=lambda wildcards: of_content(
             study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
             study.source_file(CONFIG, wildcards.model, wildcards.benchmark),
             GENERATIONS.format(**wildcards),
         ),
-    script:
-        "../scripts/generation.py"

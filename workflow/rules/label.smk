@@ -18,33 +18,30 @@ SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or B
 ruleorder: label_served > label
 
 
-rule label:
+use rule cpu_job as label with:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        labels=lambda wildcards: study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+        sources=lambda wildcards: study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
     output:
         LABELS,
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.log",
     wildcard_constraints:
         judge="|".join(re.escape(judge) for judge in JUDGES if judge not in SERVED or OWN_JUDGES) or "none",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
+        call=named("stages.label.write_labels"),
         settings=lambda wildcards: of_content(
             study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
             study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
-    script:
-        "../scripts/label.py"
 
 
-rule label_served:
+use rule cpu_job as label_served with:
     input:
         benchmarks=expand(ITEMS, benchmark=SERVED_BENCHMARKS),
         generations=expand(GENERATIONS, benchmark=SERVED_BENCHMARKS, allow_missing=True),
@@ -55,13 +52,12 @@ rule label_served:
     wildcard_constraints:
         judge="|".join(map(re.escape, SERVED)) or "none",
     conda:
-        "../../envs/generate.yaml"
+        GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
         gpu=lambda wildcards: study.gpus(CONFIG, CONFIG.judges[wildcards.judge].served),
         mem_mb=4000,
         runtime=240,
     params:
+        call=named("stages.label.write_served_labels"),
         settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge),
-    script:
-        "../scripts/label_served.py"

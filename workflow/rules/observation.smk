@@ -2,7 +2,7 @@
 # Makes: results/<study>/observations/{judge}/{model}.parquet, features, signals, labels and split, joined.
 
 
-rule observation:
+use rule cpu_job as observation with:
     input:
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
         labels=expand(LABELS, benchmark=BENCHMARKS, allow_missing=True),
@@ -12,14 +12,10 @@ rule observation:
         OBSERVATIONS,
     log:
         f"{LOGS}/observations/{{judge}}/{{model}}.log",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
     params:
-        *fingerprint("observation.py"),
-        *DECLARED,
+        **calls("stages.observation.write_observations"),
+        declared=DECLARED,
         split=study.split_settings(CONFIG),
-    script:
-        "../scripts/observation.py"

@@ -23,60 +23,51 @@ rule prefetch:
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 
 
-rule prefetch_model:
+use rule cpu_job as prefetch_model with:
     output:
         f"{RESULTS}/prefetch/models/{{model}}.json",
     log:
         f"{LOGS}/prefetch/models/{{model}}.log",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=4000,
         runtime=600,
     params:
+        call=named("stages.prefetch.prefetch_model"),
         settings=lambda wildcards: dict(
             **CONFIG.models[wildcards.model].model_dump(include={"id", "revision"}),
             load_format=(CONFIG.generation.engine_args | CONFIG.models[wildcards.model].engine_args).get(
                 "load_format"
             ),
         ),
-    script:
-        "../scripts/prefetch_model.py"
 
 
-rule prefetch_comparing:
+use rule cpu_job as prefetch_comparing with:
     output:
         f"{RESULTS}/prefetch/comparing/{{family}}.json",
     log:
         f"{LOGS}/prefetch/comparing/{{family}}.log",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=4000,
         runtime=600,
     params:
+        call=named("stages.prefetch.prefetch_model"),
         settings=lambda wildcards: {
             "id": COMPARING[wildcards.family].weights,
             "revision": COMPARING[wildcards.family].revision,
             "load_format": None,
         },
-    script:
-        "../scripts/prefetch_model.py"
 
 
-rule prefetch_dataset:
+use rule cpu_job as prefetch_dataset with:
     output:
         f"{RESULTS}/prefetch/datasets/{{benchmark}}.json",
     log:
         f"{LOGS}/prefetch/datasets/{{benchmark}}.log",
-    conda:
-        "../../envs/cpu.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
+        call=named("stages.prefetch.prefetch_dataset"),
         settings=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].model_dump(
             include={"dataset", "configs", "split", "revision"}
         ),
-    script:
-        "../scripts/prefetch_dataset.py"

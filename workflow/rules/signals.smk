@@ -24,7 +24,7 @@ for family in SIGNAL_FAMILIES:
             resources:
                 **USUAL,
             params:
-                *fingerprint("signals.py", module_of(family)),
+                **calls("stages.signals.write_signals", module_of(family)),
                 family=family,
             script:
-                "../scripts/signals.py"
+                "../scripts/job.py"

@@ -15,9 +15,9 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import LEVELS, validate
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})

@@ -10,7 +10,7 @@ from observations import BESIDE
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.accuracy.measuring.domains import auroc_rows, domain_row, write_domains
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 
 def observations(n: int = 5, **columns: Any) -> pl.DataFrame:

@@ -25,9 +25,9 @@ from entropy_sentinel.analyses.accuracy.figures.of_features import figure_auroc_
 from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.pages import Exhibit
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 pytestmark = pytest.mark.slow
 

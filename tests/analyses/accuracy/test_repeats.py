@@ -8,7 +8,7 @@ from observations import SETTINGS, observations
 from entropy_sentinel.analyses.accuracy.frames import REPEATS
 from entropy_sentinel.analyses.accuracy.measuring.repeats import write_repeats
 from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 
 

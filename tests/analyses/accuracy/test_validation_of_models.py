@@ -11,8 +11,8 @@ from observations import SETTINGS, observations
 from entropy_sentinel.analyses.accuracy.measuring.validation import validation, write_validation
 from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation, read_validations
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 pytestmark = pytest.mark.slow
 

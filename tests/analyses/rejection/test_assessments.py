@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.analyses.rejection.assessments import assess, write_assessments
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import training_rows
 
 FRAME = pl.concat([observations(name) for name in "abc"])

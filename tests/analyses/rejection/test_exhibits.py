@@ -34,7 +34,7 @@ from entropy_sentinel.analyses.rejection.rows import slices
 from entropy_sentinel.analyses.rejection.tables import write_tables
 from entropy_sentinel.analyses.rejection.tables_of_curves import table_areas, table_auarc, table_coverage
 from entropy_sentinel.analyses.rejection.tables_of_pairs import best_pairs, table_best_pairs
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 NO_LABELS = "puzzles takes no part for tiny-a, tiny-b: no response with a label and features."
 

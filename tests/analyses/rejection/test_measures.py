@@ -11,9 +11,9 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.analyses.rejection.measures import measure, write_measures
 from entropy_sentinel.analyses.rejection.rows import read_scores, slices
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 FRAME = observed("tiny-a")
 

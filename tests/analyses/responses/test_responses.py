@@ -15,7 +15,6 @@ from entropy_sentinel.analyses.responses import terminal
 from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.page import render_page, write_page
 from entropy_sentinel.analyses.responses.reading import ResponseFiles, estimator_of, read_responses
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
@@ -23,6 +22,7 @@ from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.terminal import show
 from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, entropy, parts
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 ROOT = Path(__file__).parents[3]
 TINY = str(ROOT / "demo/models/tiny-1m")

@@ -47,8 +47,8 @@ def command(
     the others.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
+    from entropy_sentinel.frames.numbers import number
     from entropy_sentinel.frames.outputs import check_outputs
-    from entropy_sentinel.report.numbers import number
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.files import files as found_files
     from entropy_sentinel.verbs.files import log_files
@@ -74,7 +74,7 @@ def command(
 
 def _show_validation(validation: "Mapping[str, Any]") -> None:
     """The validation: what was estimated for each labelled domain without it, and what follows."""
-    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.frames.numbers import number
     from entropy_sentinel.report.terminal import show, table
 
     if validation["domains"]:

@@ -70,8 +70,8 @@ def command(
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
+    from entropy_sentinel.frames.numbers import number
     from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
-    from entropy_sentinel.report.numbers import number
     from entropy_sentinel.report.terminal import table
 
     counts, shares = ("n_responses", "n_to_label"), ("estimated_accuracy",)

@@ -6,7 +6,7 @@ so. Unknown names are errors (`Config`).
 
 import math
 
-from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import SweepSize
 from entropy_sentinel.config.study import shown_groups

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
+from entropy_sentinel.analyses.settings import Analysis, sections
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
-from entropy_sentinel.config.analyses import Analysis, sections
 from entropy_sentinel.config.asking import check_asking, unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run

@@ -116,13 +116,6 @@ class Estimation(Settings):
         return self
 
 
-class SplitSettings(TypedDict):
-    """What the split of a benchmark's items depends on: what Snakemake compares."""
-
-    test_share: float
-    seed: int
-
-
 class EstimationSettings(TypedDict):
     """What the estimates of a training group depend on, the observations aside: what Snakemake compares."""
 

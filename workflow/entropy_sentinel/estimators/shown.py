@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.estimators.validation import Validation
-from entropy_sentinel.report.notebook import html
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.frames.notebook import html
+from entropy_sentinel.frames.numbers import number
 
 # Domains that are named.
 _NAMED = 4

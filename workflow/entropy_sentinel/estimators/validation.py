@@ -14,8 +14,8 @@ from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals

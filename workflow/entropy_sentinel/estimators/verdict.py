@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from entropy_sentinel.estimators.evidence import CONFIDENCE, FAR_OFF, MOST_MORE, USABLE_ERROR, USABLE_SHARE, Evidence
-from entropy_sentinel.report.numbers import counted
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.intervals import Residuals
 

@@ -1,4 +1,4 @@
-"""What the features of a model's responses depend on, the traces aside."""
+"""What features and observations depend on beside traces and labels."""
 
 from typing import TypedDict
 
@@ -8,3 +8,10 @@ class FeatureSettings(TypedDict):
 
     trace_after: str | None
     vocabulary: int | None
+
+
+class SplitSettings(TypedDict):
+    """What the split of a benchmark's items depends on: what Snakemake compares."""
+
+    test_share: float
+    seed: int

@@ -1,60 +1,118 @@
-"""The identity of a job's code: a hash of every module that its script imports, in a normal form.
+"""The identity of a job's code: a hash of each folder of the package that its module imports from.
 
-Snakemake's own trigger looks at the script file alone, and at its modification time. Here a real edit anywhere in the
-import closure counts, and a comment, a docstring, the layout, a touched file or another kind of error does not.
+Snakemake's own trigger looks at the script file alone, and at its modification time. Here any edit in these folders
+reruns the job, except comments, docstrings, layout and assertions. Jobs that cost GPU time or money go by a version
+instead (GENERATION_VERSION and so on in frames/).
 """
 
+import dis
+import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
 
-from entropy_sentinel.jobs.sources import PACKAGE, read_source
+_PACKAGE = "entropy_sentinel"
+_ROOT = Path(__file__).parents[1]
+# A module in this folder is a unit of its own: together the stages import every other folder.
+_STAGES = "stages"
+_NOP = bytes([dis.opmap["NOP"], 0])
 
-_ROOT = Path(__file__).parents[2]
+
+class _Unit(NamedTuple):
+    """12 hex digits of SHA-256 of a folder, or of a stage's module, and the units that it imports from."""
+
+    hash: str
+    imports: frozenset[Path]
 
 
-def fingerprint(script: str, *more: str) -> list[str]:
-    """`file hash` for a script, each module of the package that it imports, and `more`, sorted.
+def fingerprint(*modules: str) -> list[str]:
+    """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
-    `script` is a file of `workflow/scripts`, or with a slash in it a path relative to `workflow/`. `more` is what the
-    imports do not show: dotted names of modules that are imported by name, with all that they import, and paths of
-    files relative to the package, such as a template, whose content counts. FileNotFoundError where one is not there.
-
-    Files are named relative to `workflow/`, hashes are 12 hex digits of SHA-256. Given to a rule as one parameter
-    each, so that Snakemake's reason for a rerun names just the files that changed.
+    `modules` are dotted names below the package, such as `stages.feature`; a name of a folder stands for that folder.
+    Besides Python files, the templates and other data in a folder count. Raises FileNotFoundError for an unknown module.
     """
-    found: dict[Path, None] = {}
-    waiting = [
-        _ROOT / (script if "/" in script else f"scripts/{script}"),
-        *(file for name in more for file in _named(name)),
-    ]
+    units: dict[Path, str] = {}
+    waiting = [_place(name) for name in modules]
     while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found[path] = None
-            waiting.extend(_imported_modules(path))
-    return sorted(f"{path.relative_to(_ROOT).as_posix()} {read_source(path).hash}" for path in found)
+        place = waiting.pop()
+        if place not in units:
+            units[place], imports = _read(place)
+            waiting.extend(imports)
+    return sorted(f"{place.relative_to(_ROOT).as_posix()} {digest}" for place, digest in units.items())
+
+
+def _place(module: str) -> Path:
+    """The folder of a module, or its file where that is the unit."""
+    path = _ROOT.joinpath(*module.removeprefix(f"{_PACKAGE}.").split("."))
+    file = path.with_suffix(".py")
+    if file.is_file():
+        return file if file.parent == _ROOT / _STAGES else file.parent
+    if path.is_dir():
+        return path
+    raise FileNotFoundError(f"{module}: the package has no such module")
 
 
 @cache
-def _imported_modules(path: Path) -> list[Path]:
-    """Files of the package that `path` imports anywhere in it, the packages' `__init__.py` included."""
-    return [file for name in read_source(path).imports for file in _files(name)]
+def _read(place: Path) -> _Unit:
+    """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
+    digest, imports = hashlib.sha256(), set[Path]()
+    for file in _files(place):
+        digest.update(file.relative_to(_ROOT).as_posix().encode())
+        content = file.read_bytes()
+        if file.suffix == ".py":
+            code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
+            for part in _parts(code):
+                digest.update(part.encode())
+            imports |= {_place(name) for name in _imported(code)}
+        else:
+            digest.update(content)
+    return _Unit(digest.hexdigest()[:12], frozenset(imports - {place}))
 
 
-def _named(name: str) -> list[Path]:
-    """The files behind one of `more`."""
-    if not name.startswith(f"{PACKAGE}."):
-        return [_ROOT / PACKAGE / name]
-    path = _ROOT.joinpath(*name.split("."))
-    if not path.with_suffix(".py").is_file() and not (path / "__init__.py").is_file():
-        raise FileNotFoundError(f"{name}: the package has no such module")
-    return _files(name)
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    for path in sorted(place.iterdir()):
+        if path.is_dir() and not path.name.startswith(("_", ".")) and not any(path.glob("*.py")):
+            yield from _files(path)
+        elif path.is_file() and path.suffix != ".smk":
+            yield path
 
 
-def _files(module: str) -> list[Path]:
-    """The module's file and the `__init__.py` of the packages around it; none for a name inside a module."""
-    path = _ROOT.joinpath(*module.split("."))
-    parts = module.split(".")
-    around = [_ROOT.joinpath(*parts[:end], "__init__.py") for end in range(1, len(parts))]
-    candidates = [*around, path.with_suffix(".py"), path / "__init__.py"]
-    return [candidate for candidate in candidates if candidate.is_file()]
+def _parts(code: CodeType) -> Iterator[str]:
+    """What a compiled module does, without the lines that it stands on."""
+    # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
+    steps = code.co_code
+    if _NOP in steps:
+        steps = b"".join(step for place in range(0, len(steps), 2) if (step := steps[place : place + 2]) != _NOP)
+    if code.co_exceptiontable:
+        size = len(code.co_code)
+        for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]  # typeshed lacks it
+            yield f"{size - entry.start} {size - entry.end} {size - entry.target} {entry.depth} {entry.lasti}"
+    yield f"{steps!r} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
+    yield f"{code.co_flags} {code.co_argcount} {code.co_posonlyargcount} {code.co_kwonlyargcount}"
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _parts(constant)
+        else:
+            # The order of a set's elements changes from process to process.
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+
+
+def _imported(code: CodeType) -> Iterator[str]:
+    """The modules of the package that compiled code imports anywhere in it, by their dotted names below the package."""
+    for name in code.co_names:
+        package, _, module = name.partition(".")
+        if package == _PACKAGE:
+            if module:
+                yield module
+            # `from entropy_sentinel.analyses.accuracy import tables`: the last name may be a folder, too.
+            folder = _ROOT.joinpath(*module.split("."))
+            if folder.is_dir():
+                yield from (f"{module}.{other}".lstrip(".") for other in code.co_names if (folder / other).is_dir())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imported(constant)

@@ -21,26 +21,7 @@
 """
 
 import sys
-from inspect import Signature, signature
-from types import ModuleType
-from typing import Any
 
+from entropy_sentinel import Room
 
-class _Room(ModuleType):
-    """A notebook's verb has the name of this room, so the room can be called."""
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """The slices of logs, see `monitor.running.monitor`."""
-        from entropy_sentinel.monitor.running import monitor
-
-        return monitor(*arguments, **options)
-
-    @property
-    def __signature__(self) -> Signature:
-        """That of the function, for completion in notebooks."""
-        from entropy_sentinel.monitor.running import monitor
-
-        return signature(monitor)
-
-
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = Room

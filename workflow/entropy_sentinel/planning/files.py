@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.config.analyses import Made
+from entropy_sentinel.analyses.settings import Made
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators

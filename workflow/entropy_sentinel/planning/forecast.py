@@ -10,6 +10,7 @@ from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.engines.rates import Rates
 from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
+from entropy_sentinel.frames.numbers import counted, millions
 from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
@@ -17,7 +18,6 @@ from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.rates import model_rates
 from entropy_sentinel.planning.responses import Responses, responses
-from entropy_sentinel.report.numbers import counted, millions
 from entropy_sentinel.report.terminal import Part, table
 
 

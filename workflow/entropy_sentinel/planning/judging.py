@@ -9,10 +9,10 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
 from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.frames.numbers import millions
 from entropy_sentinel.judges.settings import Llm, account
 from entropy_sentinel.planning.files import StudyFiles
 from entropy_sentinel.planning.responses import Responses
-from entropy_sentinel.report.numbers import millions
 from entropy_sentinel.report.terminal import Part, table
 
 # Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.

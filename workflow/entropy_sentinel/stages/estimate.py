@@ -13,15 +13,21 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.observation_frame import OBSERVATIONS, read_observations
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.frames.signals import with_reasons
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS, read_observations
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
+
+
+def write_groups(observations: str, groups: Sequence[tuple[str, EstimationSettings]], outputs: Sequence[str]) -> None:
+    """Write the estimates of several training groups, each with its settings, to one file each."""
+    for (group, settings), output in zip(groups, outputs, strict=True):
+        write_estimates(observations, group, settings, output)
 
 
 def write_estimates(observations: str, group: str, settings: EstimationSettings, output: str) -> None:

@@ -1,6 +1,7 @@
 """Stage `estimator`: the kept estimators of a named group, each as a file, and their P(correct) by response."""
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import polars as pl
 
@@ -9,9 +10,21 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings
-from entropy_sentinel.features.ambiguous_questions import ambiguous_shares
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
+from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+
+
+def write_groups(
+    observations: str,
+    groups: Sequence[tuple[str, EstimationSettings]],
+    estimators: Sequence[str],
+    scores: Sequence[str],
+) -> None:
+    """Write the estimators of several training groups, each with its settings: their files one group after another."""
+    files = iter(estimators)
+    for (group, settings), scores_file in zip(groups, scores, strict=True):
+        write_estimators(observations, group, settings, list(islice(files, len(settings["estimators"]))), scores_file)
 
 
 def write_estimators(

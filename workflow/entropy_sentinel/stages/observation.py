@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.settings import SplitSettings
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.features.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.features.settings import SplitSettings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
@@ -16,6 +15,7 @@ from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.statistics.splits import train_or_test
 
 # What must be the same in all traces that an estimator learns from or is applied to.

@@ -4,7 +4,10 @@ A class of answers is stable if it comes again and again. That several are does 
 function of a model's own answers tells that from not knowing (Tomov et al., Entropy Is Not Enough, Proposition 1).
 """
 
+from typing import Any
+
 import numpy as np
+import polars as pl
 
 from entropy_sentinel.statistics.agreement import Interval, wilson
 from entropy_sentinel.statistics.numbers import Numbers
@@ -13,6 +16,8 @@ from entropy_sentinel.statistics.numbers import Numbers
 LEAST_SAMPLES = 10
 # A class is stable if the lower 95 % limit of its share, one-sided, is at least this.
 LEAST_MASS, ONE_SIDED = 0.05, 0.90
+# The signal of that name, the same for all responses to a question.
+_STABLE = "stable_classes"
 # With so many stable classes a question looks ambiguous.
 SEVERAL = 2
 # A slice is flagged if of so many questions surely more than this share look ambiguous.
@@ -45,3 +50,24 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
         f"{n_ambiguous / n_questions:.0%} of the {n_questions:,} questions with {LEAST_SAMPLES} samples or more have "
         "several answers that come again and again: if they are right answers, high entropy does not mean wrong"
     )
+
+
+def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
+    """How many questions get several answers again and again, and of how many it is known; null where it is of none.
+
+    `responses` have the column `item_id`; `stable_classes` is there where a study makes it.
+    """
+    if _STABLE not in responses.columns:
+        return None
+    # A log may have it as text.
+    known = responses.with_columns(pl.col(_STABLE).cast(pl.Float64, strict=False)).drop_nulls(_STABLE).unique("item_id")
+    return (int((known[_STABLE] >= SEVERAL).sum()), len(known)) if len(known) else None
+
+
+def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, dict[str, Any]] | None:
+    """By domain the share of such questions and `n_questions`, those of which it is known; null where of none."""
+    found = {}
+    for (name,), rows in responses.group_by(domain, maintain_order=True):
+        if counts := ambiguous_questions(rows):
+            found[str(name)] = {"share": counts[0] / counts[1], "n_questions": counts[1]}
+    return found or None

@@ -17,12 +17,12 @@ from entropy_sentinel.estimators.fit import fit as fit_estimators
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.ambiguous_questions import ambiguous_shares
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.statistics.ambiguity import ambiguous_shares
 from entropy_sentinel.verbs.frames import features_table, labels_table, with_labels, with_slices
 
 _DEFAULT = RECOMMENDED

@@ -30,8 +30,3 @@ ACCURACY_REPEATED = {
 # Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
 ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"
 ACCURACY_VALIDATED = list(dict.fromkeys([RECOMMENDED, CONFIG.estimation.default, *CONFIG.estimation.estimators]))
-
-PUBLISHED_FILES = [
-    f"analyses/accuracy/published/{file.name}"
-    for file in sorted((PACKAGE / "analyses/accuracy/published").glob("*.csv"))
-]

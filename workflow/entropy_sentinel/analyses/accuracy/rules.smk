@@ -9,26 +9,20 @@
 include: "names.smk"
 
 
-rule accuracy_sweep:
+use rule cpu_job as accuracy_sweep with:
     input:
         estimates=expand(ESTIMATES, model=MODELS, group=GROUP_FILES, allow_missing=True),
     output:
         SWEEP,
     log:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("accuracy/sweep"),
+        **calls("analyses.accuracy.measuring.sweep.write_sweep"),
         models=MODELS,
         groups=list(GROUPS),
-    script:
-        "scripts/sweep.py"
 
 
-rule accuracy_domains:
+use rule cpu_job as accuracy_domains with:
     input:
         observations=expand(OBSERVATIONS, model=MODELS, allow_missing=True),
     output:
@@ -36,60 +30,44 @@ rule accuracy_domains:
         domains=DOMAINS,
     log:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("accuracy/domains"),
+        **calls("analyses.accuracy.measuring.domains.write_domains"),
         models=MODELS,
-    script:
-        "scripts/domains.py"
 
 
-rule accuracy_repeats:
+use rule cpu_job as accuracy_repeats with:
     input:
         observations=OBSERVATIONS,
     output:
         ACCURACY_REPEATS,
     log:
         f"{LOGS}/{{judge}}/accuracy_repeats/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=240,
     params:
-        *analysis_code("accuracy/repeats", *modules(name for names in ACCURACY_REPEATED.values() for name in names)),
-        repeats={
-            "groups": ACCURACY_REPEATED,
-            "settings": study.estimation_settings(CONFIG, []),
-            "seeds": [study.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
-        },
-    script:
-        "scripts/repeats.py"
+        **calls("analyses.accuracy.measuring.repeats.write_repeats"),
+        groups=ACCURACY_REPEATED,
+        settings=study.estimation_settings(CONFIG, []),
+        seeds=[study.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
 
 
-rule accuracy_validation:
+use rule cpu_job as accuracy_validation with:
     input:
         observations=OBSERVATIONS,
     output:
         ACCURACY_VALIDATION,
     log:
         f"{LOGS}/{{judge}}/accuracy_validation/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        *analysis_code("accuracy/validation", *modules(ACCURACY_VALIDATED)),
+        **calls("analyses.accuracy.measuring.validation.write_validation"),
         settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
-    script:
-        "scripts/validation.py"
 
 
-rule accuracy_tables:
+use rule cpu_job as accuracy_tables with:
     input:
         sweep=SWEEP,
         auroc=AUROC,
@@ -104,19 +82,13 @@ rule accuracy_tables:
         ACCURACY_PUBLISHED,
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("accuracy/tables", "report/exhibits.html.j2", *PUBLISHED_FILES),
+        **calls("analyses.accuracy.tables.writing.write_tables"),
         titles={name: ACCURACY.TABLES[name] for name in ACCURACY.tables},
         settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
-    script:
-        "scripts/tables.py"
 
 
-rule accuracy_figures:
+use rule cpu_job as accuracy_figures with:
     input:
         sweep=SWEEP,
         auroc=AUROC,
@@ -128,19 +100,13 @@ rule accuracy_figures:
         expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("accuracy/figures", "report/exhibits.html.j2"),
+        **calls("analyses.accuracy.figures.drawing.write_figures"),
         titles={name: ACCURACY.FIGURES[name] for name in ACCURACY.figures},
         settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
-    script:
-        "scripts/figures.py"
 
 
-rule accuracy_report:
+use rule cpu_job as accuracy_report with:
     input:
         sweep=SWEEP,
         domains=DOMAINS,
@@ -157,23 +123,12 @@ rule accuracy_report:
         machine=f"{RESULTS}/{{judge}}/summary.json",
     log:
         f"{LOGS}/{{judge}}/accuracy_report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "accuracy/report",
-            "report/exhibits.html.j2",
-            "report/page.html.j2",
-            "analyses/accuracy/showing/report.html.j2",
-        ),
+        **calls("analyses.accuracy.showing.report.write_report"),
         settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}
         | {"pages": study.pages(CONFIG, wildcards.judge, "accuracy")},
-    script:
-        "scripts/report.py"
 
 
 TARGETS += expand(REPORT, judge=ACCURACY.judges)

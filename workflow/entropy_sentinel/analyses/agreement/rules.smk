@@ -6,26 +6,20 @@
 include: "names.smk"
 
 
-rule agreement_pairs:
+use rule cpu_job as agreement_pairs with:
     input:
         labels=[file["path"] for file in AGREEMENT_LABELS],
     output:
         f"{AGREEMENT_RESULTS}/pairs.parquet",
     log:
         f"{LOGS}/agreement/pairs.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("agreement/pairs"),
+        **calls("analyses.agreement.pairs.write_pairs"),
         files=AGREEMENT_LABELS,
         judges=JUDGES,
-    script:
-        "scripts/pairs.py"
 
 
-rule agreement_judged:
+use rule cpu_job as agreement_judged with:
     input:
         estimates=[file["path"] for file in AGREEMENT_ESTIMATES],
     output:
@@ -33,19 +27,13 @@ rule agreement_judged:
         errors=f"{AGREEMENT_RESULTS}/errors.parquet",
     log:
         f"{LOGS}/agreement/judged.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("agreement/judged"),
+        **calls("analyses.agreement.judged.write_judged"),
         files=AGREEMENT_ESTIMATES,
         groups=NAMED_GROUPS,
-    script:
-        "scripts/judged.py"
 
 
-rule agreement_tables:
+use rule cpu_job as agreement_tables with:
     input:
         pairs=rules.agreement_pairs.output[0],
         judged=rules.agreement_judged.output.judged,
@@ -54,19 +42,13 @@ rule agreement_tables:
         expand("{table}.{kind}", table=AGREEMENT_TABLES, kind=TABLE_KINDS),
     log:
         f"{LOGS}/agreement/tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("agreement/tables", "report/exhibits.html.j2"),
+        **calls("analyses.agreement.tables.write_tables"),
         titles={name: AGREEMENT.TABLES[name] for name in AGREEMENT.tables},
         settings=AGREEMENT_SETTINGS,
-    script:
-        "scripts/tables.py"
 
 
-rule agreement_report:
+use rule cpu_job as agreement_report with:
     input:
         pairs=rules.agreement_pairs.output[0],
         errors=rules.agreement_judged.output.errors,
@@ -76,17 +58,9 @@ rule agreement_report:
         summary=f"{AGREEMENT_RESULTS}/summary.txt",
     log:
         f"{LOGS}/agreement/report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "agreement/report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/agreement/report.html.j2"
-        ),
+        **calls("analyses.agreement.report.write_report"),
         settings=AGREEMENT_SETTINGS,
-    script:
-        "scripts/report.py"
 
 
 TARGETS.append(rules.agreement_report.output.page)

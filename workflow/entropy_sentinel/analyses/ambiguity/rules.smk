@@ -8,10 +8,10 @@
 include: "names.smk"
 
 
-rule ambiguity_aligned:
+use rule cpu_job as ambiguity_aligned with:
     input:
         benchmark=ITEMS,
-        semantics=expand(SIGNALS, family=AMBIGUITY_GROUPING, allow_missing=True),
+        semantics=SIGNALS.replace("{family}", AMBIGUITY_GROUPING),
         sources=lambda wildcards: [
             files[wildcards.benchmark] for files in AMBIGUITY.sources.values() if wildcards.benchmark in files
         ],
@@ -20,15 +20,14 @@ rule ambiguity_aligned:
     log:
         f"{LOGS}/ambiguity_aligned/{{model}}/{{benchmark}}.log",
     conda:
-        "../../../../envs/generate.yaml" if AMBIGUITY_BACKEND.weights else "../../../../envs/cpu.yaml"
+        GENERATE_ENV if AMBIGUITY_BACKEND.weights else CPU_ENV
     threads: CONFIG.generation.threads if AMBIGUITY_BACKEND.weights else 1
     resources:
         gpu=1 if AMBIGUITY_BACKEND.weights else 0,
         mem_mb=8000 if AMBIGUITY_BACKEND.weights else 4000,
         runtime=60,
     params:
-        *analysis_code("ambiguity/aligned"),
-        *fingerprint("signals.py", AMBIGUITY_BACKEND.module),
+        **calls("analyses.ambiguity.aligned.write_aligned"),
         source=AMBIGUITY.source,
         sources=lambda wildcards: {
             name: files[wildcards.benchmark]
@@ -36,11 +35,9 @@ rule ambiguity_aligned:
             if wildcards.benchmark in files
         },
         settings=study.comparing_settings(CONFIG, AMBIGUITY_GROUPING),
-    script:
-        "scripts/aligned.py"
 
 
-rule ambiguity_uncertainties:
+use rule cpu_job as ambiguity_uncertainties with:
     input:
         aligned=expand(AMBIGUITY_ALIGNED, benchmark=AMBIGUITY_BENCHMARKS, allow_missing=True),
         signals=expand(SIGNALS, family=AMBIGUITY_FAMILIES, benchmark=AMBIGUITY_BENCHMARKS, allow_missing=True),
@@ -49,18 +46,12 @@ rule ambiguity_uncertainties:
         estimates=AMBIGUITY_ESTIMATES,
     log:
         f"{LOGS}/ambiguity_uncertainties/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("ambiguity/uncertainties"),
+        **calls("analyses.ambiguity.uncertainties.write_uncertainties"),
         settings={"epsilon": AMBIGUITY.epsilon, "gammas": AMBIGUITY.gammas},
-    script:
-        "scripts/uncertainties.py"
 
 
-rule ambiguity_measures:
+use rule cpu_job as ambiguity_measures with:
     input:
         uncertainties=expand(AMBIGUITY_UNCERTAINTIES, model=MODELS),
         estimates=expand(AMBIGUITY_ESTIMATES, model=MODELS),
@@ -71,19 +62,13 @@ rule ambiguity_measures:
         p_stars=AMBIGUITY_P_STARS,
     log:
         f"{LOGS}/ambiguity_measures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("ambiguity/measures"),
+        **calls("analyses.ambiguity.measures.write_measures"),
         models=MODELS,
         settings={"source": AMBIGUITY.source, "thresholds": AMBIGUITY.thresholds},
-    script:
-        "scripts/measures.py"
 
 
-rule ambiguity_tables:
+use rule cpu_job as ambiguity_tables with:
     input:
         benchmarks=expand(ITEMS, benchmark=AMBIGUITY_BENCHMARKS),
         aligned=expand(AMBIGUITY_ALIGNED, model=MODELS[:1], benchmark=AMBIGUITY_BENCHMARKS),
@@ -97,19 +82,13 @@ rule ambiguity_tables:
         AMBIGUITY_PUBLISHED,
     log:
         f"{LOGS}/ambiguity_tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("ambiguity/tables", "report/exhibits.html.j2"),
+        **calls("analyses.ambiguity.tables.write_tables"),
         titles={name: AMBIGUITY.TABLES[name] for name in AMBIGUITY.tables},
         settings=AMBIGUITY_SHOWN,
-    script:
-        "scripts/tables.py"
 
 
-rule ambiguity_figures:
+use rule cpu_job as ambiguity_figures with:
     input:
         uncertainties=expand(AMBIGUITY_UNCERTAINTIES, model=MODELS),
         estimates=expand(AMBIGUITY_ESTIMATES, model=MODELS),
@@ -118,19 +97,13 @@ rule ambiguity_figures:
         expand("{figure}.{kind}", figure=AMBIGUITY_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/ambiguity_figures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("ambiguity/figures", "report/exhibits.html.j2"),
+        **calls("analyses.ambiguity.figures.write_figures"),
         exhibits=AMBIGUITY_EXHIBITS,
         settings=AMBIGUITY_SHOWN,
-    script:
-        "scripts/figures.py"
 
 
-rule ambiguity_report:
+use rule cpu_job as ambiguity_report with:
     input:
         concordances=AMBIGUITY_CONCORDANCES,
         p_stars=AMBIGUITY_P_STARS,
@@ -142,20 +115,9 @@ rule ambiguity_report:
         summary=f"{AMBIGUITY_FOLDER}/summary.txt",
     log:
         f"{LOGS}/ambiguity_report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "ambiguity/report",
-            "report/exhibits.html.j2",
-            "report/page.html.j2",
-            "analyses/ambiguity/report.html.j2",
-        ),
+        **calls("analyses.ambiguity.report.write_report"),
         settings=AMBIGUITY_SHOWN,
-    script:
-        "scripts/report.py"
 
 
 TARGETS.append(f"{AMBIGUITY_FOLDER}/report.html")

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL
-from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.frames.numbers import number, span
 from entropy_sentinel.report.plain_text import text_table
 
 # What an AUC_c above chance is worth: words of this project.

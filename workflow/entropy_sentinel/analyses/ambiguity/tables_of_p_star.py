@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.comparison import beside_statistics
 from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.tables import Table
 
 _UNIFORM_NOTE = "Where a benchmark has no counts, its answers are taken as equally likely: an assumption."

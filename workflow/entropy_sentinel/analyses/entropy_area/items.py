@@ -21,7 +21,7 @@ class ItemFiles(TypedDict):
     passes: Sequence[str]
 
 
-def write_items(files: ItemFiles, responses_output: str, items_output: str) -> None:
+def write_items(files: ItemFiles, by_response_output: str, by_item_output: str) -> None:
     """Write the measures of all responses of one model, and its items."""
     responses = gather(
         pl.concat(map(ANSWER_CLASSES.read, files["answers"])),
@@ -29,8 +29,8 @@ def write_items(files: ItemFiles, responses_output: str, items_output: str) -> N
         pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA]) for path in files["passes"]),
     )
     about = {"model": responses["model"][0]} if len(responses) else {}
-    RESPONSES.write(responses, responses_output, about)
-    ITEMS.write(by_item(responses), items_output, about)
+    RESPONSES.write(responses, by_response_output, about)
+    ITEMS.write(by_item(responses), by_item_output, about)
 
 
 def gather(answers: pl.DataFrame, features: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:

@@ -24,18 +24,18 @@ class MeasureSettings(TypedDict):
 
 
 def write_measures(
-    items: Sequence[str],
-    responses: Sequence[str],
+    by_item: Sequence[str],
+    by_response: Sequence[str],
     models: Sequence[str],
     settings: MeasureSettings,
     correlations_output: str,
     spread_output: str,
 ) -> None:
-    """Write correlations, and how far the score depends on the sample; `items` and `responses` are one per model."""
-    found = read_several(ITEMS, items, {"model": models})
+    """Write correlations, and how far the score depends on the sample."""
+    found = read_several(ITEMS, by_item, {"model": models})
     about = {"settings": dict(settings)}
     CORRELATIONS.write(CORRELATIONS.frame(list(correlations(found, settings))), correlations_output, about)
-    scores = read_several(RESPONSES, responses, {"model": models})
+    scores = read_several(RESPONSES, by_response, {"model": models})
     SPREAD.write(SPREAD.frame(list(spread(found, scores, settings))), spread_output, about)
 
 

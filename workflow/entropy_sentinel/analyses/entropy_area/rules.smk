@@ -7,7 +7,7 @@
 include: "names.smk"
 
 
-rule entropy_area_answers:
+use rule cpu_job as entropy_area_answers with:
     input:
         benchmark=ITEMS,
         labels=LABELS,
@@ -15,19 +15,15 @@ rule entropy_area_answers:
         AREA_CLASSES,
     log:
         f"{LOGS}/{{judge}}/entropy_area_answers/{{model}}/{{benchmark}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        *analysis_code("entropy_area/answers"),
+        **calls("analyses.entropy_area.answers.write_answers"),
         settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
-    script:
-        "scripts/answers.py"
 
 
-rule entropy_area_items:
+use rule cpu_job as entropy_area_items with:
     input:
         answers=expand(AREA_CLASSES, benchmark=AREA_BENCHMARKS, allow_missing=True),
         features=expand(FEATURES, benchmark=AREA_BENCHMARKS, allow_missing=True),
@@ -37,36 +33,26 @@ rule entropy_area_items:
         by_item=AREA_ITEMS,
     log:
         f"{LOGS}/{{judge}}/entropy_area_items/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("entropy_area/items"),
-    script:
-        "scripts/items.py"
+        **calls("analyses.entropy_area.items.write_items"),
 
 
-rule entropy_area_truncation:
+use rule cpu_job as entropy_area_truncation with:
     input:
-        AREA_PASSES,
+        passes=AREA_PASSES,
     output:
         AREA_TRUNCATION,
     log:
         f"{LOGS}/{{judge}}/entropy_area_truncation/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
     resources:
         mem_mb=16000,
         runtime=60,
     params:
-        *analysis_code("entropy_area/truncation"),
+        **calls("analyses.entropy_area.truncation.write_truncation"),
         sets=AREA_SETS,
-    script:
-        "scripts/truncation.py"
 
 
-rule entropy_area_measures:
+use rule cpu_job as entropy_area_measures with:
     input:
         by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
         by_response=expand(AREA_RESPONSES, model=MODELS, allow_missing=True),
@@ -75,12 +61,8 @@ rule entropy_area_measures:
         spread=AREA_SPREAD,
     log:
         f"{LOGS}/{{judge}}/entropy_area_measures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("entropy_area/measures"),
+        **calls("analyses.entropy_area.measures.write_measures"),
         models=MODELS,
         settings={
             "sets": AREA_SETS,
@@ -88,11 +70,9 @@ rule entropy_area_measures:
             "resamples": AREA.resamples,
             "seed": study.estimation_seed(CONFIG),
         },
-    script:
-        "scripts/measures.py"
 
 
-rule entropy_area_tables:
+use rule cpu_job as entropy_area_tables with:
     input:
         by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
         truncation=expand(AREA_TRUNCATION, model=MODELS, allow_missing=True),
@@ -103,20 +83,14 @@ rule entropy_area_tables:
         AREA_PUBLISHED,
     log:
         f"{LOGS}/{{judge}}/entropy_area_tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("entropy_area/tables", "report/exhibits.html.j2"),
+        **calls("analyses.entropy_area.tables.write_tables"),
         titles={name: AREA.TABLES[name] for name in AREA.tables},
         settings=AREA_SHOWN,
         models=MODELS,
-    script:
-        "scripts/tables.py"
 
 
-rule entropy_area_figures:
+use rule cpu_job as entropy_area_figures with:
     input:
         by_item=expand(AREA_ITEMS, model=MODELS, allow_missing=True),
         correlations=AREA_CORRELATIONS,
@@ -125,20 +99,14 @@ rule entropy_area_figures:
         expand("{figure}.{kind}", figure=AREA_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/entropy_area_figures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("entropy_area/figures", "report/exhibits.html.j2"),
+        **calls("analyses.entropy_area.figures.write_figures"),
         exhibits=AREA_EXHIBITS,
         settings={**AREA_SHOWN, "figure_benchmark": AREA.figure_benchmark},
         models=MODELS,
-    script:
-        "scripts/figures.py"
 
 
-rule entropy_area_report:
+use rule cpu_job as entropy_area_report with:
     input:
         correlations=AREA_CORRELATIONS,
         tables=expand("{table}.html", table=AREA_TABLES),
@@ -148,20 +116,9 @@ rule entropy_area_report:
         summary=f"{AREA_FOLDER}/summary.txt",
     log:
         f"{LOGS}/{{judge}}/entropy_area_report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "entropy_area/report",
-            "report/exhibits.html.j2",
-            "report/page.html.j2",
-            "analyses/entropy_area/report.html.j2",
-        ),
+        **calls("analyses.entropy_area.report.write_report"),
         settings=AREA_SHOWN,
-    script:
-        "scripts/report.py"
 
 
 TARGETS += expand(f"{AREA_FOLDER}/report.html", judge=AREA.judges)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
-from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.frames.numbers import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
 

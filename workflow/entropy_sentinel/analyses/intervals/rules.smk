@@ -8,45 +8,33 @@
 include: "names.smk"
 
 
-rule intervals_stated:
+use rule cpu_job as intervals_stated with:
     input:
-        expand(GENERATIONS, benchmark=INTERVALS_HALVES, allow_missing=True),
+        generations=expand(GENERATIONS, benchmark=INTERVALS_HALVES, allow_missing=True),
     output:
         INTERVALS_STATED,
     log:
         f"{LOGS}/intervals_stated/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/stated"),
+        **calls("analyses.intervals.stated.write_stated"),
         level=lambda wildcards: INTERVALS_LEVELS[wildcards.model],
         farthest=INTERVALS.farthest,
-    script:
-        "scripts/stated.py"
 
 
-rule intervals_integers:
+use rule cpu_job as intervals_integers with:
     input:
-        expand(GENERATIONS, benchmark=INTERVALS_HALVES, allow_missing=True),
+        generations=expand(GENERATIONS, benchmark=INTERVALS_HALVES, allow_missing=True),
     output:
         INTERVALS_INTEGERS,
     log:
         f"{LOGS}/intervals_integers/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/integers"),
+        **calls("analyses.intervals.stated.write_integers"),
         temperature=lambda wildcards: INTERVALS_TEMPERATURES[wildcards.model],
         farthest=INTERVALS.farthest,
-    script:
-        "scripts/integers.py"
 
 
-rule intervals_beliefs:
+use rule cpu_job as intervals_beliefs with:
     input:
         integers=expand(INTERVALS_INTEGERS, model=INTERVALS_READ),
         generations=expand(GENERATIONS, model=INTERVALS_READ, benchmark=INTERVALS_HALVES),
@@ -55,19 +43,13 @@ rule intervals_beliefs:
         INTERVALS_BELIEFS,
     log:
         f"{LOGS}/intervals_beliefs.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/beliefs"),
+        **calls("analyses.intervals.beliefs.write_beliefs"),
         models=INTERVALS_MODELS,
         farthest=INTERVALS.farthest,
-    script:
-        "scripts/beliefs.py"
 
 
-rule intervals_adjusted:
+use rule cpu_job as intervals_adjusted with:
     input:
         stated=expand(INTERVALS_STATED, model=INTERVALS_LEVELS),
         integers=expand(INTERVALS_INTEGERS, model=INTERVALS_TEMPERATURES),
@@ -79,12 +61,8 @@ rule intervals_adjusted:
         INTERVALS_ADJUSTED,
     log:
         f"{LOGS}/intervals_adjusted.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/adjusted"),
+        **calls("analyses.intervals.adjusted.write_adjusted"),
         settings={
             "models": INTERVALS_MODELS,
             "levels": INTERVALS_LEVELS,
@@ -92,30 +70,22 @@ rule intervals_adjusted:
             "undercoverage": INTERVALS.undercoverage,
             "seed": study.estimation_seed(CONFIG),
         },
-    script:
-        "scripts/adjusted.py"
 
 
-rule intervals_scores:
+use rule cpu_job as intervals_scores with:
     input:
-        INTERVALS_ADJUSTED,
+        adjusted=INTERVALS_ADJUSTED,
     output:
         scores=INTERVALS_SCORES,
         differences=INTERVALS_DIFFERENCES,
     log:
         f"{LOGS}/intervals_scores.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/scores"),
+        **calls("analyses.intervals.scores.write_scores"),
         settings=INTERVALS_RESAMPLES,
-    script:
-        "scripts/scores.py"
 
 
-rule intervals_sets:
+use rule cpu_job as intervals_sets with:
     input:
         beliefs=INTERVALS_BELIEFS,
         adjusted=INTERVALS_ADJUSTED,
@@ -125,17 +95,11 @@ rule intervals_sets:
         INTERVALS_SETS,
     log:
         f"{LOGS}/intervals_sets.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/sets"),
-    script:
-        "scripts/sets.py"
+        **calls("analyses.intervals.sets.write_sets"),
 
 
-rule intervals_tunnel_index:
+use rule cpu_job as intervals_tunnel_index with:
     input:
         beliefs=INTERVALS_BELIEFS,
         integers=expand(INTERVALS_INTEGERS, model=INTERVALS_TEMPERATURES),
@@ -144,19 +108,13 @@ rule intervals_tunnel_index:
         INTERVALS_TUNNEL,
     log:
         f"{LOGS}/intervals_tunnel_index.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/tunnel_index"),
+        **calls("analyses.intervals.tunnel_index.write_tunnel_index"),
         models=INTERVALS_MODELS,
         settings=INTERVALS_RESAMPLES,
-    script:
-        "scripts/tunnel_index.py"
 
 
-rule intervals_tables:
+use rule cpu_job as intervals_tables with:
     input:
         benchmarks=expand(ITEMS, benchmark=INTERVALS_HALVES),
         stated=expand(INTERVALS_STATED, model=INTERVALS_LEVELS),
@@ -171,19 +129,13 @@ rule intervals_tables:
         INTERVALS_PUBLISHED,
     log:
         f"{LOGS}/intervals_tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/tables", "report/exhibits.html.j2"),
+        **calls("analyses.intervals.tables.write_tables"),
         titles={name: INTERVALS.TABLES[name] for name in INTERVALS.tables},
         settings=INTERVALS_SHOWN,
-    script:
-        "scripts/tables.py"
 
 
-rule intervals_figures:
+use rule cpu_job as intervals_figures with:
     input:
         benchmarks=expand(ITEMS, benchmark=INTERVALS_HALVES),
         scores=INTERVALS_SCORES,
@@ -191,19 +143,13 @@ rule intervals_figures:
         expand("{figure}.{kind}", figure=INTERVALS_PICTURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/intervals_figures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("intervals/figures", "report/exhibits.html.j2"),
+        **calls("analyses.intervals.figures.write_figures"),
         titles={name: INTERVALS.FIGURES[name] for name in INTERVALS.figures},
         settings=INTERVALS_SHOWN,
-    script:
-        "scripts/figures.py"
 
 
-rule intervals_report:
+use rule cpu_job as intervals_report with:
     input:
         scores=INTERVALS_SCORES,
         differences=INTERVALS_DIFFERENCES,
@@ -214,20 +160,9 @@ rule intervals_report:
         summary=f"{INTERVALS_FOLDER}/summary.txt",
     log:
         f"{LOGS}/intervals_report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "intervals/report",
-            "report/exhibits.html.j2",
-            "report/page.html.j2",
-            "analyses/intervals/report.html.j2",
-        ),
+        **calls("analyses.intervals.report.write_report"),
         settings=INTERVALS_SHOWN,
-    script:
-        "scripts/report.py"
 
 
 TARGETS.append(f"{INTERVALS_FOLDER}/report.html")

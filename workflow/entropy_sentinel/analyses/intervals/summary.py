@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST, level_title, method_title
 from entropy_sentinel.analyses.intervals.headings import end_note
-from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.frames.numbers import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
 # The level that the page begins with, or the nearest that is asked for.

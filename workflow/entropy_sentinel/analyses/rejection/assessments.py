@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
 # Words, numbers of one digit too, and signs, which are what many questions of mathematics are made of.

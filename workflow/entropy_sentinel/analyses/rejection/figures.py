@@ -9,7 +9,7 @@ from entropy_sentinel.analyses.inputs import read_several
 from entropy_sentinel.analyses.rejection import figures_of_curves
 from entropy_sentinel.analyses.rejection.headings import RejectionShown
 from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 
 class FigureFiles(TypedDict):

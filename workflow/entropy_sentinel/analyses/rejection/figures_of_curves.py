@@ -13,8 +13,8 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.curves import curve
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
-from entropy_sentinel.report.numbers import number
 
 # Lines of the estimators in turn, from the colours of Okabe and Ito; each with a dash of its own.
 _LINES: tuple[tuple[str, Any], ...] = (

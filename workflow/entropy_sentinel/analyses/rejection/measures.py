@@ -16,8 +16,8 @@ from entropy_sentinel.analyses.rejection.catalogue import (
 from entropy_sentinel.analyses.rejection.curves import kept, measures, threshold
 from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 
 # By assessor and wanted accuracy; None where none reaches it.

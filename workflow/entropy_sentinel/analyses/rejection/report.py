@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.rejection.frames import MEASURES
 from entropy_sentinel.analyses.rejection.headings import RejectionShown, absent_notes, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.summary import summaries, summarise
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.numbers import span
+from entropy_sentinel.frames.numbers import span
 from entropy_sentinel.report.pages import read_fragment, render
 
 # What is shown of an assessor for a wanted accuracy: names of measures.

@@ -7,7 +7,7 @@
 include: "names.smk"
 
 
-rule rejection_assessments:
+use rule cpu_job as rejection_assessments with:
     input:
         observations=OBSERVATIONS,
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
@@ -15,18 +15,12 @@ rule rejection_assessments:
         REJECTION_QUESTIONS,
     log:
         f"{LOGS}/{{judge}}/rejection_assessments/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("rejection/assessments"),
+        **calls("analyses.rejection.assessments.write_assessments"),
         groups=list(REJECTION_ASSESSORS),
-    script:
-        "scripts/assessments.py"
 
 
-rule rejection_measures:
+use rule cpu_job as rejection_measures with:
     input:
         observations=OBSERVATIONS,
         scores=expand(SCORES, name=REJECTION.groups, allow_missing=True),
@@ -35,44 +29,34 @@ rule rejection_measures:
         REJECTION_MEASURES,
     log:
         f"{LOGS}/{{judge}}/rejection_measures/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        *analysis_code("rejection/measures"),
+        **calls("analyses.rejection.measures.write_measures"),
         settings={
             "assessors": REJECTION_ASSESSORS,
             "accuracies": REJECTION.accuracies,
             "resamples": REJECTION.resamples,
             "seed": study.estimation_seed(CONFIG),
         },
-    script:
-        "scripts/measures.py"
 
 
-rule rejection_tables:
+use rule cpu_job as rejection_tables with:
     input:
         measures=expand(REJECTION_MEASURES, model=MODELS, allow_missing=True),
     output:
         expand("{table}.{kind}", table=REJECTION_TABLES, kind=TABLE_KINDS),
     log:
         f"{LOGS}/{{judge}}/rejection_tables.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("rejection/tables", "report/exhibits.html.j2"),
+        **calls("analyses.rejection.tables.write_tables"),
         titles={name: REJECTION.TABLES[name] for name in REJECTION.tables},
         settings=rejection_settings("best"),
         models=MODELS,
-    script:
-        "scripts/tables.py"
 
 
-rule rejection_figures:
+use rule cpu_job as rejection_figures with:
     input:
         observations=expand(OBSERVATIONS, model=MODELS, allow_missing=True),
         scores=expand(SCORES, model=MODELS, name=REJECTION.headline_group, allow_missing=True),
@@ -81,20 +65,14 @@ rule rejection_figures:
         expand("{figure}.{kind}", figure=REJECTION_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/rejection_figures.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("rejection/figures", "report/exhibits.html.j2"),
+        **calls("analyses.rejection.figures.write_figures"),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
         models=MODELS,
-    script:
-        "scripts/figures.py"
 
 
-rule rejection_report:
+use rule cpu_job as rejection_report with:
     input:
         measures=expand(REJECTION_MEASURES, model=MODELS, allow_missing=True),
         tables=expand("{table}.html", table=REJECTION_TABLES),
@@ -104,18 +82,10 @@ rule rejection_report:
         summary=f"{REJECTION_FOLDER}/summary.txt",
     log:
         f"{LOGS}/{{judge}}/rejection_report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "rejection/report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/rejection/report.html.j2"
-        ),
+        **calls("analyses.rejection.report.write_report"),
         settings=rejection_settings(),
         models=MODELS,
-    script:
-        "scripts/report.py"
 
 
 TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=REJECTION.judges)

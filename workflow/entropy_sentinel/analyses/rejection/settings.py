@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from entropy_sentinel.analyses.rejection import catalogue
-from entropy_sentinel.config.analyses import Analysis, Studied
+from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names

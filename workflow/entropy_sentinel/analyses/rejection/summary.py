@@ -10,7 +10,7 @@ from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.analyses.rejection.catalogue import coverage_measure, kept_accuracy_measure, kept_measure
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, assessor_title, domain_notes
 from entropy_sentinel.analyses.rejection.rows import EVERY
-from entropy_sentinel.report.numbers import number, span
+from entropy_sentinel.frames.numbers import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
 

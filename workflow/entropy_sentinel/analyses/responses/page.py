@@ -10,12 +10,12 @@ from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles, estimator_of, read_responses
 from entropy_sentinel.analyses.responses.trajectory import HEIGHT
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimator import SCORES
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, parts
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 TEMPLATE = Path(__file__).with_name("responses.html.j2")
 

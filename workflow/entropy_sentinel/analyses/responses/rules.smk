@@ -16,7 +16,7 @@ RESPONSE_PASSES = (
 )
 
 
-rule responses_page:
+use rule cpu_job as responses_page with:
     input:
         observations=OBSERVATIONS,
         benchmarks=expand(ITEMS, benchmark=BENCHMARKS),
@@ -25,20 +25,11 @@ rule responses_page:
         scores=RESPONSE_SCORES,
         asked=RESPONSE_PASSES,
     output:
-        RESPONSE_PAGES,
+        page=RESPONSE_PAGES,
     log:
         f"{LOGS}/{{judge}}/responses_page/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "responses/page",
-            "report/page.html.j2",
-            "report/tokens.html.j2",
-            "analyses/responses/responses.html.j2",
-        ),
+        **calls("analyses.responses.page.write_page"),
         benchmarks=BENCHMARKS,
         settings=lambda wildcards: {
             "label": RESPONSES.label(CONFIG.study),
@@ -46,8 +37,6 @@ rule responses_page:
             "estimator": NAMED_GROUPS[RESPONSES.group]["estimator"] if RESPONSES.group else None,
             **{key: getattr(RESPONSES, key) for key in ("per_kind", "most_tokens", "alternatives")},
         },
-    script:
-        "scripts/page.py"
 
 
 TARGETS += expand(RESPONSE_PAGES, judge=RESPONSES.judges, model=MODELS)

@@ -22,13 +22,13 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import kept_estimators, shown_groups
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimator import SCORES
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.tokens import FULL, Token, TokenTexts
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 _ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
 _ALTERNATIVES = 5

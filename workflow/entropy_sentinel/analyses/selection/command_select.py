@@ -96,7 +96,7 @@ def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """What is selected beside all candidates."""
     from entropy_sentinel.analyses.selection.comparing import profiles
     from entropy_sentinel.analyses.selection.tables import strategy_title
-    from entropy_sentinel.report.numbers import number
+    from entropy_sentinel.frames.numbers import number
     from entropy_sentinel.report.terminal import table
 
     rows = [

@@ -36,24 +36,24 @@ class SelectionInputs(TypedDict):
 
 
 def write_selections(
-    inputs: SelectionInputs,
+    files: SelectionInputs,
     model: str,
     settings: SelectionSettings,
     training_files: Mapping[str, str],
-    candidates_file: str,
-    selections_file: str,
+    candidates_output: str,
+    selections_output: str,
 ) -> None:
     """Write the candidates, the selections, and a training file for each strategy, which `training_files` names."""
-    asked: Sequence[str | None] = inputs["asked"] or [None] * len(inputs["benchmarks"])
-    files = map(CandidateFiles, inputs["benchmarks"], inputs["generations"], inputs["labels"], asked)
-    candidates = read_candidates(model, files, settings["tries"], settings["answer"])
+    asked: Sequence[str | None] = files["asked"] or [None] * len(files["benchmarks"])
+    by_benchmark = map(CandidateFiles, files["benchmarks"], files["generations"], files["labels"], asked)
+    candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
     selected = [
         select(candidates, strategy, settings["size"], settings["seed"], settings["tries"], settings["answer"])
         for strategy in training_files
     ]
-    solutions = read_solutions(inputs["solutions"])
+    solutions = read_solutions(files["solutions"])
     for one in selected:
         write_training_file(candidates, one.rows, settings["prompt"], solutions, training_files[one.strategy])
-    CANDIDATES.write(candidates, candidates_file, {"model": model})
+    CANDIDATES.write(candidates, candidates_output, {"model": model})
     notes = [note for one in selected for note in one.notes]
-    SELECTIONS.write(pl.concat(one.rows for one in selected), selections_file, {"model": model, "notes": notes})
+    SELECTIONS.write(pl.concat(one.rows for one in selected), selections_output, {"model": model, "notes": notes})

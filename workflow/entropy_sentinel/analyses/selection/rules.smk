@@ -6,7 +6,7 @@
 include: "names.smk"
 
 
-rule selection_choice:
+use rule cpu_job as selection_choice with:
     input:
         benchmarks=expand(ITEMS, benchmark=CONFIG.labelled),
         generations=expand(GENERATIONS, benchmark=CONFIG.labelled, allow_missing=True),
@@ -23,22 +23,16 @@ rule selection_choice:
         selections=SELECTION_FILES,
     log:
         f"{LOGS}/{{judge}}/selection/{{model}}.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code("selection/choice"),
-        strategies=SELECTION.strategies,
+        **calls("analyses.selection.making.write_selections"),
+        training_files=lambda wildcards: {name: path.format(**wildcards) for name, path in SELECTION_TRAINING.items()},
         settings=lambda wildcards: {
             **{key: getattr(SELECTION, key) for key in ("size", "seed", "tries", "answer")},
             "prompt": study.prompt_settings(CONFIG, wildcards.model),
         },
-    script:
-        "scripts/choice.py"
 
 
-rule selection_report:
+use rule cpu_job as selection_report with:
     input:
         candidates=expand(SELECTION_CANDIDATES, model=MODELS, allow_missing=True),
         selections=expand(SELECTION_FILES, model=MODELS, allow_missing=True),
@@ -48,21 +42,13 @@ rule selection_report:
         summary=f"{SELECTION_FOLDER}/summary.txt",
     log:
         f"{LOGS}/{{judge}}/selection/report.log",
-    conda:
-        "../../../../envs/cpu.yaml"
-    resources:
-        **USUAL,
     params:
-        *analysis_code(
-            "selection/report", "report/exhibits.html.j2", "report/page.html.j2", "analyses/selection/report.html.j2"
-        ),
+        **calls("analyses.selection.report.write_report"),
         models=MODELS,
         settings={
             "label": SELECTION.label(CONFIG.study),
             **{key: getattr(SELECTION, key) for key in ("tables", "figures", "strategies", "answer", "tries")},
         },
-    script:
-        "scripts/report.py"
 
 
 TARGETS += expand(rules.selection_report.output.page, judge=SELECTION.judges)

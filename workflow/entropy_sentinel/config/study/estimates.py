@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.estimators.settings import EstimationSettings, SplitSettings
+from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.features.settings import SplitSettings
 
 
 def estimation_seed(config: Config) -> int:

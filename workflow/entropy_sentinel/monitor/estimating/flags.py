@@ -8,13 +8,13 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.estimating.recent import Recent
 from entropy_sentinel.monitor.reading.excluding import overridden
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.scoring import support_of
 from entropy_sentinel.monitor.summing.sums import Sums
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # Flags of a slice, beside those of statistics (`monitor.catalogue`).

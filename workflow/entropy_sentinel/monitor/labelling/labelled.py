@@ -9,12 +9,12 @@ import polars as pl
 
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.improving import improved
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.verbs.frames import WEIGHT
 
 COLUMNS = {

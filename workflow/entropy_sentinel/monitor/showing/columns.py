@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.report.numbers import number
 
 # The column that rows have where labels were given.
 LABELLED = "labelled_accuracy"

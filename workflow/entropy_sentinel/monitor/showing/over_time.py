@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.settings import WIDTHS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import ESTIMATE, most_errors, name_of
-from entropy_sentinel.report.numbers import counted
 
 # Panels, and windows of each; tables and files have all.
 MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4

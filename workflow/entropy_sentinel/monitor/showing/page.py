@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.settings import Reference, shown
 from entropy_sentinel.monitor.result import Monitored
@@ -21,7 +22,6 @@ from entropy_sentinel.monitor.showing.sentences import (
     silence,
     untested,
 )
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES

@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.reading.settings import WINDOWS
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.columns import LABELLED, slice_name
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 # Slices that are named in a sentence or shown in a table; files have all. And domains that are named.

@@ -2,13 +2,13 @@
 
 import polars as pl
 
+from entropy_sentinel.frames.notebook import html
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing import sentences
 from entropy_sentinel.monitor.showing.columns import table_of
 from entropy_sentinel.monitor.showing.sentences import SHOWN
-from entropy_sentinel.report.notebook import html
-from entropy_sentinel.report.numbers import counted
 from entropy_sentinel.report.terminal import Part, table
 
 

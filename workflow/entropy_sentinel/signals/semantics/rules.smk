@@ -9,7 +9,7 @@ from entropy_sentinel.grouping.settings import BACKENDS
 BACKEND = BACKENDS[CONFIG.signals.semantics.backend]
 
 
-rule signals_semantics:
+use rule cpu_job as signals_semantics with:
     input:
         generations=GENERATIONS,
         benchmark=ITEMS,
@@ -18,15 +18,13 @@ rule signals_semantics:
     log:
         f"{LOGS}/signals/semantics/{{model}}/{{benchmark}}.log",
     conda:
-        "../../../../envs/generate.yaml" if BACKEND.weights else "../../../../envs/cpu.yaml"
+        GENERATE_ENV if BACKEND.weights else CPU_ENV
     threads: CONFIG.generation.threads if BACKEND.weights else 1
     resources:
         gpu=1 if BACKEND.weights else 0,
         mem_mb=8000 if BACKEND.weights else 4000,
         runtime=240 if BACKEND.weights else 30,
     params:
-        *fingerprint("signals.py", module_of("semantics"), BACKEND.module),
+        **calls("stages.signals.write_signals", module_of("semantics")),
         family="semantics",
         settings=study.comparing_settings(CONFIG, "semantics"),
-    script:
-        "../../../scripts/signals.py"

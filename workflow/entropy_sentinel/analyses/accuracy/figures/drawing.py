@@ -9,9 +9,9 @@ from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, Stu
 from entropy_sentinel.analyses.accuracy.showing.verdicts import read_validations
 from entropy_sentinel.analyses.headings import Shown
 from entropy_sentinel.analyses.inputs import read_all
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.figures import Drawing
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 _MODULES = (of_validation, of_accuracies, of_distributions, of_features)
 

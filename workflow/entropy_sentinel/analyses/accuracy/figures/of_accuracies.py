@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_drawing
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, headlines
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, nothing
-from entropy_sentinel.report.numbers import number
 
 # Training domains are drawn first and larger, so that one under an unseen domain still shows.
 _ROLE_STYLES: dict[str, dict[str, Any]] = {

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from scipy.stats import gaussian_kde
 
 from entropy_sentinel.analyses.accuracy.measuring.aggregation import LARGEST_K, bin_errors, group_accuracies
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
-from entropy_sentinel.report.numbers import counted
 
 _BINS = 10
 # A density so many times lower than another is flat on the other's scale.

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.accuracy.figures.panels import EDGE, LOW, Panel, panels_drawing
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.figures import BLUE, GREEN, Drawing, nothing
-from entropy_sentinel.report.numbers import number
 
 _LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
 _UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}

@@ -9,12 +9,12 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.inputs import read_several
-from entropy_sentinel.features.ambiguous_questions import ambiguous_questions
 from entropy_sentinel.features.missing_mass import missing_mass
-from entropy_sentinel.features.observation_frame import families_of, observations_of
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.signals.observation_frame import families_of, observations_of
+from entropy_sentinel.statistics.ambiguity import ambiguous_questions
 from entropy_sentinel.statistics.auroc import auroc_interval
 
 

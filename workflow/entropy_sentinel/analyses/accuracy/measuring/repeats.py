@@ -10,7 +10,7 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.frames import REPEATS
 from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
 from entropy_sentinel.estimators.settings import EstimationSettings
-from entropy_sentinel.features.observation_frame import OBSERVATIONS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 
 

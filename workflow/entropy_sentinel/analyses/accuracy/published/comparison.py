@@ -24,7 +24,7 @@ from entropy_sentinel.analyses.accuracy.published.counterparts import (
 from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.report.numbers import counted
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.report.tables import Table
 
 _HEADINGS = {

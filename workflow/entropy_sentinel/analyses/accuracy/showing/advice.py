@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.frames.numbers import number
 
 # Weighted accuracies of the training group between which the paper's errors are least (section 5, RQ3).
 LOWEST, HIGHEST = 0.4, 0.7

@@ -8,7 +8,7 @@ from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score,
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
-from entropy_sentinel.report.numbers import number
+from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.plain_text import below, text_table
 
 

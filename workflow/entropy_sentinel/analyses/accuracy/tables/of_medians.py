@@ -22,7 +22,7 @@ from entropy_sentinel.analyses.headings import (
     training_group,
 )
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
-from entropy_sentinel.report.numbers import counted
+from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.report.tables import Table, number_frame
 
 _SPREAD_HEADINGS = [

@@ -5,7 +5,7 @@
 # What the cross-encoder has said of a pair of texts is kept in the cache: a job made again asks about new pairs only.
 
 
-rule signals_sar:
+use rule cpu_job as signals_sar with:
     input:
         generations=GENERATIONS,
         benchmark=ITEMS,
@@ -14,15 +14,13 @@ rule signals_sar:
     log:
         f"{LOGS}/signals/sar/{{model}}/{{benchmark}}.log",
     conda:
-        "../../../../../../envs/generate.yaml"
+        GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
         gpu=1,
         mem_mb=8000,
         runtime=240,
     params:
-        *fingerprint("signals.py", module_of("sar")),
+        **calls("stages.signals.write_signals", module_of("sar")),
         family="sar",
         settings=study.comparing_settings(CONFIG, "sar"),
-    script:
-        "../../../../../scripts/signals.py"

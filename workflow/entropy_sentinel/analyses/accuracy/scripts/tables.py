@@ -1,9 +1,0 @@
-import os
-
-from entropy_sentinel.jobs.logs import job_log
-
-with job_log(snakemake.log[0], snakemake.input):
-    from entropy_sentinel.analyses.accuracy.tables.writing import write_tables
-
-    folder = os.path.dirname(snakemake.output[0])
-    write_tables(snakemake.input, snakemake.params.settings, snakemake.params.titles, folder)

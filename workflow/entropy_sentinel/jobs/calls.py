@@ -1,0 +1,34 @@
+"""The function of the package that a job calls."""
+
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+
+def call(job: Any) -> None:
+    """Call the function that the rule names in its parameter `call`, such as `stages.feature.write_features`.
+
+    `job` is what Snakemake gives to a script. Each parameter of the function gets what the rule calls by its name: an
+    input, output (also as `NAME_output`), parameter or wildcard. `files` gets all inputs, `output` the first output,
+    `outputs` all of them, `folder` the folder of the first, `threads` their number; `**inputs` all named inputs.
+    """
+    module, _, name = job.params.call.rpartition(".")
+    function = getattr(import_module(f"entropy_sentinel.{module}"), name)
+    inputs, outputs = dict(job.input.items()), dict(job.output.items())
+    offered = {
+        "files": job.input,
+        "output": job.output[0],
+        "outputs": job.output,
+        "folder": str(Path(job.output[0]).parent),
+        "threads": job.threads,
+        **dict(job.wildcards.items()),
+        **inputs,
+        **outputs,
+        **{f"{name}_output": path for name, path in outputs.items()},
+        **dict(job.params.items()),
+    }
+    parameters = signature(function).parameters.values()
+    arguments = {parameter.name: offered[parameter.name] for parameter in parameters if parameter.name in offered}
+    further = inputs if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) else {}
+    function(**further | arguments)

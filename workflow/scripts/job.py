@@ -1,0 +1,6 @@
+from entropy_sentinel.jobs.logs import job_log
+
+with job_log(snakemake.log[0], snakemake.input):
+    from entropy_sentinel.jobs.calls import call
+
+    call(snakemake)
