@@ -82,6 +82,8 @@ def floor(path: Path) -> int:
     A family of signals stands with the stages: one may ask an engine or a judge. Only analyses import it by name. A
     subcommand in the folder of an analysis stands with the other commands.
     """
+    if path.with_suffix("") == Path("analyses/settings"):
+        return FLOORS["config"]
     if path.parts[0] == "signals" and len(path.parts) > 2:
         return FLOORS["stages"]
     return FLOORS["commands" if path.name.startswith("command_") else path.parts[0]]

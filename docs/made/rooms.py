@@ -32,7 +32,12 @@ def imports() -> Counter[tuple[str, str]]:
         room = "stages" if room == "signals" and len(within) > 1 else room
         room = "commands" if path.name.startswith("command_") else room
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
-        parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
+        # What a section of an analysis is stands with the config.
+        parts = [
+            name.replace("analyses.settings", "config").split(".")
+            for name in names
+            if name and name.startswith("entropy_sentinel.")
+        ]
         found.update({(room, one[1]) for one in parts if one[1] != room})
     return found
 

@@ -31,7 +31,7 @@ def fingerprint(*modules: str) -> list[str]:
     """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
     `modules` are dotted names below the package, such as `stages.feature`; a name of a folder stands for that folder.
-    Besides Python files, the templates and other data in a folder count. Raises FileNotFoundError for an unknown module.
+    Besides Python files, templates and other data in a folder count. Raises FileNotFoundError for an unknown module.
     """
     units: dict[Path, str] = {}
     waiting = [_place(name) for name in modules]
