@@ -125,13 +125,13 @@ def named(function):
 
 
 def calls(function, *modules):
-    """What the params of a rule say of its function: the parameter `call`, and a hash of each folder of its code.
+    """The params that name a job's function, as `call`, and a hash of each folder of its code.
 
     `modules` are further modules whose code counts, which are imported by name. An analysis also depends on what the
     study's signals are declared to be.
     """
     folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
-    code = {f"code_{folder.replace('/', '_')}": f"{folder} {digest}" for folder, digest in folders}
+    code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
     declared = {"declared": DECLARED} if function.startswith("analyses.") else {}
     return {"call": named(function), **code, **declared}
 
