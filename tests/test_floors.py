@@ -38,10 +38,10 @@ LIGHT_MODULES = (
     "engines/cpu.py",
     "engines/devices.py",
     "engines/generation.py",
-    "engines/rates.py",
+    "engines/generation.py",
     "engines/run.py",
-    "engines/starting.py",
-    "engines/variants.py",
+    "engines/run.py",
+    "engines/settings.py",
     "monitor/partitions.py",
 )
 OWNERS = {

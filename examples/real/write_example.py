@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.arrow import flat, split
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.lists import flat, split
 from write_weeks import HERE, SHOWN
 
 EXAMPLE = HERE.parents[1] / "workflow" / "entropy_sentinel" / "example"

@@ -201,7 +201,7 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 def measure_log(side: str, path: str) -> dict[str, float]:
     """CPU-seconds and peak memory of one side; a small log comes first, so that libraries are loaded."""
-    from entropy_sentinel.frames.batches import read_batches
+    from entropy_sentinel.frames.arrow import read_batches
     from entropy_sentinel.verbs.reading import features_of, open_logs
 
     features_of(open_logs(str(ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl")))

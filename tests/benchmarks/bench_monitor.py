@@ -104,7 +104,7 @@ def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[s
     from production import traffic
 
     import entropy_sentinel as es
-    from entropy_sentinel.frames.batches import read_batches
+    from entropy_sentinel.frames.arrow import read_batches
 
     options = {"by": [by], "window": "day"}
     es.monitor(estimator, traffic(90), by=["route"], window="day")

@@ -17,8 +17,7 @@ import numpy as np
 from bench_verdict import draw, normal
 from tabulate import tabulate
 
-from entropy_sentinel.estimators.evidence import MOST_MORE, Evidence
-from entropy_sentinel.estimators.verdict import TOO_FEW, USABLE, decide
+from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide
 from entropy_sentinel.statistics.intervals import Residuals
 
 ERRORS = (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)

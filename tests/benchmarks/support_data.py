@@ -17,12 +17,12 @@ import polars as pl
 from entropy_sentinel.chat.settings import filled
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings
-from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.stages.benchmark import write_benchmark
-from entropy_sentinel.stages.generation import make_engine, request_keys, request_seed, to_frame
+from entropy_sentinel.stages.generation import request_keys, request_seed, to_frame
 from entropy_sentinel.stages.label import label, make_judge
 
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.errors import UnusableReply
-from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 

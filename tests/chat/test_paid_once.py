@@ -18,7 +18,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from entropy_sentinel.chat.cache import ReplyCache
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.chat.servers import address_of
+from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = quiet_litellm

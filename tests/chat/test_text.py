@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.chat.errors import brief, said
+from entropy_sentinel.chat.reply import brief, message_of
 from entropy_sentinel.chat.text import masked, storable
 
 KEY = "0a1b2c3d4e5f6a7b8c9d"
@@ -43,10 +43,10 @@ def test_keys_of_providers_are_masked_wherever_they_come_from() -> None:
 
 def test_errors_are_the_servers_own_words() -> None:
     outer = 'litellm.NotFoundError: NotFoundError: Hosted_vllmException - {"error": {"message": "no\\n model"}}'
-    assert said(ValueError(outer)) == "no model"
-    assert said(ValueError('{"error": "not here"}')) == "not here"
-    assert said(ValueError("Error: as it is - {half")) == "as it is - {half"
-    assert said(ValueError("17")) == "17"
+    assert message_of(ValueError(outer)) == "no model"
+    assert message_of(ValueError('{"error": "not here"}')) == "not here"
+    assert message_of(ValueError("Error: as it is - {half")) == "as it is - {half"
+    assert message_of(ValueError("17")) == "17"
     assert brief(ConnectionRefusedError(111, "refused")) == "no connection: Connection refused"
 
 

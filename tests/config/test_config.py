@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from entropy_sentinel.chat.servers import announced_server
+from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config import study, weights
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import benchmark_settings, feature_settings, generation_settings, training_groups

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 from fake_api import quiet_litellm, user
 
-from entropy_sentinel.chat.servers import announced_server
+from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.engines.api import LitellmEngine

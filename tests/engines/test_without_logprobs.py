@@ -14,7 +14,7 @@ from fake_api import completion, fake_api, ok, quiet_litellm
 from entropy_sentinel.analyses.responses.page import write_page
 from entropy_sentinel.analyses.responses.terminal import StudyFiles, one_response
 from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.chat.servers import SERVERS
+from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import generation_settings, judge_settings, server_settings
 from entropy_sentinel.features.catalogue import FEATURES

@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.about import about
-from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of, modules
-from entropy_sentinel.estimators.caution import caution
+from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
 from entropy_sentinel.estimators.training import TrainingRows
@@ -151,7 +150,7 @@ def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -
 
 @pytest.mark.parametrize(("n_correct", "cautious"), [(0, True), (11, True), (12, False), (228, False), (229, True)])
 def test_a_caution_where_fewer_than_a_twentieth_of_the_rows_are_of_a_class(n_correct: int, cautious: bool) -> None:
-    said = caution(TrainingRows(X, np.arange(240) < n_correct, SETTINGS))
+    said = TrainingRows(X, np.arange(240) < n_correct, SETTINGS).caution
     assert (said is not None) == cautious
     if n_correct in (11, 229):
         fewer = "correct" if n_correct == 11 else "incorrect"
@@ -166,11 +165,7 @@ def test_about_says_what_was_chosen() -> None:
     assert set(said["feature_statistics"]) == set(FEATURES)
 
 
-def test_results_depend_on_the_modules_of_all_that_an_estimator_is_made_of() -> None:
-    room = "entropy_sentinel.estimators"
-    assert modules(["consensus"]) == [f"{room}.{name}" for name in ("atc", "combination", "log_features")]
-    assert modules(["doc-forest-10d-balanced-isotonic"]) == [f"{room}.doc", f"{room}.forest"]
-    assert modules(["doc-mtp", "atc-max"]) == [f"{room}.atc", f"{room}.doc"]
+def test_what_estimators_are_made_of() -> None:
     assert made_of("recommended") >= {*CANDIDATES, "atc-log-2d", "log-2d", "baseline-mtp", "log-nll_max"}
     for name in ESTIMATORS:
         assert made_of(name) <= set(ESTIMATORS)

@@ -38,9 +38,9 @@ def kept(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.mark.parametrize("name", catalogue.ESTIMATORS)
 def test_every_family_declares_its_classes(name: str) -> None:
-    own, *others = saved_classes(name)
-    assert issubclass(own, Estimator)
-    assert all(map(is_dataclass, others))
+    classes = saved_classes(name)
+    assert any(issubclass(part, Estimator) for part in classes)
+    assert all(map(is_dataclass, classes))
 
 
 FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
@@ -52,7 +52,10 @@ FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
         field("confidence", {"Atc": {"name": "atc-ppl", "confidence": "ppl", "threshold": 0.1, "tied_weight": 0}}),
         "holds the estimator 'atc-ppl' in the place of ",
     ),
-    "another class": (lambda tree: {"Doc": tree["Atc"]}, "holds a Doc in the place of the Atc that 'atc-max' is"),
+    "another class": (
+        lambda tree: {"Recommended": tree["Atc"]},
+        "holds a Recommended in the place of the Atc or Doc that",
+    ),
     "two classes": (lambda tree: tree | {"Doc": tree["Atc"]}, "cannot be read .ValueError"),
     "a list": (lambda tree: [tree], "cannot be read .AttributeError"),
     "nothing": (lambda tree: None, "cannot be read .AttributeError"),
@@ -143,9 +146,8 @@ def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], 
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({}, r"own_boosted must name the classes that its files hold, its estimator's first: SAVED"),
+        ({}, r"own_boosted must name the classes that its files hold: SAVED"),
         ({"SAVED": (Boosted,)}, r"'boosted' holds a Stump, which is no part of an estimator"),
-        ({"SAVED": (Stump, Boosted)}, r"holds a Boosted in the place of the Stump that 'boosted' is"),
     ],
 )
 def test_what_would_not_be_loaded_is_not_saved(

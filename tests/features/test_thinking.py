@@ -8,7 +8,7 @@ from test_compute import frame, random_trace, row
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.thinking import start_after
-from entropy_sentinel.frames.batches import read_traces
+from entropy_sentinel.frames.arrow import read_traces
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.stages.feature import write_features

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.outputs import check_outputs
+from entropy_sentinel.frames.files import check_outputs
 
 
 @pytest.fixture

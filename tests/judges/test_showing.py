@@ -10,8 +10,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.judges.catalogue import PROMPTS
 from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.llm import LlmJudge
-from entropy_sentinel.judges.showing import Shown, headings_of, quoted, without_special_tokens
+from entropy_sentinel.judges.llm import LlmJudge, Shown, headings_of, quoted, without_special_tokens
 
 pytestmark = quiet_litellm
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.numbers import close, plain_number
+from entropy_sentinel.judges.notation import clean, close, plain_number
 from entropy_sentinel.judges.units import leading_unit, parse_unit, scales
 
 LENGTH, ENERGY = (("m", 1),), (("g", 1), ("m", 2), ("s", -2))

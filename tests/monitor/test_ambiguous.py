@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.header import read_header
+from entropy_sentinel.estimators.saved import read_header
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.metrics import metrics

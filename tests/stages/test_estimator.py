@@ -11,7 +11,7 @@ from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.stages.estimate import estimate
 from entropy_sentinel.stages.estimator import write_estimators

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
-from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.settings import Estimation, Fitting
@@ -57,7 +56,7 @@ def _of(observations: pl.DataFrame, group: Sequence[str]) -> Iterator[dict[str, 
     estimator = rows.fit(RECOMMENDED)
     if isinstance(estimator, Unfitted):
         return
-    validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), caution(rows)
+    validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
     for (name,), part in observations.filter(~pl.col("benchmark").is_in(group)).group_by("benchmark"):
         case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
         outside = support.flags(support.counts(part, np.zeros(len(part), int), 1), np.array([case["estimated"]]))

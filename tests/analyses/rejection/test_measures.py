@@ -12,7 +12,7 @@ from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.analyses.rejection.measures import measure, write_measures
 from entropy_sentinel.analyses.rejection.rows import read_scores, slices
 from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 FRAME = observed("tiny-a")

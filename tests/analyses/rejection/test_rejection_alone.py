@@ -7,7 +7,7 @@ from tiny import TINY
 from workflow_runs import Project
 
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 
 pytestmark = pytest.mark.long
 

@@ -1,4 +1,4 @@
-"""On PYTHONPATH, gives every engine process an engine that needs no model: see tests/engines/test_shared.py."""
+"""On PYTHONPATH, gives every engine process an engine that needs no model: see tests/engines/test_pool.py."""
 
 import os
 import signal

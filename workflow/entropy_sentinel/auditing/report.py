@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.auditing.measuring import Audit
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.numbers import number
-from entropy_sentinel.frames.spreadsheet import write_csv
+from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval
 

@@ -1,26 +1,54 @@
-"""The client of chat models behind APIs, for engines and judges: many requests at a time, each reply kept."""
+"""The client of chat models behind APIs, for engines and judges: many requests at a time, each reply kept.
+
+All requests of a process run in one event loop.
+"""
 
 import json
 import logging
+import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
-from entropy_sentinel.chat.cache import ReplyCache
-from entropy_sentinel.chat.claim import Claim
-from entropy_sentinel.chat.errors import UnusableReply, said
+from entropy_sentinel.chat.cache import Claim, ReplyCache
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.chat.loop import shared_loop
-from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply, message_of
 from entropy_sentinel.chat.sending import Sender, Sent, Stopped, sleep
-from entropy_sentinel.chat.servers import address_of
+from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.chat.text import storable
 from entropy_sentinel.frames.errors import EntropySentinelError
+
+_PORTALS = BlockingPortalProvider()
+_TURN = threading.Lock()
+_rounds = 0
+
+
+@contextmanager
+def shared_loop(close: Callable[[], Awaitable[None]]) -> Iterator[BlockingPortal]:
+    """The loop while the block runs; its connections are closed by `close` where no other thread needs them.
+
+    LiteLLM keeps the connections of all its users together, and can only close them all.
+    """
+    global _rounds
+    with _TURN:
+        portal = _PORTALS.__enter__()
+        _rounds += 1
+    try:
+        yield portal
+    finally:
+        with _TURN:
+            _rounds -= 1
+            if not _rounds:
+                portal.call(close)
+            _PORTALS.__exit__(None, None, None)
+
 
 log = logging.getLogger(__name__)
 
@@ -203,7 +231,7 @@ class ChatClient:
         except UnusableReply as error:
             raise self._unusable(position, identity, UnusableReply(str(error), raw)) from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = f"it has not the form of a chat completion: {said(error)}"
+            reason = f"it has not the form of a chat completion: {message_of(error)}"
             raise self._unusable(position, identity, UnusableReply(reason, raw)) from None
         self.counts["answered"] += 1
         self._server_is_known = self._server_is_known or turn.shows_enough(kept)

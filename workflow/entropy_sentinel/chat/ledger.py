@@ -1,17 +1,70 @@
 """What a server's users have spent and how fast they may go: one SQLite file, which any number of processes share."""
 
+import os
 import sqlite3
 import threading
 import time
+import uuid
+import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.chat.owner import Owner
 from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.locks import take
+
+
+class Owner:
+    """The owner of calls in the ledger at `ledger`, None for a ledger in memory, which nobody else sees.
+
+    Its file lies beside the ledger, is locked as long as the process lives, and goes with it; that of a killed process
+    goes when another asks for it.
+    """
+
+    def __init__(self, ledger: str | Path | None) -> None:
+        self._ledger, self._name = ledger, ""
+
+    @property
+    def name(self) -> str:
+        """The name, by which calls are marked; its file is made when it is first asked for. Raises OSError."""
+        if not self._name:
+            name = uuid.uuid4().hex
+            if self._ledger is not None:
+                path = self._path(name)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+                weakref.finalize(self, _end, descriptor, path)
+                take(descriptor, path)
+            self._name = name
+        return self._name
+
+    def lives(self, name: str) -> bool:
+        """Whether the process of an owner lives."""
+        if name == self._name:
+            return True
+        if self._ledger is None:
+            return False
+        try:
+            descriptor = os.open(self._path(name), os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        if not take(descriptor, self._path(name)):
+            os.close(descriptor)
+            return True
+        _end(descriptor, self._path(name))
+        return False
+
+    def _path(self, name: str) -> Path:
+        return Path(f"{self._ledger}.{name}").absolute()
+
+
+def _end(descriptor: int, path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+    os.close(descriptor)
+
 
 # A call is written down before it is sent, at what it may cost at most. One whose reply never came, since the process
 # was killed or the connection cut, stays there at that price: the provider may well charge for it. While it is under
@@ -198,11 +251,11 @@ class Ledger:
             ).fetchall()
             cached: Mapping[str, int] = dict(file.execute("SELECT account, calls FROM cached").fetchall())
         names = ("calls", "unanswered_calls", "prompt_tokens", "completion_tokens", "usd", "unanswered_usd")
-        found = {account: dict(zip(names, values, strict=True)) for account, *values in rows}
+        sums = {account: dict(zip(names, values, strict=True)) for account, *values in rows}
         nothing = dict.fromkeys(names, 0)
         return [
-            {"account": account, **(found.get(account) or nothing), "cached_calls": cached.get(account, 0)}
-            for account in sorted(found.keys() | cached.keys())
+            {"account": account, **(sums.get(account) or nothing), "cached_calls": cached.get(account, 0)}
+            for account in sorted(sums.keys() | cached.keys())
         ]
 
     @contextmanager

@@ -18,18 +18,19 @@ import anyio
 import anyio.to_thread
 import tenacity
 
-from entropy_sentinel.chat.errors import (
+from entropy_sentinel.chat.ledger import Ledger, OverBudget
+from entropy_sentinel.chat.reply import (
+    Refusal,
+    Reply,
     UnusableReply,
     brief,
     costs_nothing,
     is_unreachable,
     made_of_a_reply,
     may_pass,
+    message_of,
     retry_after_s,
-    said,
 )
-from entropy_sentinel.chat.ledger import Ledger, OverBudget
-from entropy_sentinel.chat.reply import Refusal, Reply
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
@@ -101,14 +102,14 @@ class Sender:
             return await retrying(self._send_in_turn, request, raw, account, stop)
         # These are of one request. All other errors with 400, 401 and 404 would come for every request.
         except self._litellm.ContextWindowExceededError as error:
-            return Refusal(said(error), too_long=True)
+            return Refusal(message_of(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
-            return Refusal(said(error))
+            return Refusal(message_of(error))
         except (EntropySentinelError, Stopped):
             raise
         except Exception as error:
             if made_of_a_reply(error, _last(raw)):
-                raise UnusableReply(said(error), _last(raw) or str(error)) from None
+                raise UnusableReply(message_of(error), _last(raw) or str(error)) from None
             tries = retrying.statistics["attempt_number"]
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
             raise EntropySentinelError(
@@ -160,9 +161,9 @@ class Sender:
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
         """Tokens of a request: the most that its prompt can have, and about how many with the reply."""
-        said = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
+        prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
         # No tokenizer makes more tokens than bytes; the rest is for what a chat template puts around them.
-        longest = len(json.dumps(said, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
+        longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
         replies = self._reply_lengths["replies"]
         reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
         return longest, round(longest / _BYTES_PER_TOKEN + reply)
@@ -238,10 +239,10 @@ class Sender:
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
-        asked = min(retry_after_s(_error(state)), self.timeout_s)
+        wanted_s = min(retry_after_s(_error(state)), self.timeout_s)
         # The server means all requests.
-        self._not_before = max(self._not_before, time.monotonic() + asked)
-        return max(growing(state), asked)
+        self._not_before = max(self._not_before, time.monotonic() + wanted_s)
+        return max(growing(state), wanted_s)
 
     def _over_budget(self, usd: float) -> EntropySentinelError:
         """The error of a budget without room for a request of at most `usd`."""

@@ -1,12 +1,18 @@
-"""What is said to chat models, and to which servers: parts of the sections of engines and judges, and `prompts`."""
+"""What is said to chat models, and to which servers: parts of the sections of engines and judges, and `prompts`.
 
+The workflow announces addresses and limits of servers to its jobs through the environment.
+"""
+
+import json
+import os
 import re
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
 # The argument of a LaTeX command is none: `\boxed{answer}`.
@@ -128,8 +134,8 @@ def filled(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, s
 def filled_text(text: str, /, **values: str) -> str:
     """A text with `values` in the places of its placeholders, likewise."""
 
-    def value(found: re.Match[str]) -> str:
-        return values[found[1]] if found[1] else found[0]
+    def value(match: re.Match[str]) -> str:
+        return values[match[1]] if match[1] else match[0]
 
     return _PLACEHOLDER.sub(value, text)
 
@@ -142,3 +148,40 @@ def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed
             raise ValueError(f"{what} must have a place for {{{name}}}")
     for name in sorted(there - {*needed, *allowed}):
         raise ValueError(f"{what} has a place for {{{name}}}, and nothing to put there")
+
+
+SERVERS = "ENTROPY_SENTINEL_SERVERS"
+
+
+def announce_address(key: str, base_url: str) -> None:
+    """Say where a server is that this job has started itself, by its key in the config."""
+    servers = json.loads(os.environ.get(SERVERS, "{}"))
+    own = {"base_url": base_url, "own_server": True}
+    os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | own})
+
+
+def address_of(model: str, base_url: str | None) -> str | None:
+    """Where requests to a model go, without user, password and query; None for the provider's own address.
+
+    Where the config names no address, LiteLLM takes that of `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
+    """
+    provider = model.split("/")[0].upper()
+    given = base_url or os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
+    if not given:
+        return None
+    parts = urlsplit(given)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
+
+
+def announced_server(key: str) -> dict[str, Any]:
+    """What the workflow said about a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
+
+    Raises ConfigError where it did not reach this job.
+    """
+    servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS, "{}"))
+    if key not in servers:
+        raise ConfigError(
+            f"{key}: the server's address has not reached this job; the environment variable {SERVERS}, which the "
+            "workflow sets, must be passed on to jobs"
+        )
+    return servers[key]

@@ -49,7 +49,7 @@ def command(
     from entropy_sentinel.auditing.material import material
     from entropy_sentinel.auditing.sample import sample_file
     from entropy_sentinel.config.layout import Layout
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
 
     config, judge = _judged(configfile, judge)
     call = _call(configfile, config, judge)

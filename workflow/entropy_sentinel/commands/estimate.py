@@ -28,7 +28,7 @@ def command(
     cut off, and flags. Below it stand the verdict of the estimator's validation and the reasons of the flags; files
     have them too. The exit status is 3 where some responses could not be used, which is said.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.once import estimated
     from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts

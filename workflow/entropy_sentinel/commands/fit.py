@@ -47,8 +47,8 @@ def command(
     the others.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.numbers import number
-    from entropy_sentinel.frames.outputs import check_outputs
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.files import files as found_files
     from entropy_sentinel.verbs.files import log_files

@@ -120,7 +120,7 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
 def write_table(found: "pl.DataFrame", path: Path) -> None:
     """Write a table in one step, by the end of the name: .csv, .parquet, .json or .jsonl."""
     from entropy_sentinel.frames.files import whole_file
-    from entropy_sentinel.frames.spreadsheet import write_csv
+    from entropy_sentinel.frames.printable import write_csv
 
     with whole_file(path) as partial:
         if path.suffix == ".csv":

@@ -35,7 +35,7 @@ def command(
     kept. The table says how wide the interval of each slice is now, with so many labels alone, and with the estimator
     too if its P(correct) is right on average.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.browser import write_page
     from entropy_sentinel.monitor.labelling.sampling import sample

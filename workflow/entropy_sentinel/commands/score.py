@@ -21,7 +21,7 @@ def command(estimator: Estimator, files: ResponseFiles, output: Output, **option
 
     A table with a row per response: what identifies it, P(correct), and the reason where it has none.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.reading.settings import Slicing
     from entropy_sentinel.monitor.reading.whole import read_whole

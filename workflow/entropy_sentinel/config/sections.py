@@ -11,10 +11,8 @@ from entropy_sentinel.config.asking import check_asking, unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
-from entropy_sentinel.engines.generation import Generation
-from entropy_sentinel.engines.rates import Rates
-from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
-from entropy_sentinel.engines.variants import extended
+from entropy_sentinel.engines.generation import Generation, Rates
+from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights, extended
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names

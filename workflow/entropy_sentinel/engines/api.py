@@ -13,15 +13,25 @@ import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply
-from entropy_sentinel.chat.servers import address_of
+from entropy_sentinel.chat.settings import address_of, announced_server
 from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
-from entropy_sentinel.engines.api_servers import Kind, impossible, kind_of, too_few, unmet
-from entropy_sentinel.engines.api_steps import Steps, ids_of, of_chat, of_text, top_texts
+from entropy_sentinel.engines.api_servers import (
+    Kind,
+    Steps,
+    drawn_otherwise,
+    ids_of,
+    impossible,
+    kind_of,
+    of_chat,
+    of_text,
+    too_few,
+    top_texts,
+    unmet,
+)
 from entropy_sentinel.engines.beams import BeamSearch
 from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
-from entropy_sentinel.engines.llama_cpp import drawn_otherwise
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 
@@ -236,3 +246,9 @@ class LitellmEngine:
     def _hash(self, chat: Asked) -> str:
         prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def make(settings: ApiSettings, threads: int) -> LitellmEngine:
+    """The engine behind the server that the workflow has announced to this job."""
+    server = announced_server(f"models.{settings['model']}.api")
+    return LitellmEngine({**settings, "api": settings["api"] | server})

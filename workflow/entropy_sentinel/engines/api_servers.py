@@ -1,17 +1,135 @@
-"""What servers of one kind or another do differently: what their replies must have, and what to do where they do not.
+"""What servers say: the steps of a reply, token by token, and what servers of one kind or another do differently.
 
 llama.cpp and Ollama say who they are in `system_fingerprint`. All others are taken for vLLM or a provider.
 """
 
+import json
+import logging
 import re
-from collections.abc import Mapping
+import urllib.request
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from entropy_sentinel.engines.api_steps import Steps
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.sources.steps import impossible_step
+
+# How a vLLM server writes a token where it is asked for ids: texts of several tokens can be the same.
+_ID = re.compile(r"token_id:(\d+)")
+# Traces have ids in 32 bits.
+_MOST = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """T steps of a reply: the sampled tokens, their log-probabilities, and those of the most likely tokens of each.
+
+    `top_tokens` are the texts of the most likely ones, or what stands for them. `ids` are of the sampled tokens, where
+    a server says them beside the texts, as llama.cpp does; None elsewhere.
+    """
+
+    tokens: list[str]
+    sampled: list[float]
+    top: list[list[float]]
+    top_tokens: list[list[str]]
+    ids: list[int] | None = None
+
+
+def of_chat(choice: Any) -> Steps:
+    """The steps of an answer to a chat."""
+    return _of_content(getattr(getattr(choice, "logprobs", None), "content", None) or [])
+
+
+def of_text(choice: Any) -> Steps:
+    """The steps of what continues a plain text: OpenAI's lists, or as for a chat, which is what llama.cpp returns."""
+    found: Any = getattr(choice, "logprobs", None)
+    if content := getattr(found, "content", None):
+        return _of_content(content)
+    tokens = getattr(found, "tokens", None) or []
+    top = [one or {} for one in getattr(found, "top_logprobs", None) or [{}] * len(tokens)]
+    sampled = list(found.token_logprobs) if tokens else []
+    return Steps(list(tokens), sampled, [list(one.values()) for one in top], [list(one) for one in top])
+
+
+def ids_of(tokens: Sequence[str]) -> list[int] | None:
+    """The ids of tokens that a server has written as such; None where it has written texts."""
+    found = [_ID.fullmatch(token) for token in tokens]
+    return [int(match[1]) for match in found if match] if found and all(found) else None
+
+
+def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
+    """The texts of the most likely tokens, (T, TOP_K), the likeliest first, of a reply as it is kept; None without."""
+    if "top_tokens" not in kept:
+        return None
+    steps = zip(kept["top_logprobs"], kept["top_tokens"], strict=True)
+    in_order = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
+    return np.array([[text for _, text in step] for step in in_order], dtype=object).reshape(-1, TOP_K)
+
+
+def _of_content(content: Sequence[Any]) -> Steps:
+    """The steps of `content`, one entry per token: objects of LiteLLM, or what the server sent."""
+    ids = [_field(step, "id") for step in content]
+    top = [_field(step, "top_logprobs") or [] for step in content]
+    return Steps(
+        [_field(step, "token") for step in content],
+        [_field(step, "logprob") for step in content],
+        [[_field(entry, "logprob") for entry in step] for step in top],
+        [[_field(entry, "token") for entry in step] for step in top],
+        ids if ids and all(type(one) is int and 0 <= one <= _MOST for one in ids) else None,
+    )
+
+
+def _field(entry: Any, name: str) -> Any:
+    return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+
+
+log = logging.getLogger(__name__)
+
+_TIMEOUT_S = 10
+# What leaves the model's distribution as it is, after temperature and top_p, which every request says.
+_NEUTRAL = {"top_k": 0, "min_p": 0, "repeat_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
+# What a study can say itself.
+_SAID = ("top_k", "min_p")
+
+
+def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
+    """What such a server does to the sampling of a study that does not say it, with what to do; None for nothing.
+
+    `address` is where requests go, `http://localhost:8080/v1`. A server that does not tell is not asked again.
+    """
+    own = {name: value for name, value in _own(address).items() if name not in sampling}
+    other = {name: value for name, value in own.items() if value != _NEUTRAL[name]}
+    if not other:
+        return None
+    options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in other)
+    values = ", ".join(f"{name} {value}" for name, value in other.items())
+    said = ", ".join(f"{name}: {value}" for name, value in other.items() if name in _SAID)
+    sets = f", or set it for this model: `sampling: {{{said}}}`" if other.keys() <= set(_SAID) else ""
+    return f"llama.cpp would draw with {values}, which the study does not say; start llama-server with {options}{sets}"
+
+
+def _own(address: str) -> dict[str, Any]:
+    """The server's own values of what is in `_NEUTRAL`; nothing where it does not tell."""
+    props = f"{address.removesuffix('/v1')}/props"
+    try:
+        with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
+            settings = json.loads(reply.read())["default_generation_settings"]
+        own = settings.get("params", settings)
+        found = {name: _short(own[name]) for name in _NEUTRAL if isinstance(own.get(name), int | float)}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        log.warning("%s does not say how it draws tokens (%s); top_k and min_p may be its own", props, error)
+        return {}
+    # A top_k below 0 is none either.
+    return {name: max(value, 0) if name == "top_k" else value for name, value in found.items()}
+
+
+def _short(value: float) -> float:
+    """A number as it was set, where the server has it in 32 bits: 0.05 for 0.05000000074505806."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
@@ -19,7 +137,7 @@ class Kind:
     """A kind of server: how it calls itself, and what to do where it gives too few log-probabilities.
 
     `ignored` are the keys of `sampling` that it reads over, with what to do in place of them; `plain_text` says why
-    it cannot go on from plain text. One that `tells_sampling` is asked how it draws (`engines.llama_cpp`).
+    it cannot go on from plain text. One that `tells_sampling` is asked how it draws (`drawn_otherwise`).
     """
 
     name: str

@@ -1,6 +1,22 @@
-"""The prompts that models are asked with. A prompt that changes gets a new version, never a silent edit."""
+"""The engines, and the prompts that models are asked with.
+
+An engine is a module with a function `make(settings, threads)`, which gives a `engines.engine.Engine`; its name is the
+`engine` of a job's settings. A prompt that changes gets a new version, never a silent edit.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from entropy_sentinel.chat.settings import Prompt
+from entropy_sentinel.engines.generation import AskedSettings
+
+if TYPE_CHECKING:
+    from entropy_sentinel.engines.engine import Engine
+
+ENGINES: dict[str, str] = {
+    "api": "entropy_sentinel.engines.api",  # a server behind LiteLLM
+    "vllm": "entropy_sentinel.engines.client",  # a model that vLLM loads in a process of its own
+}
 
 PROMPTS: dict[str, Prompt] = {
     # The paper's appendix C.1, verbatim, newlines included.
@@ -13,3 +29,9 @@ PROMPTS: dict[str, Prompt] = {
         "Solution:",
     ),
 }
+
+
+def make_engine(settings: AskedSettings, threads: int) -> "Engine":
+    """The engine that the settings name, on `threads` CPU cores."""
+    engine: Engine = import_module(ENGINES[settings["engine"]]).make(settings, threads)
+    return engine

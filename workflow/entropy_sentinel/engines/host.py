@@ -1,4 +1,4 @@
-"""The process of an engine: it loads a model and answers the jobs of a run, one at a time (engines/shared.py).
+"""The process of an engine: it loads a model and answers the jobs of a run, one at a time (engines/pool.py).
 
     python -m entropy_sentinel.engines.host FOLDER [DESCRIPTOR ...]
 
@@ -22,14 +22,14 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
+from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear
 from entropy_sentinel.engines.run import Run
-from entropy_sentinel.engines.shared import LOCK, SETTINGS, SOCKET, clear
 from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.locks import take
 
-# How often the engine looks whether its run goes on, and tells the job how far the responses under way are.
-WATCH_S, TELL_S = 1.0, 5.0
+# How often the engine looks whether its run goes on, and reports to the job how far the responses under way are.
+WATCH_S, REPORT_S = 1.0, 5.0
 
 
 class Host:
@@ -60,7 +60,7 @@ class Host:
             with suppress(OSError, EOFError):  # the job has ended between two questions
                 self._answer(connection)
             connection.close()
-            _say_to(os.open(os.devnull, os.O_WRONLY))
+            _redirect_output(os.open(os.devnull, os.O_WRONLY))
 
     def _described(self, error: Exception, model: str) -> EntropySentinelError:
         if isinstance(error, EntropySentinelError):
@@ -82,7 +82,7 @@ class Host:
             asking.setblocking(True)
             connection = Connection(asking.detach())
             with suppress(OSError, EOFError, RuntimeError):
-                _say_to(recv_handle(connection))
+                _redirect_output(recv_handle(connection))
                 return connection
             connection.close()
 
@@ -97,15 +97,15 @@ class Host:
         while True:
             match connection.recv():
                 case name, arguments:
-                    with self._told(connection):
+                    with self._reporting(connection):
                         self._reply(connection, getattr(self.engine, name), arguments)
                 case settings:
                     self.engine = self.engine.asked_by(settings)
                     connection.send(("ready", {"provenance": self.engine.provenance}))
 
-    def _reply(self, connection: Connection, asked: Any, arguments: tuple[Any, ...]) -> None:
+    def _reply(self, connection: Connection, member: Any, arguments: tuple[Any, ...]) -> None:
         try:
-            answers = asked(*arguments) if callable(asked) else asked
+            answers = member(*arguments) if callable(member) else member
             for answer in answers if isinstance(answers, GeneratorType) else [answers]:
                 self._send(connection, ("answer", answer))
             self._send(connection, "done")
@@ -119,19 +119,19 @@ class Host:
             leave(self.folder)
 
     @contextmanager
-    def _told(self, connection: Connection) -> Iterator[None]:
-        """Tell the job now and then how far its responses are; the engine ends where the job has died."""
+    def _reporting(self, connection: Connection) -> Iterator[None]:
+        """Report to the job now and then how far its responses are; the engine ends where the job has died."""
         answered = threading.Event()
 
-        def tell() -> None:
+        def report() -> None:
             assert self.engine is not None
-            while not answered.wait(TELL_S):
+            while not answered.wait(REPORT_S):
                 try:
                     self._send(connection, ("under way", self.engine.under_way()))
                 except OSError:
                     leave(self.folder)
 
-        thread = threading.Thread(target=tell, daemon=True)
+        thread = threading.Thread(target=report, daemon=True)
         thread.start()
         try:
             yield
@@ -144,8 +144,8 @@ class Host:
             connection.send(message)
 
 
-def _say_to(descriptor: int) -> None:
-    """Send what this process and its children say to a file."""
+def _redirect_output(descriptor: int) -> None:
+    """Send the output of this process and of its children to a file."""
     sys.stdout.flush()
     for standard in (1, 2):
         os.dup2(descriptor, standard)
@@ -173,9 +173,9 @@ def main() -> None:
         os.set_inheritable(int(lock), False)
     threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    asked = json.loads((folder / SETTINGS).read_text())
+    loaded = json.loads((folder / SETTINGS).read_text())
     try:
-        Host(folder, run).serve(asked["settings"], asked["threads"])
+        Host(folder, run).serve(loaded["settings"], loaded["threads"])
     finally:
         leave(folder)
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.generation import ServedSettings
+from entropy_sentinel.engines.pool import claim_devices
 from entropy_sentinel.engines.run import Run
-from entropy_sentinel.engines.shared import claim_devices
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 

@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import signals_of
-from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
@@ -24,7 +23,7 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "training_accuracy": rows.accuracy if len(rows) else None,
         "signals": {name: FAMILY_OF[name] for name in signals_of(estimator.name)},
         "feature_statistics": feature_statistics(rows.features),
-        "caution": caution(rows),
+        "caution": rows.caution,
         **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else _UNFITTED),
     }
 

@@ -1,13 +1,15 @@
 """The estimators by name, in families: 48 configurations, and the simple ones that stand beside them.
 
-A family is one module with a function `fit(name, rows)` and `SAVED`, the classes that the files of its estimators hold,
-the estimator's own first. A new one is its module and its entry in `FAMILIES`. Config check, tables and figures read
+A family has a module with a function `fit(name, rows)` and `SAVED`, the classes that the files of its estimators hold.
+A new one is its module and its entry in `FAMILIES`. Config check, tables and figures read
 names and titles from here.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import product
+from types import ModuleType
 
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS, FEATURES
 from entropy_sentinel.frames.errors import ConfigError
@@ -125,14 +127,14 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "baseline",
         "logistic regression on a single signal (Platt scaling)",
-        f"{_ROOM}.single_feature",
+        f"{_ROOM}.logistic",
         {f"baseline-{signal}": title for signal, title in _ALONE.items()},
         _of_each("baseline", _ALONE),
     ),
     Family(
         "log",
         "logistic regression on the logarithms of features",
-        f"{_ROOM}.log_features",
+        f"{_ROOM}.logistic",
         _LOGS,
         _of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
     ),
@@ -158,14 +160,14 @@ FAMILIES: tuple[Family, ...] = (
         "atc",
         "average thresholded confidence: the share of responses beyond a threshold on one signal, or on P(correct) of "
         "a regression on logarithms (Garg et al. 2022)",
-        f"{_ROOM}.atc",
+        f"{_ROOM}.confidence",
         {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
         _of_each("atc", _ALONE),
     ),
     Family(
         "doc",
         "difference of confidences: training accuracy plus the change of the mean confidence (Guillory et al. 2021)",
-        f"{_ROOM}.doc",
+        f"{_ROOM}.confidence",
         {f"doc-{signal}": f"DoC, {_ALONE[signal]}" for signal in _SHARES}
         | {f"doc-{name}": f"DoC, {title}" for name, title in _PROBABILITIES.items()},
         _of_each("doc", _SHARES),
@@ -181,6 +183,11 @@ BASELINES: tuple[str, ...] = tuple(
 )
 
 
+def is_known(name: str) -> bool:
+    """Whether an estimator has this name."""
+    return name in _FAMILY_OF
+
+
 def family_of(name: str) -> Family:
     """The family of an estimator; ConfigError where there is none of this name."""
     if name not in _FAMILY_OF:
@@ -193,14 +200,19 @@ def family_of(name: str) -> Family:
     return _FAMILY_OF[name]
 
 
+def module_of(name: str) -> ModuleType:
+    """The module that fits an estimator; ConfigError where a package that it needs is not installed."""
+    try:
+        return import_module(family_of(name).module)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"estimator '{name}': needs the package {error.name}; install it: pip install 'entropy-sentinel[study]'"
+        ) from None
+
+
 def title(name: str) -> str:
     """An estimator as tables and figures show it."""
     return family_of(name).titles[name]
-
-
-def modules(names: Iterable[str]) -> list[str]:
-    """The modules that fit these estimators and those that they are made of, sorted."""
-    return sorted({_FAMILY_OF[part].module for name in names for part in (name, *made_of(name))})
 
 
 def made_of(name: str) -> set[str]:

@@ -1,4 +1,15 @@
-"""What ATC and DoC take as a response's confidence: a signal, or P(correct) of another estimator."""
+"""Families `atc` and `doc`: accuracy from the confidence in each response, a signal or P(correct) of an estimator.
+
+`atc`, average thresholded confidence (Garg et al. 2022): the threshold is chosen on the training rows, so that the
+share of responses on its confident side equals their accuracy; a slice's estimate is its own share on that side. Rows
+tied at the threshold count with the one weight in [0, 1] that makes the training share exact, so that a constant signal
+gives the training accuracy.
+
+`doc`, difference of confidences (Guillory et al. 2021): training accuracy + mean confidence of the slice - mean
+confidence of the training rows, clipped to [0, 1].
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -26,3 +37,48 @@ def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
         return p
     values = features[of].to_numpy()
     return values if SIGNALS[of].confident else -values
+
+
+@dataclass(frozen=True)
+class Atc(Estimator):
+    """The share of responses whose confidence is above the threshold; those at it count with `tied_weight`."""
+
+    confidence: Confidence
+    threshold: float
+    tied_weight: float
+
+    def values(self, features: pl.DataFrame) -> np.ndarray:
+        sure = confidences(self.confidence, features)
+        counted: np.ndarray = (sure > self.threshold) + self.tied_weight * (sure == self.threshold)
+        return counted
+
+
+@dataclass(frozen=True)
+class Doc(Estimator):
+    """Values are confidences; a slice's accuracy is its mean confidence, shifted as the training rows need it."""
+
+    confidence: Confidence
+    shift: float
+
+    def values(self, features: pl.DataFrame) -> np.ndarray:
+        return confidences(self.confidence, features)
+
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        return np.clip(means + self.shift, 0, 1)
+
+
+SAVED = (Atc, Doc)
+
+
+def fit(name: str, rows: TrainingRows) -> Atc | Doc:
+    """Choose the threshold, or the shift, on the training rows, of which one class is enough for a signal."""
+    rows.require_rows()
+    family, _, source = name.partition("-")
+    of = confidence(source, rows)
+    values = confidences(of, rows.features)
+    if family == "doc":
+        return Doc(name, of, rows.accuracy - float(values.mean()))
+    n_correct = int(rows.y.sum())
+    threshold = np.sort(values)[::-1][max(n_correct, 1) - 1]
+    above, tied = int((values > threshold).sum()), int((values == threshold).sum())
+    return Atc(name, of, float(threshold), (n_correct - above) / tied)

@@ -1,16 +1,27 @@
-"""Family `logistic`: logistic regression on a feature set. It has no grid."""
+"""Logistic regressions: families `logistic` (on a feature set), `baseline` (on one signal) and `log` (on logarithms).
+
+`logistic` has no grid. The other two have scikit-learn's defaults (L2, C = 1). Entropies and negative log-likelihoods
+spread over orders of magnitude between domains: on their logarithms a regression that is fitted on easy questions
+extends sensibly to hard ones.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
+from entropy_sentinel.estimators.catalogue import LOG_SETS
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import Scaling, TrainingRows
+
+# Smaller values are rounding noise of log-probabilities in single precision, and 0 has no logarithm.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -37,15 +48,39 @@ class Logistic:
         return np.column_stack([1 - p, p])
 
 
-SAVED = (*CONFIGURATION, Logistic)
-
-
-def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
-    """Fit a configuration of this family."""
-    return fit_configuration(name, rows, [{}], fit_grid)
-
-
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> Separate:
     """Fit a logistic regression per setting, of which there is one; balanced by class weights."""
     weights = "balanced" if balanced else None
     return Separate([Logistic.of(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
+
+
+@dataclass(frozen=True)
+class LogScaling(Scaling):
+    """z-scores of the features' logarithms."""
+
+    def __call__(self, frame: pl.DataFrame) -> np.ndarray:
+        scores: np.ndarray = (logarithms(frame, self.features) - self.mean) / self.scale
+        return scores
+
+
+SAVED = (*CONFIGURATION, LogScaling, Logistic)
+
+
+def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
+    """Fit a configuration, `baseline-SIGNAL`, `log-FEATURE`, or `log-SET` with a set of `LOG_SETS`."""
+    family, _, source = name.partition("-")
+    if family == "logistic":
+        return fit_configuration(name, rows, [{}], fit_grid)
+    rows.require_both_classes()
+    if family == "baseline":
+        return ProbabilityEstimator(name, rows.scaling((source,)), Logistic.of(rows.scaled((source,)), rows.y))
+    features = LOG_SETS.get(source, (source,))
+    scaler = StandardScaler().fit(logarithms(rows.features, features))
+    scaling = LogScaling(features, scaler.mean_, scaler.scale_)
+    return ProbabilityEstimator(name, scaling, Logistic.of(scaling(rows.features), rows.y))
+
+
+def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
+    """Natural logarithms of features that are never negative, of at least `LEAST`, (n_rows, n_features)."""
+    logs: np.ndarray = np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
+    return logs

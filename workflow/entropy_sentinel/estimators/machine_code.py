@@ -13,7 +13,7 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from entropy_sentinel.frames.caches import user_folder
+from entropy_sentinel.frames.files import user_folder
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -10,14 +10,13 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from importlib import import_module
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import family_of, made_of
+from entropy_sentinel.estimators.catalogue import is_known, made_of, module_of
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.printable import one_line
@@ -32,17 +31,16 @@ class NotPlain(Exception):
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
-    """The dataclasses that make up the estimator `name`, its own first; other estimators in it have their own.
+    """The dataclasses that the family of the estimator `name` consists of; other estimators in it have their own.
 
-    Raises NotPlain for an unknown estimator, and for a family that declares none.
+    Raises NotPlain for an unknown estimator, and for a family that declares none; ConfigError as `module_of` does.
     """
-    try:
-        module = family_of(name).module
-    except ConfigError:
-        raise NotPlain(f"is called {name!r}, and no estimator is") from None
-    classes: tuple[type, ...] = getattr(import_module(module), "SAVED", ())
+    if not is_known(name):
+        raise NotPlain(f"is called {name!r}, and no estimator is")
+    module = module_of(name)
+    classes: tuple[type, ...] = getattr(module, "SAVED", ())
     if not classes:
-        raise NotPlain(f"{module} must name the classes that its files hold, its estimator's first: SAVED = (...,)")
+        raise NotPlain(f"{module.__name__} must name the classes that its files hold: SAVED = (...,)")
     return classes
 
 
@@ -88,7 +86,7 @@ def _refused(what: str) -> Iterator[None]:
     """NotPlain for whatever goes wrong: a forged file can be wrong in any place."""
     try:
         yield
-    except NotPlain:
+    except (NotPlain, ConfigError):
         raise
     except Exception as error:
         raise NotPlain(f"{what} ({type(error).__name__}: {one_line(str(error)[:200])})") from None
@@ -129,10 +127,12 @@ class _Reader:
         name = parts["name"]
         if name not in names:
             raise NotPlain(f"holds the estimator {str(name)[:80]!r} in the place of {' or '.join(sorted(names))}")
-        own, *others = saved_classes(name)
-        if kind != own.__name__:
-            raise NotPlain(f"holds a {kind[:80]} in the place of the {own.__name__} that '{name}' is")
-        estimator = self._built(own, parts, {one.__name__: one for one in others}, made_of(name))
+        classes = {part.__name__: part for part in saved_classes(name)}
+        own = {part: of for part, of in classes.items() if issubclass(of, Estimator)}
+        if kind not in own:
+            raise NotPlain(f"holds a {kind[:80]} in the place of the {' or '.join(own)} that '{name}' is")
+        parts_of = {part: of for part, of in classes.items() if part not in own}
+        estimator = self._built(own[kind], parts, parts_of, made_of(name))
         assert isinstance(estimator, Estimator)
         return estimator
 

@@ -5,6 +5,8 @@ Three lines of text, which `head -3` shows, and then the arrays of the parameter
     entropy-sentinel estimator 3
     <SHA-256 of all that follows, hex>
     <JSON: name, logprobs, provenance, feature statistics, parameters>
+
+The JSON, the header, is looked at before anything rests on it.
 """
 
 import hashlib
@@ -12,20 +14,125 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from entropy_sentinel.estimators import shown
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.header import read_header
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
+from entropy_sentinel.estimators.support import N_BINS
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.notebook import html
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
+# Far more than any header has; what is read takes some forty times as much memory.
+MOST_BYTES = 1 << 22
+# Larger numbers are no counts of responses; sums of them would not fit their type.
+_MOST = 10**12
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Whole = Annotated[int, Field(ge=0, le=_MOST)]
+_Count = Annotated[int, Field(ge=1, le=_MOST)]
+
+
+def _smallest_first(edges: list[float]) -> list[float]:
+    if (np.diff(edges) < 0).any():
+        raise ValueError("must be edges, smallest first")
+    return edges
+
+
+def _some(counts: list[int]) -> list[int]:
+    if not any(counts):
+        raise ValueError("must be counts that are not all 0")
+    return counts
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Logprobs(_Part, extra="allow"):  # a study's has its sampling as well
+    logprobs_mode: str | None = None
+    top_k_returned: _Whole | None = None
+
+
+class _Domain(_Part):
+    domain: str
+    n: _Count
+    estimated: _Share | None
+    true: _Share
+    reason: str | None = None
+
+
+class _Validation(_Part, extra="ignore"):  # the rest is made anew from these
+    estimator: str
+    n_domains: _Whole
+    domains: list[_Domain]
+
+
+class _Support(_Part, extra="ignore"):
+    edges: Annotated[list[float], Field(min_length=N_BINS - 1, max_length=N_BINS - 1), AfterValidator(_smallest_first)]
+    domains: Annotated[
+        list[Annotated[list[_Whole], Field(min_length=N_BINS, max_length=N_BINS), AfterValidator(_some)]],
+        Field(min_length=1),
+    ]
+
+
+class _Ambiguous(_Part):
+    share: _Share
+    n_questions: _Count
+
+
+class Header(_Part, extra="allow"):
+    """The fields of a header; all may be missing but `name` and, unless there is a `reason`, `logprobs`."""
+
+    name: str
+    reason: str | None = None
+    logprobs: _Logprobs | None = None
+    model: str | None = None
+    group: str | None = None
+    caution: str | None = None
+    signals: dict[str, str] | None = None
+    n_training_rows: _Whole | None = None
+    training_accuracy: _Share | None = None
+    settings: dict[str, Any] | None = None
+    chosen: dict[str, Any] | None = None
+    feature_statistics: dict[str, Any] | None = None
+    validation: _Validation | None = None
+    support: _Support | None = None
+    ambiguous: dict[str, _Ambiguous] | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "Header":
+        if self.logprobs is None and not self.reason:
+            raise ValueError("'logprobs' must be there")
+        return self
+
+
+def read_header(text: bytes) -> dict[str, Any]:
+    """The header as a dict; InputError for one that an estimator's file cannot have, with the field that is wrong."""
+    if len(text) > MOST_BYTES:
+        raise InputError(f"the header must have at most {MOST_BYTES:,} bytes, has {len(text):,}")
+    try:
+        header = json.loads(text)
+        Header.model_validate(header)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False)[0]
+        where = "".join(f"'{part}' " for part in problem["loc"])
+        raise InputError(f"the header: {one_line(where[:200])}{problem['msg'].removeprefix('Value error, ')}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the header must be a JSON object: {error}") from None
+    assert isinstance(header, dict)  # as Pydantic wants it
+    return header
+
+
 MAGIC = b"entropy-sentinel estimator 3"
+# Domains that are named in a notebook.
+_NAMED = 4
 # Far more than any estimator has.
 _MOST_BYTES = 1 << 30
 _PARAMETERS = "parameters"
@@ -59,10 +166,33 @@ class SavedEstimator:
         return tuple(name for name in self.about.get("signals") or () if name not in FEATURES)
 
     def __repr__(self) -> str:
-        return "\n  ".join(map(one_line, shown.lines(self.estimator.name, self.about)))
+        return "\n  ".join(map(one_line, self._lines()))
 
     def _repr_html_(self) -> str:
-        return shown.estimator_as_html(self.estimator.name, self.about)
+        first, *others = self._lines()
+        if validation := self.validation:
+            return html(first, others[:-1]) + validation._repr_html_()
+        return html(first, others)
+
+    def _lines(self) -> list[str]:
+        """What it is, what it was fitted on, and the verdict of its validation."""
+        about, rows = self.about, self.about.get("n_training_rows")
+        domains = str(about.get("group") or "?").split("+")
+        named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
+        chosen = (about.get("chosen") or {}).get("method")
+        logprobs = ", ".join(f"{key} {value}" for key, value in about["logprobs"].items() if value is not None)
+        shares = [
+            f"{domain} {got['share']:.0%} of {got['n_questions']:,}"
+            for domain, got in (about.get("ambiguous") or {}).items()
+        ]
+        validation = self.validation
+        return [
+            f"{self.estimator.name}{f' ({chosen})' if chosen else ''} of model {about.get('model')}",
+            f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
+            f"log-probabilities: {logprobs or 'not known'}",
+            *([f"questions that get several answers again and again: {', '.join(shares)}"] if shares else []),
+            f"verdict: {validation.verdict}; {validation.reasons[0]}" if validation else "verdict: has no validation",
+        ]
 
 
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,15 @@ import polars as pl
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.catalogue import family_of
+from entropy_sentinel.estimators.catalogue import module_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
 from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.numbers import Names, Numbers
+
+# With fewer of one class than this share, every method goes by a handful of rows.
+RARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,21 @@ class TrainingRows:
     def accuracy(self) -> float:
         """The share of correct rows."""
         return float(self.y.mean())
+
+    @property
+    def caution(self) -> str | None:
+        """Why estimates from these rows are to be taken with care; None where nothing is known against them.
+
+        It is said where less than `RARE` of the rows are correct, or of them incorrect.
+        """
+        if not len(self) or RARE <= self.accuracy <= 1 - RARE:
+            return None
+        correct = int(self.y.sum())
+        fewer, rarest = ("correct", correct) if correct * 2 < len(self) else ("incorrect", len(self) - correct)
+        return (
+            f"only {rarest} of {len(self)} training rows are {fewer}: estimates go by these few; "
+            "add a benchmark of medium accuracy to the training group"
+        )
 
     @cached_property
     def scaler(self) -> StandardScaler:
@@ -153,7 +170,7 @@ class TrainingRows:
         """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""
         if name not in self._fitted:
             try:
-                self._fitted[name] = import_module(family_of(name).module).fit(name, self)
+                self._fitted[name] = module_of(name).fit(name, self)
             except CannotFit as error:
                 self._fitted[name] = Unfitted(name, str(error))
         return self._fitted[name]

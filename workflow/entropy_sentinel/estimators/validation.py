@@ -14,7 +14,8 @@ from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.notebook import html
+from entropy_sentinel.frames.numbers import counted, number
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
@@ -38,9 +39,14 @@ class Domain:
     reason: str | None = None
 
     @property
+    def signed(self) -> float | None:
+        """Estimated minus true; null without an estimate."""
+        return None if self.estimated is None else self.estimated - self.true
+
+    @property
     def error(self) -> float:
         """How far the estimate is from the truth; 0 without one."""
-        return 0.0 if self.estimated is None else abs(self.estimated - self.true)
+        return abs(self.signed or 0.0)
 
 
 @dataclass(frozen=True)
@@ -138,9 +144,23 @@ class Validation:
         return "\n  ".join([f"verdict on {self.estimator}: {self.verdict}", *map(one_line, self.reasons)])
 
     def _repr_html_(self) -> str:
-        from entropy_sentinel.estimators.shown import validation_as_html  # which imports this module
-
-        return validation_as_html(self)
+        """Verdict and reasons, each labelled domain as estimated by the others, how often intervals hold."""
+        domains = [
+            (
+                domain.domain,
+                f"{domain.n:,}",
+                number(domain.estimated),
+                number(domain.true),
+                number(domain.signed, "+.3f"),
+            )
+            for domain in self.domains
+        ]
+        held = [
+            f"{share.level:.0%} intervals hold the truth of {share.covered} of {share.n} domains ({share.basis})"
+            for share in self.coverage
+        ]
+        tables = [(("domain", "labels", "estimated", "true", "error"), domains)] if domains else []
+        return html(f"Verdict: {self.verdict}", [*self.reasons, *held], *tables)
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:

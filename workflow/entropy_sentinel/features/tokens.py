@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.arrow import flat, split
 from entropy_sentinel.frames.generation import top_k_of
-from entropy_sentinel.frames.lists import flat, split
 
 # Servers write -inf, or -9999 in its place, for a token of probability 0.
 ZERO_PROBABILITY = -9999.0

@@ -1,9 +1,13 @@
-"""Stage `estimate`: accuracy per domain by every estimator, `estimates/{judge}/{model}/{group}.parquet`."""
+"""Estimates of each domain's accuracy, and P(correct) of each response: the files of two stages.
+
+Stage `estimate` writes `estimates/{judge}/{model}/{group}.parquet`.
+Stage `estimator` writes `scores/{judge}/{model}/{name}.parquet`.
+"""
 
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import MODEL_COLUMN
+from entropy_sentinel.frames.response import MODEL_COLUMN, RESPONSE, RESPONSE_COLUMNS
 
 ESTIMATES = Contract(
     stage="estimates",
@@ -35,5 +39,16 @@ ESTIMATES = Contract(
         ),
         Column("reason", pl.String, "why the estimates are null", nullable=True),
         Column("caution", pl.String, "what speaks against estimates from these training rows", nullable=True),
+    ),
+)
+
+
+SCORES = Contract(
+    stage="scores",
+    key=(*RESPONSE, "estimator"),
+    columns=(
+        *RESPONSE_COLUMNS,
+        Column("estimator", pl.String, "a name of estimators/catalogue.py; only those that give a probability"),
+        Column("p", pl.Float64, "P(correct); of rows that the estimator was fitted on as of any other", "1"),
     ),
 )

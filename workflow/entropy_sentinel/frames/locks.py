@@ -16,6 +16,8 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
+# `extra` of a log record on a wait: a job shows such a record on the terminal too, and not only when it is done.
+WAITING = {"terminal": True}
 # What is said of a file that is locked; and of a file system that knows no locks.
 LOCKED = (errno.EACCES, errno.EAGAIN)
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)

@@ -1,9 +1,17 @@
-"""Text of logs and models as a terminal may show it: nothing in it moves the cursor, colours, or turns the order round.
+"""Text of logs and models as a terminal or a spreadsheet may show it.
 
-Source: Unicode, Bidirectional Algorithm (UAX 9) and Security Considerations (UTR 36).
+On a terminal nothing in it moves the cursor, colours, or turns the order round (Unicode, UAX 9 and UTR 36). In a CSV
+file no text becomes a formula (OWASP, CSV Injection): one that a spreadsheet would compute, as `=HYPERLINK(...)`, gets
+an apostrophe before it, and one with apostrophes before such a beginning gets one more, so that it is read back as it
+was. Numbers stay numbers.
 """
 
 import unicodedata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
 
 # What joins letters in some scripts and in emoji.
 _JOINERS = "\u200c\u200d"
@@ -27,3 +35,32 @@ def _visible(char: str) -> str:
     if char < " ":
         return chr(0x2400 + ord(char))
     return "\N{SYMBOL FOR DELETE}" if char == "\x7f" else "\N{REPLACEMENT CHARACTER}"
+
+
+_BEGINS = r"[=+\-@\t\r\n＝＋－＠]"
+
+
+def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a frame, its texts and the names of its columns so that a spreadsheet shows them."""
+    frame.with_columns(as_shown(cs.string())).rename(_shown_names(frame.columns)).write_csv(path)
+
+
+def read_csv(path: str | Path, **options: Any) -> pl.DataFrame:
+    """Read such a file, its texts as they were; `options` are those of polars.read_csv."""
+    found = pl.read_csv(path, **options).with_columns(as_written(cs.string()))
+    return found.rename({name: pl.select(as_written(pl.lit(name))).item() for name in found.columns})
+
+
+def as_shown(texts: pl.Expr) -> pl.Expr:
+    """Texts as they stand in the file."""
+    return texts.str.replace(f"^('*{_BEGINS})", "'$1")
+
+
+def as_written(texts: pl.Expr) -> pl.Expr:
+    """Texts of a file as they were."""
+    return texts.str.replace(f"^'('*{_BEGINS})", "$1")
+
+
+def _shown_names(names: list[str]) -> dict[str, str]:
+    found = pl.select(as_shown(pl.lit(pl.Series(names, dtype=pl.String)))).to_series()
+    return dict(zip(names, found, strict=True))

@@ -1,6 +1,6 @@
 """Scores of pairs of texts by a model, each asked for once and kept on disk: a killed job goes on, a second one reads.
 
-They lie in `pairs/` beside the replies of servers (frames/caches.py), an SQLite file per model, which any number of
+They lie in `pairs/` beside the replies of servers (frames/files.py), an SQLite file per model, which any number of
 jobs may share. Texts are there as hashes alone.
 """
 
@@ -14,8 +14,8 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
-from entropy_sentinel.frames.caches import cache_folder, private_folder
 from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.files import cache_folder, private_folder
 
 log = logging.getLogger(__name__)
 

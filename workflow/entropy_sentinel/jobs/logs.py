@@ -18,8 +18,18 @@ _FAILED = "FAILED: "
 _LONGEST = 1000
 # How far from its end a log is searched for the cause.
 _TAIL_BYTES = 100_000
-# The terminal, once `job_log` has sent everything else to the log.
-_terminal: int | None = None
+
+
+class _OnTerminal(logging.Handler):
+    """Shows records with `frames.locks.WAITING` on the terminal, beside the log."""
+
+    def __init__(self, terminal: int) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "terminal", False):
+            os.write(self._terminal, f"{record.getMessage()}\n".encode(errors="replace"))
 
 
 @contextmanager
@@ -29,13 +39,13 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     Before the job begins, `check_versions` and `check_inputs`. Whatever ends it early, an exit of a library included,
     becomes a traceback and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
     """
-    global _terminal
-    terminal = _terminal = os.dup(2)
+    terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     faulthandler.enable()  # a C library that crashes leaves the line that called it
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger().addHandler(_OnTerminal(terminal))
     try:
         check_versions()
         if inputs:
@@ -77,10 +87,3 @@ def read_cause(path: str | Path) -> str | None:
     except OSError:
         return None
     return next((line.removeprefix(_FAILED) for line in reversed(lines) if line.startswith(_FAILED)), None)
-
-
-def show(log: logging.Logger, message: str) -> None:
-    """Say something in the log that the person at the terminal should see, too, and not only when the job is done."""
-    log.warning(message)
-    if _terminal is not None:
-        os.write(_terminal, f"{message}\n".encode(errors="replace"))

@@ -15,8 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.locks import LOCKED, NO_LOCKS, is_at
-from entropy_sentinel.jobs.logs import show
+from entropy_sentinel.frames.locks import LOCKED, NO_LOCKS, WAITING, is_at
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,11 @@ class Ownership:
         while not self._take():
             owner = _read(self.folder)
             if owner and told != (name := _name(owner)):
-                show(log, f"{self.folder}: waiting for {name}, which an earlier run started and which still works here")
+                log.warning(
+                    "%s: waiting for %s, which an earlier run started and which still works here",
+                    *(self.folder, name),
+                    extra=WAITING,
+                )
                 told = name
             time.sleep(POLL_S)
         if told:

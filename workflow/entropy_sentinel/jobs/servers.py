@@ -3,7 +3,7 @@
 import json
 import os
 
-from entropy_sentinel.chat.servers import SERVERS
+from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import server_settings
 

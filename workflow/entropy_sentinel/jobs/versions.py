@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from entropy_sentinel.frames.errors import VersionError
 
 # What results depend on and every environment of the project pins alike. vLLM's version is in each trace file.
-PACKAGES = ("snakemake", "polars", "pydantic", "scikit-learn", "imbalanced-learn", "scipy", "math-verify")
+PACKAGES = ("snakemake", "polars", "pydantic", "scikit-learn", "scipy", "math-verify")
 _VARIABLE = "ENTROPY_SENTINEL_VERSIONS"
 
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.notation import clean, in_braces
-from entropy_sentinel.judges.numbers import NUMBER, plain_number
+from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
 from entropy_sentinel.judges.units import leading_unit
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")

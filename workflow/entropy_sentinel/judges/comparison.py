@@ -6,14 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from entropy_sentinel.judges import expressions
-from entropy_sentinel.judges.expressions import UnreadableError
+from entropy_sentinel.judges.expressions import SUFFIX, Quantity, UnreadableError, quantity
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.names import ELEMENT_OF, POINT_NAME, without_name, without_point_name
-from entropy_sentinel.judges.notation import clean, has_words, key
-from entropy_sentinel.judges.numbers import close
-from entropy_sentinel.judges.quantities import SUFFIX, Quantity, quantity
-from entropy_sentinel.judges.references import WORDS_AFTER, json_list, readable, units_in_letters
-from entropy_sentinel.judges.structure import Structure, at_top_level, split
+from entropy_sentinel.judges.notation import clean, close, has_words, key
+from entropy_sentinel.judges.structure import (
+    ELEMENT_OF,
+    POINT_NAME,
+    WORDS_AFTER,
+    Structure,
+    at_top_level,
+    json_list,
+    readable,
+    split,
+    units_in_letters,
+    without_name,
+    without_point_name,
+)
 from entropy_sentinel.judges.units import parse_unit, scales
 
 Tolerance = Mapping[str, Any] | None

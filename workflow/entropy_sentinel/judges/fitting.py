@@ -7,7 +7,7 @@ from entropy_sentinel.judges import words
 from entropy_sentinel.judges.choice import offered
 from entropy_sentinel.judges.exact import normalised
 from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.references import reference_quantity
+from entropy_sentinel.judges.structure import reference_quantity
 
 
 def fitting_kind(items: Iterable[tuple[str, str]]) -> str:

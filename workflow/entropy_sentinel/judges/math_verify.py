@@ -10,9 +10,9 @@ from entropy_sentinel.judges.comparison import same_as_reference
 from entropy_sentinel.judges.expressions import TimeoutException, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.references import reference_quantity
 from entropy_sentinel.judges.separate_process import SeparateProcess
 from entropy_sentinel.judges.settings import JudgeSettings
+from entropy_sentinel.judges.structure import reference_quantity
 
 # Of one response, all in all.
 _LIMIT_S = 5

@@ -1,11 +1,13 @@
-r"""Answers of several parts: lists, tuples, intervals, sets, unions, vectors and matrices, split at the top level.
+r"""How an answer is built: lists, sets, points, names; and whether a reference can be compared at all."""
 
-A structure is how it is held together and its parts as text: `(3, 4]` is `("(]", ["3", "4"])`. A list without
-brackets, `1, -2` or `2 \text{ or } 3`, is held together by nothing, `""`; a union by `"cup"`.
-"""
-
+import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges.expressions import Quantity, UnreadableError, quantity
+from entropy_sentinel.judges.notation import clean
 
 _SEPARATOR = re.compile(
     r"\s*(?:\\text\{\s*(?:,\s*)?(?:and|or)\s*\}|,?\s*(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|[,;])\s*(?:\\text\{\s*(?:and|or)\s*\})?\s*"
@@ -98,3 +100,85 @@ def _brackets(text: str) -> tuple[str, str] | None:
         if depth == 0:
             break
     return (first + last, text[len(first) : len(text) - len(last)].strip()) if position >= len(text) else None
+
+
+# What is called something: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
+_NAMED = re.compile(
+    r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
+    r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
+)
+_LETTER = re.compile(r"[A-Za-z]")
+_COMMAND = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+")
+ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
+POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
+
+
+def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
+    """`x = 5` as `x` and `5`; `3 + 4 = 7` as nothing and `7`; a list of such, and `2x = 10`, as they are."""
+    if keep_lists and (structure := split(text)) is not None and structure.held == "":
+        return None, text
+    if found := _NAMED.fullmatch(text):
+        return found["name"].strip(), at_top_level(found["rest"].strip(), re.compile("="))[-1]
+    if not keep_lists or "=" not in text:
+        return None, text
+    *steps, value = at_top_level(text, re.compile("="))
+    return None, text if any(_LETTER.search(_COMMAND.sub(" ", step)) for step in steps) else value
+
+
+def without_point_name(reference: str, answer: str) -> tuple[str, str]:
+    """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
+    one, other = (POINT_NAME.match(text) for text in (reference, answer))
+    if one and other and one[1] != other[1]:
+        return reference, answer
+    return POINT_NAME.sub("", reference), POINT_NAME.sub("", answer)
+
+
+def bare(text: str) -> str:
+    """`x \\in [0, 1]` and `A(1, 0)` without the variable and the name."""
+    return POINT_NAME.sub("", ELEMENT_OF.sub("", text))
+
+
+WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
+_ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what) values)", re.IGNORECASE)
+
+
+def reference_quantity(reference: str) -> Quantity | None:
+    """The number of a reference, with its unit; None if it is no such."""
+    return quantity(without_name(clean(reference))[1], units_in_letters(reference))
+
+
+def units_in_letters(reference: str) -> bool:
+    """Whether `2 m` in a reference is two metres and no product: it is in text, not in a formula."""
+    return not reference.lstrip().startswith(("$", "\\("))
+
+
+def json_list(reference: str, question: str) -> Structure | None:
+    """`[0, 5]` as a list in order; `$[0, 5]$` is an interval, as are `[0,5]` and the answer to a question for one."""
+    try:
+        found = json.loads(reference)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list):
+        return None
+    rises = len(found) == 2 and all(isinstance(part, int | float) for part in found) and found[0] < found[1]
+    if rises and (json.dumps(found) != reference.strip() or _ON_A_LINE.search(question)):
+        return None
+    return Structure("list", tuple(str(part) for part in found))
+
+
+@lru_cache(maxsize=4096)
+def readable(reference: str, letters: bool) -> bool:
+    """Whether a reference can be compared at all: with no answer, otherwise, or being right would make the label."""
+    text = bare(reference)
+    if (structure := split(text)) is not None:
+        return all(readable(part, letters) for part in structure.parts)
+    if quantity(text, letters):
+        return True
+    name, value = without_name(text)
+    if name is not None:
+        return readable(value, letters)
+    try:
+        expressions.read(WORDS_AFTER.sub("", text))
+    except UnreadableError:
+        return False
+    return True

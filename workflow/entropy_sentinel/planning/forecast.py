@@ -7,7 +7,7 @@ from pathlib import Path
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import gpus, group_files, training_groups
-from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.frames.numbers import counted, millions

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.rates import Rates
+from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.planning.files import StudyFiles, generations_file, read
 
 

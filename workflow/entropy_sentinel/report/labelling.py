@@ -29,7 +29,7 @@ def labelling_page(
     It begins with the answers `given`, a value of ANSWERS or null for each row. `columns` are those of the file that it
     saves, of which the last is `label`; `keys` tell a row from others. `saved` is what stands there for each answer;
     rows whose answer has none are left out. `command` is what the file, called `file`, is given to; `shielded` says
-    whether texts in it are as `frames.spreadsheet` writes them.
+    whether texts in it are as `frames.printable` writes them.
     """
     content = [(row["response"], *(row[name] for name in keys)) for row in rows]
     wanted = dict.fromkeys([*_SHOWN, *keys, *columns])

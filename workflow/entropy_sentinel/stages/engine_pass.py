@@ -22,16 +22,17 @@ from typing import Any, NotRequired, TypedDict, final
 import polars as pl
 
 from entropy_sentinel.config.layout import parts_folder
+from entropy_sentinel.engines.catalogue import make_engine
 from entropy_sentinel.engines.engine import Engine
 from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import WAS_REFUSED, scan_traces
-from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
-from entropy_sentinel.stages.generation import asked, make_engine, with_commit
+from entropy_sentinel.stages.generation import asked, with_commit
 from entropy_sentinel.stages.given_pass import GivenPass, write_given_pass
 from entropy_sentinel.stages.parts import Parts
 

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import further_signals
-from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.settings import EstimationSettings
@@ -91,7 +90,7 @@ def _estimated(
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
         n_training_rows=pl.lit(len(training), pl.UInt32),
-        caution=pl.lit(caution(training), pl.String),
+        caution=pl.lit(training.caution, pl.String),
     )
     return {
         name: _estimates(estimator, score(estimator, scored, slices), domains).select(ESTIMATES.schema.names())

@@ -10,7 +10,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
 

@@ -7,7 +7,7 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.features.thinking import start_after
-from entropy_sentinel.frames.batches import read_traces
+from entropy_sentinel.frames.arrow import read_traces
 from entropy_sentinel.frames.contract import read_provenance
 
 

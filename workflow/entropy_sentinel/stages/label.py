@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.chat.servers import announce_address
+from entropy_sentinel.chat.settings import announce_address
 from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from entropy_sentinel.engines.gguf import gguf_instead_of_weights
+from entropy_sentinel.engines.settings import gguf_instead_of_weights
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 from entropy_sentinel.starting.rows import Rows, free_name, name_of

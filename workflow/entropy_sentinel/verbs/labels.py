@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.printable import as_written
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.spreadsheet import as_written
 from entropy_sentinel.verbs.files import Paths, files
 from entropy_sentinel.verbs.frames import OF_LABELS, WEIGHT
 

@@ -9,8 +9,8 @@ import polars as pl
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.outputs import check_outputs
 
 
 def write_features(

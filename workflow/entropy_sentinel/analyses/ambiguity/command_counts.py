@@ -63,8 +63,7 @@ def command(
     from entropy_sentinel.analyses.ambiguity.corpus import opened
     from entropy_sentinel.analyses.ambiguity.counting import Columns, counted
     from entropy_sentinel.frames.errors import InputError
-    from entropy_sentinel.frames.files import write_whole
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.sources.rows import local_rows
 
     if output.suffix != ".jsonl":

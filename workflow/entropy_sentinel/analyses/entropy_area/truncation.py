@@ -7,8 +7,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, EVERY
 from entropy_sentinel.analyses.entropy_area.frames import TRUNCATION
+from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.lists import flat
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 _QUANTILES = {"q90": 0.9, "q95": 0.95, "q99": 0.99}

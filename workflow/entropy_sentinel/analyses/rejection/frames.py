@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.response import MODEL_COLUMN
 
 GROUP = Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`")

@@ -9,7 +9,7 @@ from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
 from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.response import RESPONSE
 
 # In distribution, by the test split of what the group trains on; out of distribution.

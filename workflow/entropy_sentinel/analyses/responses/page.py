@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles,
 from entropy_sentinel.analyses.responses.trajectory import HEIGHT
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, parts

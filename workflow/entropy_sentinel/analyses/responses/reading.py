@@ -10,7 +10,7 @@ import polars as pl
 from entropy_sentinel.analyses.responses.trajectory import Trajectory, read_trajectories
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens

@@ -24,7 +24,7 @@ from entropy_sentinel.config.study import kept_estimators, shown_groups
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.estimator import SCORES
+from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.tokens import FULL, Token, TokenTexts

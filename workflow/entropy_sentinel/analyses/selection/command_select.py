@@ -41,7 +41,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.config.study import prompt_settings
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.report.terminal import show
 
     chosen = SelectOptions.of(options)

@@ -8,7 +8,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.frames.batches import read_batches
+from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS

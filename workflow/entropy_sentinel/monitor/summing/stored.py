@@ -15,7 +15,7 @@ import polars as pl
 
 from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError
-from entropy_sentinel.jobs.logs import show
+from entropy_sentinel.frames.locks import WAITING
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +164,7 @@ def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
         if not waiting:
-            show(log, f"{path}: waiting for another run, which still works on it")
+            log.warning("%s: waiting for another run, which still works on it", path, extra=WAITING)
             waiting = True
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.lists import flat
+from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.columns import is_private
 from entropy_sentinel.sources.logs.openai_pairs import IDS

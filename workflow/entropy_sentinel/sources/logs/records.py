@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from entropy_sentinel.frames.batches import read_batches
+from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs import csv_table

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
-from entropy_sentinel.frames.lists import split
 from entropy_sentinel.sources.logs import entries
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES
 from entropy_sentinel.sources.logs.responses import Responses

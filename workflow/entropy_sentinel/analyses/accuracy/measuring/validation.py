@@ -13,7 +13,6 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, ModelValidation
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
-from entropy_sentinel.estimators.caution import caution
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.settings import EstimationSettings
@@ -55,7 +54,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
         unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
         n_training=len(training),
         training_accuracy=training.accuracy if len(training) else None,
-        caution=caution(training),
+        caution=training.caution,
         error_at_least=own.error_at_least,
         error_at_most=own.error_at_most,
     )

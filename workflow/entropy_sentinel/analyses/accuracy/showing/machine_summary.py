@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.showing.advice import Advice
 from entropy_sentinel.analyses.accuracy.showing.headline import Headline, Score
 from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, Domain, Method, ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.estimators.evidence import CONFIDENCE
+from entropy_sentinel.estimators.verdict import CONFIDENCE
 
 _OF_GROUP = (
     "benchmark",

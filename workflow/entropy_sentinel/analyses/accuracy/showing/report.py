@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.showing.verdicts import LEVEL, interval_
 from entropy_sentinel.analyses.headings import SCOPES, Shown
 from entropy_sentinel.analyses.inputs import read_all
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.estimators.evidence import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
+from entropy_sentinel.estimators.verdict import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES

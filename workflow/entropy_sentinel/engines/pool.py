@@ -1,4 +1,4 @@
-"""One loaded model for many jobs: the engines of a run, each a process of its own that the run's jobs ask in turn.
+"""The engines of a run on one machine: how a job finds, starts and ends them.
 
 The first job of a model starts its engine (engines/host.py), which goes on when the job has ended; the next job of the
 same model and engine settings on this machine asks that one. An engine serves one job at a time, so what it answers
@@ -18,38 +18,31 @@ import shutil
 import tempfile
 import time
 import uuid
-import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from entropy_sentinel.engines import cpu, devices
-from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response
 from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
-from entropy_sentinel.engines.run import Run
-from entropy_sentinel.engines.starting import STANDARD_ERROR, start
+from entropy_sentinel.engines.run import STANDARD_ERROR, Run, start
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.locks import take
+from entropy_sentinel.frames.locks import WAITING, take
 
 log = logging.getLogger(__name__)
 
 SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
 # How often a job looks for a free device, or for an engine that starts; how long a killed process takes to end.
 POLL_S, KILL_S = 0.1, 30.0
-# How often a job goes on with a new engine after one that ended under its request.
-MOST_ENDS = 2
 
 
 class EngineEnded(Exception):
     """The engine's process ended while it was asked."""
 
 
-class _Lease:
+class Lease:
     """The right to ask one engine process: while its lock is held, no other job asks it and it does not end."""
 
     def __init__(self, folder: Path, lock: IO[str]) -> None:
@@ -62,26 +55,26 @@ class _Lease:
             time.sleep(POLL_S)
         try:
             self._connection = Client(str(self.folder / SOCKET), family="AF_UNIX")
-            send_handle(self._connection, STANDARD_ERROR, 0)  # what the engine says goes to this job's log
+            send_handle(self._connection, STANDARD_ERROR, 0)  # the engine's output goes to this job's log
         except OSError as error:
             raise EngineEnded from error
 
-    def say(self, message: object) -> None:
+    def send(self, message: object) -> None:
         """Send a message to the engine."""
         try:
-            self._reached.send(message)
+            self._open_connection.send(message)
         except OSError as error:
             raise EngineEnded from error
 
-    def hear(self) -> Any:
+    def receive(self) -> Any:
         """Wait for the engine's next message."""
         try:
-            return self._reached.recv()
+            return self._open_connection.recv()
         except (OSError, EOFError) as error:
             raise EngineEnded from error
 
     @property
-    def _reached(self) -> Connection:
+    def _open_connection(self) -> Connection:
         if self._connection is None:
             raise EngineEnded
         return self._connection
@@ -98,160 +91,7 @@ class _Lease:
         self.close()
 
 
-class SharedEngine:
-    """An engine process, as the job that asks it sees it: see `engines.engine.Engine`.
-
-    It is found or started at the first question. Where it ends under a question, the job goes on with a new one.
-    """
-
-    def __init__(self, settings: VllmSettings, threads: int, run: Run | None = None) -> None:
-        """An engine on `threads` CPU cores for the settings' model, among the engines of `run`, the announced one."""
-        self._settings, self._threads, self._run = settings, threads, run or Run.announced()
-        self._lease: _Lease | None = None
-        self._counts: Sequence[int] = ()
-        self._ends = 0
-        self._known: dict[str, Any] = {}
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """Which engine it is, and what kind of log-probabilities it gives."""
-        if not self._known:
-            self._open()
-        return dict(self._known["provenance"])
-
-    @property
-    def vocabulary(self) -> int:
-        """The number of tokens that the model chooses from."""
-        return int(self._value("vocabulary"))
-
-    def under_way(self) -> Sequence[int]:
-        """The tokens so far of each response under way, as the engine told last."""
-        return self._counts
-
-    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """See `Engine.answer`."""
-        return self._stream("answer", len(chats), lambda left: ([chats[n] for n in left], [seeds[n] for n in left]))
-
-    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`."""
-        asked = [_ids(context) for context in contexts]
-        return self._stream("next_tokens", len(asked), lambda left: ([asked[n] for n in left],))
-
-    def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
-    ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`."""
-        pairs = [(_ids(context), _ids(tokens)) for context, tokens in asked]
-        return self._stream("continuations", len(pairs), lambda left: ([pairs[n] for n in left],))
-
-    def beams(
-        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
-    ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`."""
-        asked = [_ids(context) for context in contexts]
-        return self._stream("beams", len(asked), lambda left: ([asked[n] for n in left], width, max_tokens, stop))
-
-    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
-        """See `Engine.prompts`."""
-        prompts: list[Prompt] = self._value("prompts", chats)
-        return prompts
-
-    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """See `Engine.token_ids`."""
-        ids: list[list[int] | None] = self._value("token_ids", texts)
-        return ids
-
-    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """See `Engine.token_texts`."""
-        texts: list[list[str]] = self._value("token_texts", [_ids(response) for response in responses])
-        return texts
-
-    def _value(self, name: str, *arguments: object) -> Any:
-        while True:
-            try:
-                (value,) = self._ask(name, arguments)
-                return value
-            except EngineEnded:
-                self._count_end()
-
-    def _stream(
-        self, name: str, count: int, arguments: Callable[[list[int]], tuple[Any, ...]]
-    ) -> Generator[tuple[int, Any], None, None]:
-        """Answers as (number, answer); `arguments` gives those of a question for the numbers that are left."""
-        left = list(range(count))
-        while left:
-            asked, answered = left, set[int]()
-            try:
-                for position, answer in self._ask(name, arguments(asked)):
-                    answered.add(asked[position])
-                    yield asked[position], answer
-                return
-            except EngineEnded:
-                self._count_end()
-            finally:
-                self._counts = ()
-            left = [number for number in asked if number not in answered]
-
-    def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Ask the engine one thing; what it gives. A question that is given up ends the engine."""
-        lease = self._lease or self._open()
-        ended = False
-        try:
-            lease.say((name, arguments))
-            while not ended:
-                match lease.hear():
-                    case "under way", counts:
-                        self._counts = counts
-                    case "answer", answer:
-                        yield answer
-                    case "error", error:
-                        ended = True
-                        raise error
-                    case _:
-                        ended = True
-        finally:
-            if not ended:
-                self._drop()
-
-    def _open(self) -> _Lease:
-        """Find an idle engine, or start one, and wait until it is loaded."""
-        lease = self._lease = lease_engine(self._run, self._settings, self._threads)
-        weakref.finalize(self, lease.close)
-        try:
-            lease.say(self._settings)
-            kind, known = lease.hear()
-        except EngineEnded:
-            self._drop()
-            self._count_end()
-            return self._open()
-        if kind == "error":
-            self._drop()
-            raise known
-        self._known = known
-        return lease
-
-    def _drop(self) -> None:
-        if self._lease:
-            self._lease.close()
-        self._lease = None
-
-    def _count_end(self) -> None:
-        """Say that the engine has ended; raises EntropySentinelError where no other one may take its place."""
-        self._ends += 1
-        name = f"models.{self._settings['model']}"
-        if not self._run.goes_on:
-            raise EntropySentinelError(
-                f"{name}: the run that started this job has ended, and its engines with it; what was answered is kept "
-                "for the next run"
-            )
-        if self._ends > MOST_ENDS:
-            raise EntropySentinelError(
-                f"{name}: the engine ended {self._ends} times while it was asked; what it said stands above in this log"
-            )
-        log.warning("%s: the engine ended while it was asked; going on with a new one", name)
-
-
-def lease_engine(run: Run, settings: VllmSettings, threads: int) -> _Lease:
+def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
     """An engine with these settings that no other job asks: an idle one of the run, or one that is started.
 
     Raises ConfigError where there are too few GPUs, and EntropySentinelError where the run has ended.
@@ -270,7 +110,7 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> _Lease:
     claim = claim_devices(run, settings, threads)
     lease, process = _start(run, key, settings, threads, claim)
     claim.release()  # the engine has inherited the locks
-    with suppress(EngineEnded):  # said by the next message
+    with suppress(EngineEnded):  # the next message shows it
         lease.connect(process)
     return lease
 
@@ -280,17 +120,18 @@ def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.C
 
     On a CPU no device is owned: idle engines end where all would take more cores than there are.
     """
-    usable, told = devices.usable(settings), False
+    usable, is_shown = devices.usable(settings), False
     if usable is None:
         while (len(list(_engines(run))) + 1) * threads > cpu.cores() and _end_an_idle_engine(run):
             pass
         return devices.Claim()
     while (claim := devices.claim(devices.needed(settings), usable)) is None:
         if not _end_an_idle_engine(run):
-            if not told:
+            if not is_shown:
                 wanted = settings["model"], devices.needed(settings), ", ".join(usable)
-                log.warning("models.%s: waiting for %d of the GPUs %s, which other engines have", *wanted)
-            told = True
+                message = "models.%s: waiting for %d of the GPUs %s, which other engines have"
+                log.warning(message, *wanted, extra=WAITING)
+            is_shown = True
             time.sleep(POLL_S)
     return claim
 
@@ -323,21 +164,21 @@ def _lives(process: int) -> bool:
 
 def _engines(run: Run) -> list[Path]:
     """The folders of a run's engines, the one that was asked longest ago first."""
-    asked = []
+    folders = []
     for lock in run.folder.glob(f"[!.]*/{LOCK}"):
         with suppress(FileNotFoundError):  # it has just ended
-            asked.append((lock.stat().st_mtime, lock.parent))
-    return [folder for _, folder in sorted(asked)]
+            folders.append((lock.stat().st_mtime, lock.parent))
+    return [folder for _, folder in sorted(folders)]
 
 
-def _idle(run: Run, key: str = "") -> Iterator[_Lease]:
+def _idle(run: Run, key: str = "") -> Iterator[Lease]:
     """Leases of the engines that no job asks, of those with this key."""
     for folder in _engines(run):
         if folder.name.startswith(key) and (lease := _locked(folder)):
             yield lease
 
 
-def _locked(folder: Path) -> _Lease | None:
+def _locked(folder: Path) -> Lease | None:
     """The lease of an engine; None where another has it, or where the engine is gone."""
     try:
         lock = (folder / LOCK).open()
@@ -345,7 +186,7 @@ def _locked(folder: Path) -> _Lease | None:
         return None
     if take(lock.fileno(), folder / LOCK):
         os.utime(folder / LOCK)
-        return _Lease(folder, lock)
+        return Lease(folder, lock)
     lock.close()
     return None
 
@@ -358,7 +199,7 @@ def _end_an_idle_engine(run: Run) -> bool:
     return lease is not None
 
 
-def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[_Lease, int]:
+def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[Lease, int]:
     """Start an engine that owns these devices, leased from the beginning."""
     _clear_dead_runs(run.folder.parent)
     run.folder.mkdir(mode=0o700, exist_ok=True)
@@ -374,7 +215,7 @@ def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devi
     new.rename(folder)
     log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
     locks = [lock_of_device.fileno() for lock_of_device in claim.locks]
-    return _Lease(folder, lock), start(run.folder, folder, _environment(run, folder, claim), locks)
+    return Lease(folder, lock), start(run.folder, folder, _environment(run, folder, claim), locks)
 
 
 def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]:
@@ -405,7 +246,3 @@ def _clear_dead_runs(folder: Path) -> None:
 def _key(settings: VllmSettings, threads: int) -> str:
     """A name for what an engine is loaded with: short, for the path of a socket has room for 107 characters."""
     return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]
-
-
-def _ids(tokens: Sequence[int]) -> np.ndarray:
-    return np.asarray(tokens, dtype=np.uint32)

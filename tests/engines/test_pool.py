@@ -14,10 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from entropy_sentinel.engines import shared
+from entropy_sentinel.engines import pool
+from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.devices import LISTED
 from entropy_sentinel.engines.run import RUN, Run, announce_run
-from entropy_sentinel.engines.shared import SharedEngine
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
 RUNNING = """
 import json, sys, time
 from entropy_sentinel.engines.run import announce_run, Run
-from entropy_sentinel.engines.shared import SharedEngine
+from entropy_sentinel.engines.client import SharedEngine
 announce_run(float(sys.argv[2]), False)
 engine = SharedEngine(json.loads(sys.argv[1]), 1)
 print(Run.announced().folder, flush=True)
@@ -58,7 +58,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
     def ended() -> bool:
         gc.collect()  # a traceback of `pytest.raises` holds the job that asks
-        shared._end_an_idle_engine(run)
+        pool._end_an_idle_engine(run)
         return not run.folder.exists()
 
     wait_for(ended)
@@ -139,7 +139,7 @@ def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: Run) -> No
 
 
 def test_two_jobs_at_once_ask_an_engine_each(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared.cpu, "cores", lambda: 8)
+    monkeypatch.setattr(pool.cpu, "cores", lambda: 8)
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine(SETTINGS, 1, run)
     assert process(first) != process(second)
 
@@ -174,7 +174,7 @@ def test_without_sharing_each_job_has_an_engine_that_ends_with_it() -> None:
 )
 def test_engines_end_with_their_run_however_it_ends(chats: list[str], load_s: float) -> None:
     other, folder = running(*chats, engine_args={"load_s": load_s})
-    wait_for(lambda: list(folder.glob(f"*/{shared.SOCKET}")))
+    wait_for(lambda: list(folder.glob(f"*/{pool.SOCKET}")))
     if not load_s:
         line(other)
     (engine,) = psutil.Process(other.pid).children()
@@ -189,7 +189,7 @@ def test_the_next_run_clears_away_what_a_killed_engine_left(run: Run) -> None:
     os.kill(engine, signal.SIGKILL)
     other.kill()
     other.communicate()
-    assert list(folder.glob(f"*/{shared.SOCKET}"))
+    assert list(folder.glob(f"*/{pool.SOCKET}"))
     job(run)
     assert not folder.exists()
 

@@ -1,13 +1,43 @@
-"""Parquet files by the batch: the memory is bounded whatever the size of the file and of its row groups."""
+"""What goes through Arrow: list columns without a Python object per value, and Parquet files in bounded memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
+
+
+def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
+    """One list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
+    given = [array for array in arrays if array is not None]
+    if not given:
+        return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
+    lengths = [None if array is None else len(array) for array in arrays]
+    return split(pl.Series(np.concatenate(given), dtype=dtype), lengths)
+
+
+def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
+    """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
+    import pyarrow as pa
+
+    nulls = None
+    if not isinstance(lengths, np.ndarray):
+        nulls = pa.array([length is None for length in lengths], pa.bool_())
+        lengths = np.array([length or 0 for length in lengths], dtype=np.int64)
+    ends = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), values.to_arrow(), mask=nulls)
+    return pl.Series("value", lists, dtype=pl.List(values.dtype))
+
+
+def flat(lists: pl.Series) -> pl.Series:
+    """The values of a list column one after the other; a null and an empty list have none."""
+    return lists.explode(empty_as_null=False, keep_nulls=False)
+
 
 # What bounds a batch, either of them: some 200,000 tokens with 20 alternatives.
 ROWS_AT_A_TIME, BYTES_AT_A_TIME = 1000, 16 << 20

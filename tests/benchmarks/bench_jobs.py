@@ -1,0 +1,124 @@
+"""Where the CPU time of a job goes: start of Python, imports, reading, writing and work; `make bench-jobs`.
+
+The demo is run with Snakemake's scripts kept, and one job of each of five rules is run again as Snakemake runs it: its
+script in a Python process of its own. The generation job asks an engine that is already loaded. `--folder FOLDER` takes
+a copy of the project in which the demo was run with `--skip-script-cleanup`. Prints one JSON object as its last line.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from workflow_runs import Project
+
+from entropy_sentinel.engines.run import announce_run
+
+RULES = ("generation", "label", "feature", "estimate", "tables")
+REPEATS = 3
+PACKAGES_SHOWN = 8
+# Runs a script and tells what it took, all threads together. Of an import the package whose own code took the time.
+MEASURING = """
+import time
+started = time.process_time()
+import atexit, builtins, json, runpy, sys
+
+own, stack, spent = {}, [], {"reading": 0.0, "writing": 0.0}
+real = builtins.__import__
+
+def measured(name, *arguments, **named):
+    if name in sys.modules and not (arguments[2] if len(arguments) > 2 else None):
+        return real(name, *arguments, **named)
+    begin = time.process_time()
+    stack.append(0.0)
+    try:
+        return real(name, *arguments, **named)
+    finally:
+        took = time.process_time() - begin
+        package = name.split(".")[0] or "relative"
+        own[package] = own.get(package, 0.0) + took - stack.pop()
+        if stack:
+            stack[-1] += took
+
+def watch(owner, name, kind):
+    inner = getattr(owner, name)
+    def outer(*arguments, **named):
+        begin, imported = time.process_time(), sum(own.values())
+        try:
+            return inner(*arguments, **named)
+        finally:
+            spent[kind] += time.process_time() - begin - (sum(own.values()) - imported)
+    setattr(owner, name, outer)
+
+def tell():
+    import os
+    total = time.process_time()
+    with open(sys.argv[2], "w") as file:
+        json.dump({"start": started, "imports": sum(own.values()), **spent, "total": total, "packages": own}, file)
+
+atexit.register(tell)
+builtins.__import__ = measured
+from entropy_sentinel.frames.contract import Contract
+watch(Contract, "read", "reading")
+watch(Contract, "scan", "reading")
+watch(Contract, "write", "writing")
+script = sys.argv[1]
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+def measure(folder: Path, script: Path) -> dict[str, Any]:
+    """CPU seconds of a job by what they went to."""
+    with tempfile.TemporaryDirectory() as scratch:
+        told = Path(scratch, "told.json")
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURING, str(script), str(told)],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(folder / "workflow")},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(told.read_text())
+    work = found["total"] - sum(found[name] for name in ("start", "imports", "reading", "writing"))
+    return found | {"work": work}
+
+
+def of_rule(folder: Path, rule: str) -> dict[str, Any]:
+    """The medians of a few runs of one of the rule's jobs."""
+    script = sorted((folder / ".snakemake" / "scripts").glob(f"*.{rule}.py"))[0]
+    runs = []
+    for number in range(REPEATS + 1):
+        for parts in (folder / "results").rglob("*.parquet.parts"):
+            shutil.rmtree(parts)  # else nothing is left to generate
+        run = measure(folder, script)
+        if number:  # the first warms caches, and loads the model
+            runs.append(run)
+    names = ("total", "start", "imports", "reading", "work", "writing")
+    seconds = {name: round(median(run[name] for run in runs), 2) for name in names}
+    packages = {name: round(median(run["packages"].get(name, 0) for run in runs), 2) for name in runs[0]["packages"]}
+    most = sorted(packages.items(), key=lambda pair: -pair[1])[:PACKAGES_SHOWN]
+    return seconds | {"packages": dict(most)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, help="a copy of the project in which the demo was run, scripts kept")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.folder
+        if folder is None:
+            folder = Path(scratch)
+            Project(folder, ["demo/config.yaml"]).run("--skip-script-cleanup")
+        announce_run(60, True)
+        print(json.dumps({rule: of_rule(folder, rule) for rule in RULES}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""An engine process, as the job that asks it sees it.
+
+It is found or started at the first question (engines/pool.py). Where it ends under a question, the job goes on with a
+new one, and asks again only what was not answered.
+"""
+
+import logging
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response
+from entropy_sentinel.engines.generation import VllmSettings
+from entropy_sentinel.engines.pool import EngineEnded, Lease, lease_engine
+from entropy_sentinel.engines.run import Run
+from entropy_sentinel.frames.errors import EntropySentinelError
+
+log = logging.getLogger(__name__)
+
+# How often a job goes on with a new engine after one that ended under its request.
+MOST_ENDS = 2
+
+
+class SharedEngine:
+    """An engine process that jobs share: see `engines.engine.Engine`."""
+
+    def __init__(self, settings: VllmSettings, threads: int, run: Run | None = None) -> None:
+        """An engine on `threads` CPU cores for the settings' model, among the engines of `run`, the announced one."""
+        self._settings, self._threads, self._run = settings, threads, run or Run.announced()
+        self._lease: Lease | None = None
+        self._counts: Sequence[int] = ()
+        self._ends = 0
+        self._known: dict[str, Any] = {}
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Which engine it is, and what kind of log-probabilities it gives."""
+        if not self._known:
+            self._open()
+        return dict(self._known["provenance"])
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from."""
+        return int(self._value("vocabulary"))
+
+    def under_way(self) -> Sequence[int]:
+        """The tokens so far of each response under way, as the engine last reported."""
+        return self._counts
+
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """See `Engine.answer`."""
+        return self._stream("answer", len(chats), lambda left: ([chats[n] for n in left], [seeds[n] for n in left]))
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`."""
+        ids = [_ids(context) for context in contexts]
+        return self._stream("next_tokens", len(ids), lambda left: ([ids[n] for n in left],))
+
+    def continuations(
+        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`."""
+        pairs = [(_ids(context), _ids(tokens)) for context, tokens in asked]
+        return self._stream("continuations", len(pairs), lambda left: ([pairs[n] for n in left],))
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`."""
+        ids = [_ids(context) for context in contexts]
+        return self._stream("beams", len(ids), lambda left: ([ids[n] for n in left], width, max_tokens, stop))
+
+    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+        """See `Engine.prompts`."""
+        prompts: list[Prompt] = self._value("prompts", chats)
+        return prompts
+
+    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """See `Engine.token_ids`."""
+        ids: list[list[int] | None] = self._value("token_ids", texts)
+        return ids
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """See `Engine.token_texts`."""
+        texts: list[list[str]] = self._value("token_texts", [_ids(response) for response in responses])
+        return texts
+
+    def _value(self, name: str, *arguments: object) -> Any:
+        while True:
+            try:
+                (value,) = self._ask(name, arguments)
+                return value
+            except EngineEnded:
+                self._count_end()
+
+    def _stream(
+        self, name: str, count: int, arguments: Callable[[list[int]], tuple[Any, ...]]
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Answers as (number, answer); `arguments` gives those of a question for the numbers that are left."""
+        left = list(range(count))
+        while left:
+            numbers, answered = left, set[int]()
+            try:
+                for position, answer in self._ask(name, arguments(numbers)):
+                    answered.add(numbers[position])
+                    yield numbers[position], answer
+                return
+            except EngineEnded:
+                self._count_end()
+            finally:
+                self._counts = ()
+            left = [number for number in numbers if number not in answered]
+
+    def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Ask the engine one thing; what it gives. A question that is given up ends the engine."""
+        lease = self._lease or self._open()
+        ended = False
+        try:
+            lease.send((name, arguments))
+            while not ended:
+                match lease.receive():
+                    case "under way", counts:
+                        self._counts = counts
+                    case "answer", answer:
+                        yield answer
+                    case "error", error:
+                        ended = True
+                        raise error
+                    case _:
+                        ended = True
+        finally:
+            if not ended:
+                self._drop()
+
+    def _open(self) -> Lease:
+        """Find an idle engine, or start one, and wait until it is loaded."""
+        lease = self._lease = lease_engine(self._run, self._settings, self._threads)
+        weakref.finalize(self, lease.close)
+        try:
+            lease.send(self._settings)
+            kind, known = lease.receive()
+        except EngineEnded:
+            self._drop()
+            self._count_end()
+            return self._open()
+        if kind == "error":
+            self._drop()
+            raise known
+        self._known = known
+        return lease
+
+    def _drop(self) -> None:
+        if self._lease:
+            self._lease.close()
+        self._lease = None
+
+    def _count_end(self) -> None:
+        """Warn that the engine has ended; raises EntropySentinelError where no other one may take its place."""
+        self._ends += 1
+        name = f"models.{self._settings['model']}"
+        if not self._run.goes_on:
+            raise EntropySentinelError(
+                f"{name}: the run that started this job has ended, and its engines with it; what was answered is kept "
+                "for the next run"
+            )
+        if self._ends > MOST_ENDS:
+            raise EntropySentinelError(
+                f"{name}: the engine ended {self._ends} times while it was asked; what it said stands above in this log"
+            )
+        log.warning("%s: the engine ended while it was asked; going on with a new one", name)
+
+
+def make(settings: VllmSettings, threads: int) -> SharedEngine:
+    """The engine of a model with weights, which the first job that asks it loads on `threads` CPU cores."""
+    return SharedEngine(settings, threads)
+
+
+def _ids(tokens: Sequence[int]) -> np.ndarray:
+    return np.asarray(tokens, dtype=np.uint32)
