@@ -127,9 +127,9 @@ test-fast: $(INSTALLED)
 attack: $(INSTALLED)
 	$(PYTEST) 2 tests/attack
 
-# Linters and types: a minute the first time, seconds with the cache of mypy.
+# Linters, floors and types: a minute the first time, seconds with the cache of mypy.
 check: $(INSTALLED)
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
 # The documentation site, in site/. A warning, or a link that leads nowhere, is an error.

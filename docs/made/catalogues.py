@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
-from entropy_sentinel.analyses.settings import sections
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
+from entropy_sentinel.frames.analysis import sections
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import KINDS

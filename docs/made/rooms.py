@@ -2,7 +2,7 @@
 
 import ast
 import html
-import sys
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -13,13 +13,14 @@ BOX, GAP, HIGH, STEP, MARGIN = 118, 26, 46, 92, 36
 
 
 def floors() -> dict[str, int]:
-    """The floor of every room, as the test has it that holds imports to it."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    try:
-        from test_floors import FLOORS
-    finally:
-        sys.path.remove(str(ROOT / "tests"))
-    return FLOORS
+    """The floor of every room, as pyproject.toml declares it; of a room on several floors the lowest."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = reversed(contracts[0]["layers"])
+    known: dict[str, int] = {}
+    for floor, layer in enumerate(layers):
+        for module in layer.split(" | "):
+            known.setdefault(module.split(".")[1], floor)
+    return known
 
 
 @cache
@@ -32,12 +33,7 @@ def imports() -> Counter[tuple[str, str]]:
         room = "stages" if room == "signals" and len(within) > 1 else room
         room = "commands" if path.name.startswith("command_") else room
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
-        # What a section of an analysis is stands with the config.
-        parts = [
-            name.replace("analyses.settings", "config").split(".")
-            for name in names
-            if name and name.startswith("entropy_sentinel.")
-        ]
+        parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
         found.update({(room, one[1]) for one in parts if one[1] != room})
     return found
 

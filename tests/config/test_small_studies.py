@@ -271,7 +271,7 @@ def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> No
 OTHER = '''
 from pydantic import Field
 
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, Studied
 
 
 class CountingWords(Analysis):

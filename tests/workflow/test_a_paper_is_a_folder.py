@@ -10,7 +10,7 @@ import pytest
 import yaml
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.analyses.settings import sections
+from entropy_sentinel.frames.analysis import sections
 
 # The paper's own study has no section for them.
 FURTHER = sorted(sections().keys() - yaml.safe_load((ROOT / "config.yaml").read_text())["analyses"].keys())

@@ -18,7 +18,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.analyses.settings import Analysis
+from entropy_sentinel.frames.analysis import Analysis
 from entropy_sentinel.frames.sections import Positive
 
 

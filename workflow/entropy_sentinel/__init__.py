@@ -31,7 +31,7 @@ _VERBS = {
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "monitor": "monitor.running",
     "sample": "monitor.labelling.sampling",
-    "score": "verbs.scoring",
+    "score": "monitor.scored",
 }
 __all__ = [*_VERBS]
 

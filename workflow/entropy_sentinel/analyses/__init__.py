@@ -1,1 +1,1 @@
-"""Floor 5: what is read off the stages' files, one folder per question."""
+"""What is read off the stages' files, one folder per question."""

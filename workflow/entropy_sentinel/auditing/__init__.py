@@ -1,1 +1,1 @@
-"""Floor 5: people label a sample of what a judge has labelled, and what follows for the judge."""
+"""People label a sample of what a judge has labelled, and what follows for the judge."""

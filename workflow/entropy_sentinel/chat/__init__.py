@@ -1,1 +1,1 @@
-"""Floor 1: the one LiteLLM client: cache by content, retries, bounded concurrency, masked errors."""
+"""The one LiteLLM client: cache by content, retries, bounded concurrency, masked errors."""

@@ -1,1 +1,1 @@
-"""Floor 6: the command line, one module per subcommand."""
+"""The command line, one module per subcommand."""

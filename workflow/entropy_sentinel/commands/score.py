@@ -25,9 +25,9 @@ def command(estimator: Estimator, files: ResponseFiles, output: Output, **option
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.reading.settings import Slicing
     from entropy_sentinel.monitor.reading.whole import read_whole
+    from entropy_sentinel.monitor.scored import scored
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.files import log_files
-    from entropy_sentinel.verbs.scoring import scored
 
     check_table_path(output, _SUFFIXES)
     logs = log_files(files)

@@ -1,1 +1,1 @@
-"""Floor 3: the rooms' sections put together, loaded and checked."""
+"""The rooms' sections put together, loaded and checked."""

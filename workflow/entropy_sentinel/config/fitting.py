@@ -6,12 +6,12 @@ so. Unknown names are errors (`Config`).
 
 import math
 
-from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import SweepSize
 from entropy_sentinel.config.study import shown_groups
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
+from entropy_sentinel.frames.analysis import Analysis, Studied
 
 # What Snakemake can still plan, in minutes: a job for each, and for each model.
 MOST_GROUPS = 20_000

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.analyses.settings import Analysis, sections
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.asking import check_asking, unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
@@ -15,6 +14,7 @@ from entropy_sentinel.engines.generation import Generation, Rates
 from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights, extended
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
+from entropy_sentinel.frames.analysis import Analysis, sections
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked

@@ -1,1 +1,1 @@
-"""Floor 2: what answers questions: vLLM in this process, or a server behind an API."""
+"""What answers questions: vLLM in this process, or a server behind an API."""

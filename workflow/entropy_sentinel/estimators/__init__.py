@@ -1,1 +1,1 @@
-"""Floor 2: what estimates accuracy from features, one module per family."""
+"""What estimates accuracy from features, one module per family."""

@@ -1,1 +1,1 @@
-"""Floor 0: what stages agree on: contracts, one module per stage's frame, errors. Polars and Pydantic only."""
+"""What stages agree on: contracts, one module per stage's frame, errors. Polars and Pydantic only."""

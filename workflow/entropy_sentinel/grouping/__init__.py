@@ -1,1 +1,1 @@
-"""Floor 2: which answers to a question mean the same."""
+"""Which answers to a question mean the same."""

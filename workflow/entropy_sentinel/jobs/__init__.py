@@ -1,1 +1,1 @@
-"""Floor 3: what is around a job: code fingerprint, package versions, logs, announced servers."""
+"""What is around a job: code fingerprint, package versions, logs, announced servers."""

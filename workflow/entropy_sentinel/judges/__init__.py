@@ -1,1 +1,1 @@
-"""Floor 2: what labels responses."""
+"""What labels responses."""

@@ -1,4 +1,4 @@
-"""Floor 5: slices of production logs, their estimated accuracy, and what of it calls for attention.
+"""Slices of production logs, their estimated accuracy, and what of it calls for attention.
 
 `es.monitor(estimator, logs, by=["metadata.route"])` does it all. From the logs up:
 

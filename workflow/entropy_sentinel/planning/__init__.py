@@ -1,1 +1,1 @@
-"""Floor 5: what is left of a study, how long it takes and what it costs, read off its files."""
+"""What is left of a study, how long it takes and what it costs, read off its files."""

@@ -18,10 +18,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.settings import Made
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
+from entropy_sentinel.frames.analysis import Made
 from entropy_sentinel.planning.records import is_as_recorded
 from entropy_sentinel.signals.catalogue import FAMILIES
 

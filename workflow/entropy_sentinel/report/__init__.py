@@ -1,1 +1,1 @@
-"""Floor 1: how things look, once."""
+"""How things look, once."""

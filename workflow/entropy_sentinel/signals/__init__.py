@@ -1,1 +1,1 @@
-"""Floor 1: families of signals beside the 17 features, a folder for each."""
+"""Families of signals beside the 17 features, a folder for each."""

@@ -1,1 +1,1 @@
-"""Floor 4: one module per stage of the pipeline; each reads Parquet files and writes one."""
+"""One module per stage of the pipeline; each reads Parquet files and writes one."""

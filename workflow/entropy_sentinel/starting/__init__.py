@@ -1,1 +1,1 @@
-"""Floor 5: the config of a new study, written from what is found in files of rows or in a log."""
+"""The config of a new study, written from what is found in files of rows or in a log."""

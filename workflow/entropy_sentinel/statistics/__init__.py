@@ -1,1 +1,1 @@
-"""Floor 1: errors, intervals, splits, rejection, scores of intervals, agreement and concordance, uncertainties."""
+"""Errors, intervals, splits, rejection, scores of intervals, agreement and concordance, uncertainties."""

@@ -1,1 +1,1 @@
-"""Floor 5: the verbs of a notebook and of the command: read logs, compute features, fit, estimate."""
+"""The verbs of a notebook and of the command: read logs, compute features, fit, estimate."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from entropy_sentinel.analyses.accuracy import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Made, Reads, Studied
+from entropy_sentinel.frames.analysis import Analysis, Made, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole
 
 # Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field
 
 from entropy_sentinel.analyses.agreement import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Reads, Studied
+from entropy_sentinel.frames.analysis import Analysis, Reads, Studied
 
 
 class Agreement(Analysis):

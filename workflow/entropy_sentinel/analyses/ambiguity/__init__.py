@@ -1,1 +1,1 @@
-"""Floor 5: whether entropy finds what a model does not know, with one answer and several (Tomov et al., 2025)."""
+"""Whether entropy finds what a model does not know, with one answer and several (Tomov et al., 2025)."""

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.ambiguity import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text
 
 NEEDS = catalogue.ESTIMATORS["se"].family

@@ -1,1 +1,1 @@
-"""Floor 5: what the entropy area score (Zhu et al., 2025) says of how much a model's answers vary."""
+"""What the entropy area score (Zhu et al., 2025) says of how much a model's answers vary."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from entropy_sentinel.analyses.entropy_area import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole
 
 NEEDS = "forced_answer"

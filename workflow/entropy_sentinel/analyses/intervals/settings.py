@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.intervals import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 
 # Percent; keys of YAML must be text: "99.8".

@@ -1,1 +1,1 @@
-"""Floor 5: which responses can be kept at a wanted accuracy: every P(correct) as an assessor (PredictaBoard, 2025)."""
+"""Which responses can be kept at a wanted accuracy: every P(correct) as an assessor (PredictaBoard, 2025)."""

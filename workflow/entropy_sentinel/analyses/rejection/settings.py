@@ -5,9 +5,9 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from entropy_sentinel.analyses.rejection import catalogue
-from entropy_sentinel.analyses.settings import Analysis, Studied
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names
 
 _Accuracy = Annotated[Number, Field(gt=0, le=1)]

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import Names, Whole
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from entropy_sentinel.analyses.selection import catalogue
 from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
-from entropy_sentinel.analyses.settings import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from itertools import combinations
 
-from entropy_sentinel.analyses.settings import Reads
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, in_order
 from entropy_sentinel.estimators.settings import OWN, Group, group_file, group_id
+from entropy_sentinel.frames.analysis import Reads
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
