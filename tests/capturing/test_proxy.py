@@ -86,14 +86,14 @@ async def ask(client: AsyncOpenAI, number: int) -> tuple[str, str]:
 
 
 async def ask_all(port: int) -> dict[str, str]:
-    client = AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=KEY, timeout=300)
     turns = asyncio.Semaphore(AT_A_TIME)
+    async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key=KEY, timeout=300) as client:
 
-    async def in_turn(number: int) -> tuple[str, str]:
-        async with turns:
-            return await ask(client, number)
+        async def in_turn(number: int) -> tuple[str, str]:
+            async with turns:
+                return await ask(client, number)
 
-    return dict(await asyncio.gather(*map(in_turn, range(REQUESTS))))
+        return dict(await asyncio.gather(*map(in_turn, range(REQUESTS))))
 
 
 def test_five_hundred_requests_through_the_proxy(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -126,4 +127,9 @@ def _record(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]]) -> dict[str
     return safe_record({**payload, "response": {**response, "choices": choices}})
 
 
-callback = Callback()
+@cache
+def __getattr__(name: str) -> Callback:
+    """`callback`, which LiteLLM's proxy looks for; made when it is asked for, since it makes the folder."""
+    if name != "callback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return Callback()
