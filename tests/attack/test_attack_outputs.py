@@ -14,7 +14,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.verbs.writing import write_features
+from entropy_sentinel.verbs.reading import write_features
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from attack_cases import attack
 
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.sources.given_traces import complete_generations
+from entropy_sentinel.sources.given import complete_generations
 from entropy_sentinel.stages.engine_pass import write_engine_pass
 from entropy_sentinel.stages.signals import write_signals
 

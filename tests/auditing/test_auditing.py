@@ -16,19 +16,17 @@ import yaml
 from browser import found_on, needs_browser
 from rich.console import Console
 
-from entropy_sentinel.auditing import terminal
+from entropy_sentinel.auditing import answers as terminal
 from entropy_sentinel.auditing.answers import (
     add_answers,
     read_answers,
     replaced_file,
     save_answers,
     write_answers,
+    write_page,
 )
-from entropy_sentinel.auditing.material import material
-from entropy_sentinel.auditing.measuring import audit
-from entropy_sentinel.auditing.page import write_page
-from entropy_sentinel.auditing.report import parts
-from entropy_sentinel.auditing.sample import Sample, draw, read_sample
+from entropy_sentinel.auditing.measuring import audit, parts
+from entropy_sentinel.auditing.sample import Sample, draw, material, read_sample
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.layout import Layout

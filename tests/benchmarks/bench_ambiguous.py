@@ -28,7 +28,7 @@ from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.grouping.backend import Question
 from entropy_sentinel.grouping.clustering import classes
 from entropy_sentinel.grouping.exact import ExactBackend
-from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS, OUTSIDE
+from entropy_sentinel.monitor.estimating.alerts import AMBIGUOUS, OUTSIDE_SUPPORT
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
 
 DEMO = Path(__file__).parents[2] / "demo"
@@ -135,7 +135,7 @@ def estimated(estimator: SavedEstimator, rows: pl.DataFrame, share: float, draws
     found = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
     true = found.group_by("slice").agg(true=pl.col("label").mean())
     by_slice = es.monitor(estimator, found.drop("answers", "counts", "keywords"), by=["slice"]).slices
-    flags = {flag: pl.col("flags").list.contains(flag) for flag in (AMBIGUOUS, OUTSIDE)}
+    flags = {flag: pl.col("flags").list.contains(flag) for flag in (AMBIGUOUS, OUTSIDE_SUPPORT)}
     bad = (pl.col("estimated_accuracy") - pl.col("true")).abs() > BAD
     return by_slice.join(true, on="slice").select("true", "estimated_accuracy", **flags, bad=bad)
 
@@ -151,7 +151,7 @@ def told(found: pl.DataFrame) -> dict[str, float | None]:
         flagged=pl.col(AMBIGUOUS).mean(),
         bad_flagged=pl.col(AMBIGUOUS).filter("bad").mean(),
         good_flagged=pl.col(AMBIGUOUS).filter(~pl.col("bad")).mean(),
-        bad_outside=pl.col(OUTSIDE).filter("bad").mean(),
+        bad_outside=pl.col(OUTSIDE_SUPPORT).filter("bad").mean(),
     ).row(0, named=True)
 
 

@@ -93,7 +93,7 @@ def write_days(n: int, folder: str) -> None:
     """A file of features per day."""
     from production import traffic
 
-    from entropy_sentinel.verbs.writing import write_features
+    from entropy_sentinel.verbs.reading import write_features
 
     for day in range(DAYS + 1):
         write_features(traffic(n // DAYS, seed=day, days=1), Path(folder) / f"{day:02}.parquet")

@@ -12,7 +12,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
-from entropy_sentinel.monitor.labelling.browser import write_page
+from entropy_sentinel.monitor.labelling.to_label import write_page
 
 EXAMPLE = TINY
 

@@ -10,7 +10,7 @@ import yaml
 from documented import DOCUMENTS, blocks
 
 from entropy_sentinel.config.schema import study_schema
-from entropy_sentinel.monitor.schema import monitor_schema
+from entropy_sentinel.monitor.partitions import monitor_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {"study": study_schema, "monitor": monitor_schema}

@@ -5,7 +5,7 @@ import pytest
 from entropy_sentinel.grouping.backend import Pair, Question, make_backend
 from entropy_sentinel.grouping.exact import ExactBackend
 from entropy_sentinel.grouping.settings import Grouping
-from entropy_sentinel.sources.answers import normalised
+from entropy_sentinel.sources.fields import normalised
 
 
 @pytest.mark.parametrize(

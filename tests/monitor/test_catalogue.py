@@ -5,7 +5,7 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
-from entropy_sentinel.monitor.summing.scoring import of_each
+from entropy_sentinel.monitor.summing.sums import of_each
 
 
 def test_the_catalogue_has_every_column_and_no_other() -> None:

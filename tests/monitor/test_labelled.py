@@ -10,9 +10,9 @@ from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.labelling.improving import improved
-from entropy_sentinel.monitor.labelling.predictions import predictions
+from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.monitor.summing.sums import predictions
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
 

@@ -19,8 +19,7 @@ from entropy_sentinel.commands.options import taking as taking_as_command
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import Panel, Shown, in_order, taking
 from entropy_sentinel.monitor.partitions import Partitions
-from entropy_sentinel.monitor.reading.settings import WINDOWS
-from entropy_sentinel.monitor.settings import MonitorOptions, SampleOptions
+from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, SampleOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
 
 VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}

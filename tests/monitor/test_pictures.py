@@ -8,8 +8,16 @@ import pytest
 
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.over_time import BOTTOM, LEFT, MOST_WINDOWS, RIGHT, TOP, over_time
-from entropy_sentinel.monitor.showing.pictures import labelled, ranked
+from entropy_sentinel.monitor.showing.pictures import (
+    BOTTOM,
+    LEFT,
+    MOST_WINDOWS,
+    RIGHT,
+    TOP,
+    labelled,
+    over_time,
+    ranked,
+)
 
 BEGIN = datetime(2026, 10, 26, tzinfo=UTC)
 

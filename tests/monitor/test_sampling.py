@@ -9,9 +9,9 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.labelling.drawing import counts_of, draw
-from entropy_sentinel.monitor.labelling.improving import improved
-from entropy_sentinel.monitor.labelling.predictions import predictions
+from entropy_sentinel.monitor.labelling.labelled import improved
+from entropy_sentinel.monitor.labelling.sampling import counts_of, draw
+from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
 
 EXAMPLE = TINY

@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.estimating.change import p_of_change
-from entropy_sentinel.monitor.showing import sentences
+from entropy_sentinel.monitor.showing.terminal import reasons
 from entropy_sentinel.monitor.summing.sums import pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", "change_p", "change_q", "cut_off_share")
@@ -261,7 +261,7 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
 def test_each_flagged_slice_has_its_reason(features) -> None:
     cut = features.with_columns(cut_off=pl.col("route") != "shop")
     found = es.monitor(fitted("group-accuracy"), cut, by=["route"])
-    [said] = [value for flag, value in sentences.reasons(found).items() if flag == "cut off"]
+    [said] = [value for flag, value in reasons(found).items() if flag == "cut off"]
     assert sorted(said.split(": ")[0].split(", ")) == ["school", "support"]
     assert said.endswith(": 100% of the responses were cut off")
 

@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.summing.scoring import HELD, Accumulator
-from entropy_sentinel.monitor.summing.sums import Partial, Sums, covariance, numbered, pairs, places
+from entropy_sentinel.monitor.summing.sums import HELD, Accumulator, Partial, Sums, covariance, numbered, pairs, places
 
 
 def partial(slices: list[str | None], values: np.ndarray) -> Partial:

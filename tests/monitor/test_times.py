@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.reading.settings import EARLIEST, reference, shown
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
+from entropy_sentinel.monitor.settings import EARLIEST, reference, shown
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())

@@ -6,7 +6,7 @@ as the log of a server, with five alternatives to a token.
 
 from pathlib import Path
 
-from entropy_sentinel.verbs.example import Example
+from entropy_sentinel.verbs.reading import Example
 
 _FOLDER = Path(__file__).parents[1] / "data" / "tiny"
 TINY = Example(_FOLDER / "traces", _FOLDER / "labels.parquet", _FOLDER / "log.jsonl", Path(__file__))

@@ -18,8 +18,8 @@ from entropy_sentinel.frames.errors import ConfigError, ContractError, InputErro
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.settings import MathVerify
-from entropy_sentinel.sources import steps
-from entropy_sentinel.sources.given_labels import import_labels
+from entropy_sentinel.sources import given_table as steps
+from entropy_sentinel.sources.given import import_labels
 from entropy_sentinel.stages.generation import write_generations
 from entropy_sentinel.stages.label import write_labels
 

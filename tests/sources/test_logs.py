@@ -14,10 +14,9 @@ import pytest
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.sources.logs import catalogue, reading
-from entropy_sentinel.sources.logs.catalogue import FORMATS, Format
+from entropy_sentinel.sources.logs import reading, settings
 from entropy_sentinel.sources.logs.reading import Logs
-from entropy_sentinel.sources.logs.settings import ReadOptions
+from entropy_sentinel.sources.logs.settings import FORMATS, Format, ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 
@@ -392,7 +391,7 @@ def test_a_servers_own_text_log_has_nothing_to_read() -> None:
 def test_documents_and_arrays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[list], str], block: int
 ) -> None:
-    monkeypatch.setattr("entropy_sentinel.sources.logs.json_records._BLOCK", block)
+    monkeypatch.setattr("entropy_sentinel.sources.logs.records._BLOCK", block)
     records = [chat((-0.5, [-0.5, -2]), id=f"n {number} ]\u00e9") for number in range(3)]
     path = tmp_path / "a.json"
     path.write_text(write(records), encoding="utf-8")
@@ -495,8 +494,8 @@ def test_a_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
         "        yield reply.Reply(record['q'], 'mine', record['said'], 'stop', trace)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    mine = Format("mine", "a server of one's own", "my_server", lambda record: "alts" in record)
-    monkeypatch.setitem(catalogue.FORMATS, "mine", mine)
+    mine = Format("mine", "a server of one's own", "my_server.Reader", lambda record: "alts" in record)
+    monkeypatch.setitem(settings.FORMATS, "mine", mine)
     path = write_lines(tmp_path / "a.jsonl", {"q": "7", "said": "x", "l": [-0.5], "alts": [[-0.5, -3]]})
     frame, summary = read(path)
     assert rows(frame, "item_id", "model", "n_tokens") == [("7", "mine", 1)]

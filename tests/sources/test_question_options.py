@@ -8,8 +8,7 @@ import pytest
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.judges import choice
 from entropy_sentinel.judges.judge import Case
-from entropy_sentinel.sources.items import read_items
-from entropy_sentinel.sources.options import drawn_order, read_options, right_options
+from entropy_sentinel.sources.items import drawn_order, read_items, read_options, right_options
 
 GASES = ["Helium", "Neon", "Hydrogen", "Argon"]
 

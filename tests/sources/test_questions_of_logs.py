@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.sources.logs.question import question_of
+from entropy_sentinel.sources.logs.reader import question_of
 from entropy_sentinel.verbs.reading import open_logs
 
 CHAT = [

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.jobs.same_items import as_made
-from entropy_sentinel.sources.answers import read_answers, read_counts
+from entropy_sentinel.sources.fields import read_answers, read_counts
 from entropy_sentinel.stages.benchmark import write_benchmark
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())

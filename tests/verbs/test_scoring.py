@@ -13,7 +13,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.scored import score
+from entropy_sentinel.monitor.once import score
 
 EXAMPLE = TINY
 

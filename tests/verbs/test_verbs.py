@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import EXTRAS
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
-from entropy_sentinel.verbs.writing import write_features
+from entropy_sentinel.verbs.reading import write_features
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 

@@ -108,7 +108,7 @@ def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, obje
 WATCH = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.monitor.showing.metrics import metrics
+from entropy_sentinel.monitor.showing.outputs import metrics
 from entropy_sentinel.monitor.showing.outputs import write_rows
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts

@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
+from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from made.how_well.cases import METHODS, with_errors
 

@@ -16,7 +16,7 @@ from entropy_sentinel.analyses.intervals.tunnel_index import write_tunnel_index
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.sources.given_traces import import_generations
+from entropy_sentinel.sources.given import import_generations
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.feature import write_features
 

@@ -14,7 +14,7 @@ from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.signals import EnginePass
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
-from entropy_sentinel.sources.given_traces import complete_generations
+from entropy_sentinel.sources.given import complete_generations
 from entropy_sentinel.stages.engine_pass import write_engine_pass
 from entropy_sentinel.stages.signals import write_signals
 

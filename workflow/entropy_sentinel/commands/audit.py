@@ -46,8 +46,7 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
-    from entropy_sentinel.auditing.material import material
-    from entropy_sentinel.auditing.sample import sample_file
+    from entropy_sentinel.auditing.sample import material, sample_file
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.frames.files import check_outputs
 
@@ -65,14 +64,14 @@ def command(
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
-        from entropy_sentinel.auditing.page import write_page
+        from entropy_sentinel.auditing.answers import write_page
 
         write_page(sample, shown, known, html, f"{call} --answers FILE")
         say(f"{html}: {len(shown)} responses; open it in a browser, then: {call} --answers FILE")
         return
     from rich.console import Console
 
-    from entropy_sentinel.auditing.terminal import label_in_terminal
+    from entropy_sentinel.auditing.answers import label_in_terminal
     from entropy_sentinel.frames.response import RESPONSE
 
     if not sys.stdin.isatty():
@@ -90,10 +89,8 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     the answers, as report.json, agreement.csv and domains.csv.
     """
     from entropy_sentinel.auditing.answers import answers_file, read_answers
-    from entropy_sentinel.auditing.material import material
-    from entropy_sentinel.auditing.measuring import audit
-    from entropy_sentinel.auditing.report import parts, write_audit
-    from entropy_sentinel.auditing.sample import folder_of, read_sample, sample_file
+    from entropy_sentinel.auditing.measuring import audit, parts, write_audit
+    from entropy_sentinel.auditing.sample import folder_of, material, read_sample, sample_file
     from entropy_sentinel.report.terminal import show
 
     files, named = context.obj
@@ -127,8 +124,7 @@ def _call(files: list[Path], config: "Config", judge: str) -> str:
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
     """The sample drawn before, or a new one; InputError where the one drawn before is of another size or seed."""
-    from entropy_sentinel.auditing.material import population
-    from entropy_sentinel.auditing.sample import draw_sample, read_sample, sample_file
+    from entropy_sentinel.auditing.sample import draw_sample, population, read_sample, sample_file
 
     path = sample_file(config.study, judge)
     if new or not path.exists():

@@ -1,8 +1,8 @@
-"""The command `entropy-sentinel`: one module of this folder per subcommand, or of the analysis that it belongs to.
+"""The command `entropy-sentinel`: a function per subcommand, in this folder or in that of an analysis.
 
-Adding one is a module with a Typer function `command`, or an `app`, and its name in `_OWN`; in the folder of an
-analysis it is `command_NAME.py`, and needs no entry. Such a module imports what computes inside its function, so that
-`--help` answers at once and no subcommand needs another's packages.
+Adding one is a Typer function, or a Typer app, and its place in `_OWN`; in the folder of an analysis it is the function
+`command` of `command_NAME.py`, and needs no entry. What computes is imported inside the function, so that `--help`
+answers at once and no subcommand needs another's packages.
 """
 
 import os
@@ -18,26 +18,21 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
-_OWN = (
-    "init",
-    "features",
-    "fit",
-    "estimate",
-    "score",
-    "monitor",
-    "sample",
-    "plan",
-    "progress",
-    "serve",
-    "audit",
-    "schema",
-    "show",
-)
+_OWN = {
+    "init": "init.command",
+    **{name: f"training.{name}" for name in ("features", "fit")},
+    **{name: f"responses.{name}" for name in ("estimate", "score")},
+    "monitor": "monitor.command",
+    "sample": "responses.sample",
+    **{name: f"studies.{name}" for name in ("plan", "progress", "serve")},
+    "audit": "audit.app",
+    **{name: f"studies.{name}" for name in ("schema", "show")},
+}
 _ANALYSES = Path(__file__).parents[1] / "analyses"
 
-# The module of each subcommand, by name.
-COMMANDS = {name: f"entropy_sentinel.commands.{name}" for name in _OWN} | {
-    path.stem.removeprefix("command_"): f"entropy_sentinel.analyses.{path.parent.name}.{path.stem}"
+# The function of each subcommand, by name, or the app of one with subcommands of its own.
+COMMANDS = {name: f"entropy_sentinel.commands.{place}" for name, place in _OWN.items()} | {
+    path.stem.removeprefix("command_"): f"entropy_sentinel.analyses.{path.parent.name}.{path.stem}.command"
     for path in sorted(_ANALYSES.glob("*/command_*.py"))
 }
 
@@ -51,12 +46,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for name, place in COMMANDS.items():
-    module = import_module(place)
-    # One with subcommands of its own brings an app.
-    if hasattr(module, "app"):
-        app.add_typer(module.app, name=name)
+    module, _, attribute = place.rpartition(".")
+    command = getattr(import_module(module), attribute)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
     else:
-        app.command(name)(module.command)
+        app.command(name)(command)
 
 
 def _show_version(wanted: bool) -> None:

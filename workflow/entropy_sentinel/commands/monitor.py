@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.estimate import Estimator
 from entropy_sentinel.commands.options import INCOMPLETE, taking
+from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
@@ -101,10 +101,10 @@ def _checked(
     targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any
 ) -> list[str | Path]:
     """The files of the logs; what is to be written is none of those that are read, and its name says its form."""
-    from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.monitor.reading.opening import sources
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.reading.inputs import sources
     from entropy_sentinel.monitor.showing.outputs import check_rows_path
-    from entropy_sentinel.verbs.files import files
+    from entropy_sentinel.verbs.inputs import files
 
     if targets["output"] is not None:
         check_rows_path(targets["output"])

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.sources.steps import impossible_step
+from entropy_sentinel.sources.given_table import impossible_step
 
 # How a vLLM server writes a token where it is asked for ids: texts of several tokens can be the same.
 _ID = re.compile(r"token_id:(\d+)")

@@ -6,7 +6,7 @@ from typing import Any
 
 from entropy_sentinel.grouping.backend import Pair, Question
 from entropy_sentinel.grouping.settings import GroupingSettings
-from entropy_sentinel.sources.answers import normalised
+from entropy_sentinel.sources.fields import normalised
 
 
 class ExactBackend:

@@ -1,23 +1,14 @@
 """Slices of production logs, their estimated accuracy, and what of it calls for attention.
 
-`es.monitor(estimator, logs, by=["metadata.route"])` does it all. From the logs up:
+A line of a log becomes an alert in this order; `running` does it all, `settings` says what can be asked for:
 
-    settings    what can be asked: a field for each option of the command, the verb and the workflow
-    catalogue   what a row says of a slice; what of it adds up
-    inputs      a file as frames of features; what cannot be used is counted by `problems`
-    files, excluding, clock     of it: the file, the responses that are not estimated, the times
-    sums        what is known of a slice, which adds up; `scoring` makes it of a frame
-    collecting  files to the sums of a state; `fitting` says whether any of it is of use
-    state       the sums of files that were read before, in an SQLite file (`stored`)
-    merging     sums of all files by slice and window
-    estimates   a row per slice: accuracy, interval, `flags`; `change` against a reference
-    labelled    what a few labels make of the estimates
-    recent      the newest windows, the thin ones pooled
-    alerts, outputs, metrics, terminal          what is made of the rows; `columns` and `sentences` say it
-    running     all of it, one after the other
-    page, pictures      the same for a browser
+    reading     `inputs` makes frames of features; `problems` counts what cannot be used, `times` and `identity` help
+    summing     `collecting` adds them to the `sums` of a slice, which a `state` keeps; `merging` adds all files up
+    estimating  `estimates`: a row for each slice, with its `change`; `alerts`: flags, and the rows that need somebody
+    labelling   `sampling` chooses responses, `to_label` is their file; `labelled` improves the estimates by the labels
+    showing     the `result` at a terminal, as a page with pictures, as files; `catalogue` lists these outputs
 
-`sampling`, `candidates` and `drawing` choose the responses whose labels say most.
+`catalogue` has the columns of a row and the statistics that add up. `once` is `estimate` and `score`, without a state.
 """
 
 import sys

@@ -1,7 +1,8 @@
-"""Logs in parts, one for each file: the names of parts, and what their jobs depend on."""
+"""The config of `workflow/monitor.smk`: logs in parts, one for each file, and the JSON schema of the file."""
 
 import glob
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +10,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import checked
-from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.settings import MonitorFile
+from entropy_sentinel.monitor.settings import MonitorFile, Reading
 
 
 class Partitions:
@@ -41,3 +41,21 @@ def _name(path: str) -> str:
     """The name of a file's part: readable, and not that of another file."""
     digest = hashlib.sha256(str(Path(path).absolute()).encode()).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', Path(path).name)}-{digest[:8]}"
+
+
+# Where the bound of a number may be null too, Pydantic keeps its own names.
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+
+
+def monitor_schema() -> str:
+    """The JSON schema, made from the class; `workflow/schemas/` has it, and a test fails when it has drifted."""
+    return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
+
+
+def _with_bounds(schema: Any) -> Any:
+    """The schema with the bounds of numbers under the names that JSON schema has for them."""
+    if isinstance(schema, list):
+        return [_with_bounds(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in schema.items()}

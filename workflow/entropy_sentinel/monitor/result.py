@@ -1,13 +1,62 @@
-"""What a monitor has found."""
+"""What a monitor has found, with its table of slices and the sentences that every output begins with."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.frames.notebook import html
+from entropy_sentinel.frames.numbers import counted, number
+from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.showing.behind import Behind
+from entropy_sentinel.monitor.settings import STALE
+from entropy_sentinel.report.tokens import Token
+
+# Slices that are named in a sentence or shown in a table; files have all. And domains that are named.
+SHOWN, NAMED = 20, 4
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as its log has it; `p` is what the estimator says of it, `tokens` are those that are shown."""
+
+    item_id: str
+    sample: int
+    p: float
+    place: str
+    question: str | None
+    text: str
+    n_tokens: int
+    finish_reason: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def left_out(self) -> int:
+        """Tokens between the first and the last ones that are shown."""
+        return self.n_tokens - len(self.tokens)
+
+    @property
+    def named(self) -> bool:
+        """Whether the tokens have texts."""
+        return all(token.text is not None for token in self.tokens)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The least certain responses of the slice, and window, of an alert; `note` says why some are not shown."""
+
+    slice: dict[str, Any]
+    window: str | None
+    responses: tuple[Response, ...]
+    note: str
+
+    def is_of(self, alert: Mapping[str, Any]) -> bool:
+        """Whether these are the responses behind an alert."""
+        return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,11 +116,134 @@ class Monitored:
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:
-        from entropy_sentinel.monitor.showing.terminal import as_text  # which imports this module
-
-        return as_text(self)
+        about, read = whose(self)
+        lines = [
+            about,
+            f"{read}; {counted(len(self.slices), 'slice')}",
+            *(alerts(self) or ["no alerts"]),
+            *silence(self),
+        ]
+        return "\n  ".join(map(one_line, lines))
 
     def _repr_html_(self) -> str:
-        from entropy_sentinel.monitor.showing.terminal import as_html
+        about, read = whose(self)
+        tables = []
+        for of, rows in shown_rows(self):
+            head, cells = table_of(self, rows, SHOWN)
+            tables.append(([f"{', '.join(self.by)} ({of})", *head], cells))
+        general = self.provenance["general_flags"].values()
+        return html(about, [read, *general, *(alerts(self) or ["no alerts"]), *silence(self)], *tables)
 
-        return as_html(self)
+
+# The column that rows have where labels were given.
+LABELLED = "labelled_accuracy"
+
+Row = Mapping[str, Any]
+# What stands above a column, and what a row has in it.
+Shown = tuple[str, Callable[[Row], str]]
+
+
+def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
+    """What stands above the numbers of slices; of the first `most` rows the slice's name and its numbers."""
+    shown = list(_columns(result, rows))
+    cells = [
+        [slice_name(row[name] for name in result.by), *(cell(row) for _, cell in shown)]
+        for row in rows.head(most).iter_rows(named=True)
+    ]
+    return [heading for heading, _ in shown], cells
+
+
+def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
+    """The columns after the slice's name; flags but for those that all slices have."""
+    about = result.provenance
+    yield "responses", lambda row: f"{row['n_estimated']:,}{_pooled(row, about['window'])}"
+    yield "estimated", lambda row: number(row["estimated_accuracy"])
+    yield f"{about['level']:.0%} interval" if len(rows) else "interval", lambda row: _interval(row, "", ".3f")
+    yield "errors expected", _errors
+    if about["reference"] is not None:
+        yield "change", lambda row: number(row["change"], "+.3f")
+        yield "q", lambda row: number(row["change_q"], ".2g")
+    for one in STATISTICS.values():
+        if one.heading:
+            yield one.heading, partial(_statistic, one)
+    if LABELLED in rows.columns:
+        yield "labels say (n)", _labels
+        yield "with labels", lambda row: number(row["improved_accuracy"])
+        yield "interval", lambda row: _interval(row, "improved_", ".3f")
+        yield "read", lambda row: row["read"]
+    if "true_accuracy" in rows.columns:
+        yield "labels", lambda row: f"{row['n_labelled']:,}"
+        yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
+        yield "true", lambda row: number(row["true_accuracy"])
+        yield "error", lambda row: number(row["error"], "+.3f")
+    yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
+
+
+def _statistic(one: Statistic, row: Row) -> str:
+    return number(row[one.name], one.form)
+
+
+def _pooled(row: Row, window: str) -> str:
+    return f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
+
+
+def _labels(row: Row) -> str:
+    return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+
+
+def _interval(row: Row, of: str, form: str) -> str:
+    lower, upper = row[f"{of}lower"], row[f"{of}upper"]
+    return "-" if lower is None else f"{lower:{form}}-{upper:{form}}"
+
+
+def _errors(row: Row) -> str:
+    if row["expected_errors"] is None:
+        return "-"
+    return f"{row['expected_errors']:,.0f} ({_interval(row, 'expected_errors_', ',.0f')})"
+
+
+def slice_name(values: Iterable[Any]) -> str:
+    """How a slice is called: its values, - for one that a response has not, and "-" for one that is so."""
+    shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
+    return ", ".join(shown)
+
+
+def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
+    """What is shown of slices: all the time, and the newest window."""
+    shown = [("all responses" if result.windows is None else "the whole time", result.slices)]
+    if result.newest:
+        shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} UTC", result.now))
+    return shown
+
+
+def whose(result: Monitored) -> tuple[str, str]:
+    """Whose numbers these are, and how much was read."""
+    about, files = result.provenance["estimator"], result.provenance["files"]
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
+    responses = result.provenance["responses"]
+    return (
+        f"{about['name']} of {about['model']}, fitted on {named}",
+        f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
+        + (f"; read now: {files['read_now']:,}" if files["read_now"] != files["in_all"] else ""),
+    )
+
+
+def silence(result: Monitored) -> list[str]:
+    """What to say where nothing can be said of what is newest."""
+    if not result.silent:
+        return []
+    about = result.provenance
+    where = f" in the last {about['pool_windows']} {about['window']}s" if result.newest else ""
+    if where and about["reference"] and result.newest[-1] >= datetime.fromisoformat(about["reference"][1]):
+        where += " that are not of the reference"
+    return [f"nothing can be said: no slice has {about['min_responses']} estimated responses{where}"]
+
+
+def alerts(result: Monitored) -> list[str]:
+    """A line for each alert."""
+    return [f"ALERT {slice_name(alert['slice'].values())}{_when(alert)}: {alert['message']}" for alert in result.alerts]
+
+
+def _when(alert: dict[str, Any]) -> str:
+    return f" (from {alert['window'][:16].replace('T', ' ')})" if "window" in alert else ""

@@ -16,20 +16,18 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
-from entropy_sentinel.monitor.estimating.recent import recent
 from entropy_sentinel.monitor.labelling.labelled import Labelled
-from entropy_sentinel.monitor.reading.opening import Logs, loaded, sources
+from entropy_sentinel.monitor.reading.inputs import Logs, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import EARLIEST, Reading, shown
 from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, shown
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
-from entropy_sentinel.monitor.summing.merging import Merged, merge
+from entropy_sentinel.monitor.summing.merging import Merged, merge, recent
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import Partial
-from entropy_sentinel.verbs.frames import is_table, labels_table
+from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
 
 

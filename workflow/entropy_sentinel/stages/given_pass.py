@@ -11,7 +11,7 @@ from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
-from entropy_sentinel.sources.given_passes import import_pass
+from entropy_sentinel.sources.given import import_pass
 
 log = logging.getLogger(__name__)
 

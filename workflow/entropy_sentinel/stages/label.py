@@ -21,7 +21,7 @@ from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.settings import KINDS, JudgeSettings
-from entropy_sentinel.sources.given_labels import import_labels
+from entropy_sentinel.sources.given import import_labels
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import UNUSABLE
-from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.starting.rows import Rows, free_name, name_of
 from entropy_sentinel.verbs.labels import read_labels
 from entropy_sentinel.verbs.reading import read_logs

@@ -8,7 +8,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import fill_first, is_empty
-from entropy_sentinel.sources.options import read_options, right_options
+from entropy_sentinel.sources.items import read_options, right_options
 from entropy_sentinel.sources.rows import local_rows
 from entropy_sentinel.sources.settings import FORMATS
 

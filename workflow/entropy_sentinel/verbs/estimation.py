@@ -23,7 +23,7 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
-from entropy_sentinel.verbs.frames import features_table, labels_table, with_labels, with_slices
+from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels, with_slices
 
 _DEFAULT = RECOMMENDED
 _SEED = 42

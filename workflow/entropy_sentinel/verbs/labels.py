@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.printable import as_written
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.verbs.files import Paths, files
-from entropy_sentinel.verbs.frames import OF_LABELS, WEIGHT
+from entropy_sentinel.frames.spreadsheet import as_written
+from entropy_sentinel.verbs.inputs import OF_LABELS, WEIGHT, Paths, files
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}

@@ -1,7 +1,8 @@
-"""Files of responses, features and labels as frames."""
+"""Files of responses as frames, features of these, and features as files."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import polars as pl
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.options import taking
+from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.memory import held
@@ -20,7 +23,43 @@ from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
-from entropy_sentinel.verbs.files import Paths, log_files
+from entropy_sentinel.verbs.inputs import Paths, log_files
+
+
+@dataclass(frozen=True)
+class Example:
+    """Files that come with the package: what a small open model answered to questions of published benchmarks.
+
+    They are 30 questions of each of five, a part of the repository's `examples/real`. To be small, log-probabilities
+    are rounded: no probability moves by more than 0.00012.
+
+    Attributes:
+        traces: A folder with the responses and their log-probabilities.
+        labels: A file with their labels, by final answers; null where an answer could not be read.
+        log: Some short responses as a log, with five alternatives to a token.
+        sources: Where model and questions come from, and their licences.
+    """
+
+    traces: Path
+    labels: Path
+    log: Path
+    sources: Path
+
+
+def example() -> Example:
+    """Where the example's files are.
+
+    Returns:
+        Their paths.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> es.example().labels.name
+        'labels.parquet'
+    """
+    folder = Path(__file__).parents[1] / "example"
+    return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl", folder / "SOURCES.md")
+
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +69,7 @@ def open_logs(paths: Paths | Any, **options: Any) -> Logs:
     """The responses of logs as frames of bounded size, to go through once.
 
     Args:
-        paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or traces
+        paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.settings`, or traces
             of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
             has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow.
         **options: The fields of `ReadOptions`, by name: the format, columns, alternatives to a token.
@@ -171,3 +210,55 @@ def _warn(summary: Summary) -> None:
     """Say what could not be read."""
     if summary.n_bad:
         log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
+
+
+def write_features(
+    features: pl.DataFrame,
+    path: str | Path,
+    facts: Mapping[str, Any] | None = None,
+    split: bool = False,
+    inputs: Sequence[str | Path] = (),
+) -> list[Path]:
+    """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
+
+    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`; without, InputError for
+    several: they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
+    """
+    usable = features.filter(pl.col("reason").is_null())
+    kinds = (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows() or [
+        (None, None, 0)
+    ]
+    if len(kinds) > 1 and not split:
+        several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
+        raise InputError(
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; {_remedy(kinds)}"
+        )
+    targets: dict[str, Path] = {}
+    for *kind, _ in kinds:
+        suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
+        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
+    check_outputs(targets, inputs)
+    for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
+        origin = dict(zip(LOGPROBS, kind, strict=True))
+        same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
+        # Responses without features go with the first.
+        rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
+        known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
+        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
+    return [*targets.values()]
+
+
+def _words(kind: Sequence[Any]) -> str:
+    mode, top_k = kind
+    return f"{top_k} alternatives to a token ({mode})"
+
+
+def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
+    """What to do about responses of several kinds."""
+    widths = sorted({width for kind in kinds if (width := kind[LOGPROBS.index("top_k_returned")])})
+    if len(widths) < 2:
+        return f"take one kind, as --where logprobs_mode={kinds[0][0]}, or write a file for each (--split)"
+    return (
+        f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, as --where "
+        f"top_k_returned={widths[-1]}, or write a file for each (--split)"
+    )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.analyses.ambiguity.corpus import Index
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.answers import read_answers
-from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text
+from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
 
 if TYPE_CHECKING:  # it brings LiteLLM, which counting alone does without
     from entropy_sentinel.analyses.ambiguity.entailment import Entailment

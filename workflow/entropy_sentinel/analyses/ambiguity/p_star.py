@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.frames import P_STARS
 from entropy_sentinel.analyses.ambiguity.uncertainty import jensen_shannon, uncertainty
-from entropy_sentinel.sources.answers import normalised
+from entropy_sentinel.sources.fields import normalised
 
 
 def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:

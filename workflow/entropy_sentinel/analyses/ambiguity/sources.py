@@ -8,8 +8,7 @@ import numpy as np
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.answers import normalised, read_answers, read_counts
-from entropy_sentinel.sources.fields import look_up, one_text
+from entropy_sentinel.sources.fields import look_up, normalised, one_text, read_answers, read_counts
 from entropy_sentinel.sources.rows import local_rows
 
 log = logging.getLogger(__name__)

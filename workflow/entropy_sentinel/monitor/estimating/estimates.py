@@ -8,12 +8,11 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
+from entropy_sentinel.monitor.estimating.alerts import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
-from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
-from entropy_sentinel.monitor.estimating.recent import Recent
 from entropy_sentinel.monitor.labelling.labelled import Labelled, with_reading
-from entropy_sentinel.monitor.reading.settings import Reference
-from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.monitor.settings import Reference
+from entropy_sentinel.monitor.summing.merging import Merged, Recent
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals

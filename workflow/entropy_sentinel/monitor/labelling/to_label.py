@@ -1,4 +1,4 @@
-"""The file in which people write labels: what they have filled in is never lost."""
+"""The file and the page in which people write labels: what they have filled in is never lost."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,9 +8,12 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import is_stream, whole_file
-from entropy_sentinel.frames.printable import read_csv, write_csv
+from entropy_sentinel.frames.files import is_stream, whole_file, write_whole
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.spreadsheet import read_csv, write_csv
+from entropy_sentinel.monitor.labelling.sampling import Sample
+from entropy_sentinel.report.labelling import labelling_page
+from entropy_sentinel.verbs.inputs import WEIGHT
 
 LABEL = "label"
 # What a spreadsheet may have put between the cells when it saved the file.
@@ -91,3 +94,29 @@ def _read_jsonl(path: Path) -> list[Row]:
 _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl": _read_jsonl}
 _WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {".csv": write_csv, ".jsonl": pl.DataFrame.write_ndjson}
 SUFFIXES = tuple(_WRITERS)
+
+# What `read_labels` takes for an answer; of those that a person is unsure about there is no label.
+_SAVED = {"correct": "true", "incorrect": "false"}
+
+
+def write_page(found: Sample, path: str | Path) -> None:
+    """Write the page; what it saves are labels for `monitor`, with the weights. It does not say what is estimated.
+
+    InputError where the responses have no texts, being read from features.
+    """
+    rows = found.responses
+    if rows["response"].null_count() == len(rows):
+        raise InputError("--html: the responses have no texts, as they were read from features; give logs or traces")
+    keys = [name for name in RESPONSE if name in rows.columns]
+    content = labelling_page(
+        "Responses to label",
+        rows.select(*keys, WEIGHT, "question", "response").to_dicts(),
+        keys,
+        [*keys, WEIGHT, "label"],
+        [None] * len(rows),
+        _SAVED,
+        "labelled.csv",
+        "entropy-sentinel monitor --labels FILE",
+        shielded=True,
+    )
+    write_whole(path, content)

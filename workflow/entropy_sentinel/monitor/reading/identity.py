@@ -1,15 +1,21 @@
-"""Which responses another file has too, as two exports of a day, or a copy beside the log that has grown since.
+"""Which files and responses were read before: a log that was copied or has grown, two exports of a day.
 
-A response is known by its model, id, sample, time and features together: the same prompt asked again has another time,
-and its answer another id. One that the log gives no id is known by its place in the file (`sources.logs.numbers`),
-which says little, for every file has a first line: such responses count as read before only where all of a file were.
+A file is known by the SHA-256 of its content, unpacked. A response is known by its model, id, sample, time and features
+together: the same prompt asked again has another time, and its answer another id. One that the log gives no id is known
+by its place in the file (`sources.logs.numbers`), which says little, for every file has a first line: such responses
+count as read before only where all of a file were.
 
 Numbers of 64 bits stand for responses. They are sums of a text's bytes, each times a number of its place, and a mixing
 of the sum's bits (splitmix64: Steele, Lea and Flood 2014); the same on all machines and in all versions, for a state
 keeps them. Of a hundred million responses two have the same number with a probability of 0.0003.
 """
 
+import gzip
+import hashlib
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
 
 import numpy as np
 import polars as pl
@@ -17,6 +23,48 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.reading.times import moments
 from entropy_sentinel.sources.logs.selection import columns_called, first_of
+
+_BLOCK = 1 << 20
+_PACKED = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Content:
+    """SHA-256 and bytes of a file's content, unpacked; the SHA-256 of its first bytes, for some numbers of them."""
+
+    key: str
+    n_bytes: int
+    beginnings: tuple[str, ...]
+
+
+def content(path: str, sizes: Iterable[int] = ()) -> Content:
+    """What a file holds; `sizes` are the numbers of bytes whose SHA-256 is wanted, where it has so many.
+
+    Of a packed file that is incomplete or damaged it is what can be unpacked.
+    """
+    with open(path, "rb") as raw:
+        packed = raw.peek(2)[:2] == _PACKED
+        return _digests(gzip.GzipFile(fileobj=raw) if packed else raw, sorted({size for size in sizes if size}))
+
+
+def _digests(stream: BufferedReader | gzip.GzipFile, sizes: list[int]) -> Content:
+    digest, n_bytes, beginnings = hashlib.sha256(), 0, []
+    while block := _block(stream, min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK):
+        digest.update(block)
+        n_bytes += len(block)
+        if sizes and n_bytes == sizes[0]:
+            beginnings.append(digest.hexdigest())
+            sizes.pop(0)
+    return Content(digest.hexdigest(), n_bytes, tuple(beginnings))
+
+
+def _block(stream: BufferedReader | gzip.GzipFile, size: int) -> bytes:
+    """The next bytes, `size` at most; none at the end, or where the rest cannot be unpacked."""
+    try:
+        return stream.read1(size)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        return b""
+
 
 # Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"

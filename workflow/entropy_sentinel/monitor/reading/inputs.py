@@ -1,32 +1,109 @@
 """A file of logs, traces or features as frames of bounded size: features, slice, window, and why a row is no use."""
 
-from collections.abc import Iterator
-from typing import Any
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.frames.arrow import read_batches
-from entropy_sentinel.frames.contract import given, read_provenance
-from entropy_sentinel.frames.errors import IncompleteFileError, InputError
+from entropy_sentinel.frames.batches import read_batches
+from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.catalogue import made_of
-from entropy_sentinel.monitor.reading.clock import Clock
-from entropy_sentinel.monitor.reading.excluding import Excluding
-from entropy_sentinel.monitor.reading.files import holds_features, opened_log
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import TIME, Slicing
-from entropy_sentinel.monitor.reading.times import DTYPE
+from entropy_sentinel.monitor.reading.problems import Excluding, Problems
+from entropy_sentinel.monitor.reading.times import DTYPE, Clock
+from entropy_sentinel.monitor.settings import TIME, Slicing
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.numbers import UNNAMED
-from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.logs.reading import Logs as OpenLogs
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, as_text, first_of
+from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.verbs.estimation import saved_estimator
+from entropy_sentinel.verbs.inputs import features_table, is_table, log_files, named
+from entropy_sentinel.verbs.reading import open_logs
+
+Logs = str | Path | pl.DataFrame | Sequence[str | Path]
+Source = str | Path | pl.DataFrame
+
+
+def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
+    """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
+    if not isinstance(estimator, SavedEstimator):
+        return saved_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
+    if state is not None:
+        raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
+    return estimator, ""
+
+
+def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
+    """Frames, states of parts of the logs, and logs, each path once; without the run's own `state` and its journal."""
+    if is_table(logs):
+        return [features_table(logs)]
+    own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
+    paths: dict[Path, Source] = {}
+    for path in log_files(named(logs)):
+        if path.resolve() not in own:
+            paths.setdefault(path.absolute(), path)
+    return list(paths.values())
+
+
+# Files whose columns an error names.
+_LOOKED_AT = 3
+_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
+
+
+def check_columns(
+    reading: Slicing, seen: Collection[str], sources: Sequence[str | Path | pl.DataFrame], any_responses: bool
+) -> None:
+    """InputError for a column of `reading` that is not `seen`, with those that are there.
+
+    Where there are `any_responses`, the columns of slices and time; those of `where` in any case.
+    """
+    wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
+    for name in wanted:
+        if sources and name not in seen:
+            there = dict.fromkeys(column for source in sources[:_LOOKED_AT] for column in _columns_of(source))
+            raise InputError(f"no response has a value in column '{name}'; columns there: {', '.join(there) or 'none'}")
+
+
+def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
+    """The columns of the first responses that can make slices."""
+    if not isinstance(source, pl.DataFrame) and not Path(source).is_file():
+        return []
+    if isinstance(source, pl.DataFrame) or holds_features(str(source)):
+        names = source.columns if isinstance(source, pl.DataFrame) else pl.read_parquet_schema(source)
+        return [name for name in names if name in ("model", "benchmark") or name not in _NO_SLICES]
+    logs = open_logs(source)
+    first = next(iter(logs), None)
+    return ["model", "benchmark", *logs.summary.columns] if first is not None else []
+
+
+def holds_features(path: str) -> bool:
+    """Whether this is a file of features."""
+    if Path(path).suffix != ".parquet":
+        return False
+    with given(path):
+        own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
+        return own and bool(read_provenance(path)["stage"] == FEATURE_FRAME.stage)
+
+
+def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> OpenLogs:
+    """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
+    options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
+    columns = tuple(dict.fromkeys((*reading.columns, *more)))
+    return open_logs(path, **{**options, "strict": strict, "columns": columns, "places": True})
+
 
 # Rows of a file of features that are held at a time.
 FEATURES_AT_A_TIME = 20_000
@@ -164,3 +241,29 @@ class Inputs:
         if clock is None:
             return pl.Series([None] * len(batch), dtype=DTYPE)
         return clock.windows(self._column(batch, self._time), batch[PLACE])
+
+
+class Read(NamedTuple):
+    """Rows of `Inputs.frames`, what could not be used, and what was `taken` that is of something else, counted."""
+
+    rows: pl.DataFrame
+    problems: Problems
+    taken: Mapping[str, int]
+
+
+def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False) -> Read:
+    """The responses of files and frames of features, for an estimator.
+
+    Raises InputError where there is none, or none has a value in a column that is asked for, and ProvenanceError where
+    all are of another model or other log-probabilities.
+    """
+    problems = Problems(options.strict)
+    inputs = Inputs(saved.about, options, problems, texts=texts)
+    named = [source if isinstance(source, pl.DataFrame) else str(source) for source in sources]
+    frames = [frame for source in named for frame in inputs.frames(source)]
+    check_columns(options, inputs.seen, sources, bool(frames))
+    if not frames:
+        raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
+    rows = pl.concat(frames)
+    inputs.excluding.check(len(rows))
+    return Read(rows, problems, inputs.excluding.taken)

@@ -1,11 +1,17 @@
-"""What in the logs could not be used: counted by kind, the first of each with their place."""
+"""What in the logs could not be used, counted by kind, and which responses are not for the estimator."""
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
+from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.sources.logs.settings import Matching
 
 # Places that are shown of a kind; and kinds that are told apart, for a name in one can be anything.
 SHOWN, MOST_KINDS = 3, 50
@@ -78,3 +84,102 @@ def _words(count: int, kind: str) -> str:
     """How many of a kind there are, whose first word is a plural: "1 response without a time"."""
     things, space, rest = kind.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
+
+
+# Reasons for which a response has no features that are no fault of the log.
+HARMLESS = ("empty response", "no token after the thinking", REFUSED)
+
+
+class Excluding:
+    """Holds responses against what an estimator was fitted on, `about` it.
+
+    `rejected` counts responses by what they are of and the estimator is not, `taken` those that were taken all the
+    same.
+    """
+
+    def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
+        self._about, self._model, self._logprobs = about, about.get("model"), about["logprobs"]
+        self._matching, self._problems = matching, problems
+        self.rejected, self.taken = Counter[str](), Counter[str]()
+
+    def of(self, batch: pl.DataFrame) -> pl.Series:
+        """Why a row is not estimated: of another model or log-probabilities, or without features; null where it is."""
+        others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
+        with_features = others.filter(pl.col("reason").is_null())
+        for name, taken in {"model": self._matching.any_model, "logprobs": self._matching.any_logprobs}.items():
+            if taken:
+                self.taken.update(with_features[name].drop_nulls().to_list())
+                others = others.with_columns(pl.lit(None, pl.String).alias(name))
+        return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
+
+    def _other_model(self) -> pl.Expr:
+        """What a row is of where that is another model; null where it is the estimator's."""
+        other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
+        return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
+
+    def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
+        """What a row with features is of where its log-probabilities are others."""
+        found = []
+        for name in LOGPROBS:
+            if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
+                said = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
+                found.append(pl.when(pl.col(name).ne_missing(wanted)).then(said))
+        return pl.coalesce(*found) if found else pl.lit(None, pl.String)
+
+    def count(self, frame: pl.DataFrame) -> None:
+        """Count the rows that are not estimated, by why, the column `excluded`."""
+        excluded = frame.filter(pl.col("excluded").is_not_null())
+        if excluded.is_empty():
+            return
+        counted = excluded.group_by("excluded", maintain_order=True).agg(pl.len(), pl.col(PLACE).head(3))
+        for kind, count, places in counted.iter_rows():
+            if kind.startswith(REFUSED):
+                self._problems.note("responses that the server refused", places, count)
+            elif kind.startswith(HARMLESS):
+                self._problems.note(f"responses without features: {kind}", places, count)
+            elif kind.startswith("of "):
+                self.rejected[kind] += count
+                left_out = f"left out: {_why(kind, self._about, some=True)}"
+                self._problems.add(f"responses {kind}", places, count, left_out)
+            else:
+                self._problems.add(f"responses without features: {kind}", places, count)
+
+    def check(self, n: int) -> None:
+        """ProvenanceError where the estimator is for none of the `n` responses."""
+        if n and self.rejected.total() == n:
+            raise nothing_fits(self.rejected, self._about)
+
+
+def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
+    """The error where all responses are `rejected`, counted by kind: what the estimator is `about`, and what to do."""
+    most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
+    found = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
+    return ProvenanceError(f"no response is of what the estimator was fitted on: {found}")
+
+
+def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
+    """What is said where responses are `taken` all the same, counted by kind; `about` is what the estimator is."""
+    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+    return (
+        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these responses "
+        f"differ: {what}. Its validation says nothing about them, and intervals rest on an assumption alone. Label "
+        "some of them, and fit an estimator on these"
+    )
+
+
+def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
+    """What the estimator is instead, and the options that take these responses or, where they are `some`, no other."""
+    what, _, found = kind.partition(" ")[2].partition(" ")
+    wanted = about["model"] if what == "model" else about["logprobs"][what]
+    remedies = [f"--where {shlex.quote(f'{what}={wanted}')} passes over them"] if some else []
+    if what == "model":
+        remedies.append("--any-model takes them")
+    else:
+        width = found.partition(",")[0]
+        if what == "top_k_returned" and width.isdecimal():
+            cut = int(width) > wanted
+            remedies.append(
+                f"--top-k {wanted} cuts them" if cut else f"an estimator fitted with --top-k {width} takes them"
+            )
+        remedies.append("--any-logprobs takes them as they are")
+    return f"the estimator is of {what} {wanted} ({', '.join(remedies)})"

@@ -5,7 +5,6 @@ by that a few are chosen, and the logs that they stand in are gone through once 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,58 +13,18 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.monitor.reading.files import holds_features, opened_log
-from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.settings import Reading
+from entropy_sentinel.monitor.reading.inputs import BY, holds_features, opened_log
 from entropy_sentinel.monitor.reading.times import starts
-from entropy_sentinel.monitor.settings import STALE
+from entropy_sentinel.monitor.result import Behind, Response
+from entropy_sentinel.monitor.settings import STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens
-from entropy_sentinel.sources.logs.question import QUESTION
+from entropy_sentinel.report.tokens import TokenTexts, read_tokens
+from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import PLACE
 
 # What bounds the page: slices whose responses are shown, tokens of a response, and likely ones to each.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
 _WHO = ("benchmark", "item_id", "sample")
-
-
-@dataclass(frozen=True)
-class Response:
-    """A response as its log has it; `p` is what the estimator says of it, `tokens` are those that are shown."""
-
-    item_id: str
-    sample: int
-    p: float
-    place: str
-    question: str | None
-    text: str
-    n_tokens: int
-    finish_reason: str
-    tokens: tuple[Token, ...]
-
-    @property
-    def left_out(self) -> int:
-        """Tokens between the first and the last ones that are shown."""
-        return self.n_tokens - len(self.tokens)
-
-    @property
-    def named(self) -> bool:
-        """Whether the tokens have texts."""
-        return all(token.text is not None for token in self.tokens)
-
-
-@dataclass(frozen=True)
-class Behind:
-    """The least certain responses of the slice, and window, of an alert; `note` says why some are not shown."""
-
-    slice: dict[str, Any]
-    window: str | None
-    responses: tuple[Response, ...]
-    note: str
-
-    def is_of(self, alert: Mapping[str, Any]) -> bool:
-        """Whether these are the responses behind an alert."""
-        return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
 
 
 def behind(

@@ -1,28 +1,147 @@
 """A monitor's rows as files: CSV, Parquet, JSON, Prometheus text; its alerts as JSON."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from prometheus_client import generate_latest
+from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file, write_whole
-from entropy_sentinel.frames.printable import write_csv
+from entropy_sentinel.frames.spreadsheet import write_csv
+from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.metrics import metrics
+from entropy_sentinel.monitor.settings import STALE
+from entropy_sentinel.monitor.summing.merging import NOTHING
+
+PREFIX = "entropy_sentinel_"
+
+# Labels by name, and the value that they are of.
+Sample = tuple[Mapping[str, Any], float]
+
+
+def metrics(result: Monitored) -> str:
+    """Return the text of the file."""
+    registry = CollectorRegistry()
+    registry.register(_Families(result))
+    return generate_latest(registry).decode()
+
+
+class _Families(Collector):
+    """What a monitor has found, as the client wants to be asked for it."""
+
+    def __init__(self, result: Monitored) -> None:
+        self._result, self._names = result, label_names(result.by)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families of which there is a sample."""
+        yield from (one for one in self._all() if one.samples)
+
+    def _all(self) -> Iterator[Metric]:
+        yield from self._when()
+        yield from self._slices()
+        yield from self._numbers()
+        yield _gauge("flag", "1 where the slice has the flag.", self._flags())
+        yield _gauge("alert", "1 for an alert of this kind in one of the newest windows.", self._alerts())
+        yield self._about()
+
+    def _when(self) -> Iterator[Metric]:
+        """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
+        result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
+        yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
+        newest: list[Sample] = [({}, int(one.timestamp())) for one in result.newest[-1:]]
+        yield _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
+        if result.last_usable is not None:
+            usable = result.last_usable.drop_nulls("last_usable")
+            begins = [int(one.timestamp()) for one in usable["last_usable"].to_list()]
+            meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
+            samples = zip(self._labels_of(usable), begins, strict=True)
+            yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
+
+    def _slices(self) -> Iterator[Metric]:
+        """How many slices there are, and of how many something can be said now."""
+        result = self._result
+        enough = (result.now["n_estimated"] >= max(result.provenance["min_responses"], 1)).sum()
+        yield _gauge("slices", "Slices over the whole time.", [({}, len(result.slices))])
+        yield _gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
+
+    def _numbers(self) -> Iterator[Metric]:
+        """The numbers of slices that have a name in the catalogue."""
+        rows = self._result.now
+        labels = self._labels_of(rows)
+        for one in CATALOGUE.values():
+            if one.metric and one.name in rows.columns:
+                values = zip(labels, rows[one.name].to_list(), strict=True)
+                yield _gauge(one.metric, one.meaning, ((of, value) for of, value in values if value is not None))
+
+    def _flags(self) -> Iterator[Sample]:
+        """The flags of the rows, and of slices of which there may be no row any more."""
+        stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
+        stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
+        rows = pl.concat([one.select(*self._result.by, "flags") for one in (self._result.now, stale)])
+        for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
+            yield from (({**labels, "flag": flag}, 1) for flag in flags)
+
+    def _alerts(self) -> Iterator[Sample]:
+        there = [{**self._labels(one["slice"]), "kind": one["kind"]} for one in self._result.alerts]
+        yield from ((labels, 1) for labels in {tuple(labels.values()): labels for labels in there}.values())
+
+    def _about(self) -> Metric:
+        about = self._result.provenance
+        said = {name: about["estimator"][name] for name in ("model", "sha256")}
+        said |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
+        said["overridden"] = "; ".join(about["overridden"])
+        values = {name: value or "" for name, value in said.items()}
+        return _gauge("monitor_info", "1; the labels say where the numbers come from.", [(values, 1)])
+
+    def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
+        return [self._labels(row) for row in rows.iter_rows(named=True)]
+
+    def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """A slice's values by the names of their labels."""
+        there = {name: values[column] for name, column in self._names.items()}
+        return {name: NOTHING if value is None else str(value) for name, value in there.items()}
+
+
+def label_names(columns: Sequence[str]) -> dict[str, str]:
+    """Columns by the names of their labels: letters, digits and `_`, each once."""
+    names: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
+        # Names that begin with two underscores are Prometheus' own, those that begin with a digit none at all.
+        name = re.sub(r"^(?=[0-9])", "_", name)
+        name = re.sub(r"^__+", "_", name)
+        number, free = 1, name
+        while free in (*names, "flag", "kind"):
+            number, free = number + 1, f"{name}_{number + 1}"
+        names[free] = column
+    return names
+
+
+def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
+    """A gauge with its samples."""
+    made = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
+    for labels, value in samples:
+        made.add_sample(made.name, dict(labels), value)
+    return made
+
 
 _STAGE = "monitor"
 
 
-def write_rows(found: Monitored, path: str | Path) -> None:
-    """Write `found.frame`, by the end of the name: .csv; .parquet, with the provenance; .json, with all there is."""
+def write_rows(result: Monitored, path: str | Path) -> None:
+    """Write `result.frame`, by the end of the name: .csv; .parquet, with the provenance; .json, with all there is."""
     target = Path(path)
     check_rows_path(target)
     with whole_file(target) as partial:
-        _WRITERS[target.suffix](found, partial)
+        _WRITERS[target.suffix](result, partial)
 
 
 def check_rows_path(path: Path) -> None:
@@ -31,14 +150,14 @@ def check_rows_path(path: Path) -> None:
         raise InputError(f"output: must end with {', '.join(_WRITERS)}, was '{path}'")
 
 
-def write_alerts(found: Monitored, path: str | Path) -> None:
+def write_alerts(result: Monitored, path: str | Path) -> None:
     """Write the alerts, an empty list too, with the provenance."""
-    _write_json({"alerts": found.alerts, "provenance": found.provenance}, Path(path))
+    _write_json({"alerts": result.alerts, "provenance": result.provenance}, Path(path))
 
 
-def write_metrics(found: Monitored, path: str | Path) -> None:
+def write_metrics(result: Monitored, path: str | Path) -> None:
     """Write Prometheus text in one step: the textfile collector never reads half a file."""
-    write_whole(path, metrics(found))
+    write_whole(path, metrics(result))
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
@@ -47,20 +166,20 @@ def plain(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%MZ"))
 
 
-def _csv(found: Monitored, path: Path) -> None:
-    write_csv(plain(found.frame).with_columns(pl.col("flags", "reasons").list.join("; ")), path)
+def _csv(result: Monitored, path: Path) -> None:
+    write_csv(plain(result.frame).with_columns(pl.col("flags", "reasons").list.join("; ")), path)
 
 
-def _parquet(found: Monitored, path: Path) -> None:
-    said = json.dumps({**found.provenance, "stage": _STAGE}, sort_keys=True)
-    found.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: said})
+def _parquet(result: Monitored, path: Path) -> None:
+    said = json.dumps({**result.provenance, "stage": _STAGE}, sort_keys=True)
+    result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: said})
 
 
-def _json(found: Monitored, path: Path) -> None:
-    rows = {"slices": plain(found.slices).to_dicts()}
-    if found.windows is not None and found.recent is not None:
-        rows |= {"windows": plain(found.windows).to_dicts(), "recent": plain(found.recent).to_dicts()}
-    path.write_text(json.dumps({**rows, "alerts": found.alerts, "provenance": found.provenance}, indent=1))
+def _json(result: Monitored, path: Path) -> None:
+    rows = {"slices": plain(result.slices).to_dicts()}
+    if result.windows is not None and result.recent is not None:
+        rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
+    path.write_text(json.dumps({**rows, "alerts": result.alerts, "provenance": result.provenance}, indent=1))
 
 
 def _write_json(content: dict[str, Any], path: Path) -> None:

@@ -9,19 +9,10 @@ import polars as pl
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.settings import Reference, shown
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.columns import slice_name, table_of
-from entropy_sentinel.monitor.showing.over_time import over_time
-from entropy_sentinel.monitor.showing.pictures import labelled, ranked
-from entropy_sentinel.monitor.showing.sentences import (
-    SHOWN,
-    labels_and_estimates,
-    labels_of_a_part,
-    reasons,
-    silence,
-    untested,
-)
+from entropy_sentinel.monitor.result import SHOWN, Monitored, silence, slice_name, table_of
+from entropy_sentinel.monitor.settings import Reference, shown
+from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
+from entropy_sentinel.monitor.showing.terminal import labels_and_estimates, labels_of_a_part, reasons, untested
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
@@ -31,48 +22,48 @@ _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
 MOST_ROWS = 10 * SHOWN
 
 
-def write_page(found: Monitored, path: str | Path) -> None:
+def write_page(result: Monitored, path: str | Path) -> None:
     """Write the page in one step."""
-    write_whole(path, page(found))
+    write_whole(path, page(result))
 
 
-def page(found: Monitored) -> str:
+def page(result: Monitored) -> str:
     """The page's HTML."""
-    about = found.provenance
+    about = result.provenance
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice",
         label=f"{about['estimator']['model']}, {about['made'][:16].replace('T', ' ')} UTC",
-        alerts=_alerts(found),
-        coloured=any(one.responses for one in found.behind),
+        alerts=_alerts(result),
+        coloured=any(one.responses for one in result.behind),
         full=FULL,
         cut=cut,
         parts=parts,
         general=[
-            *silence(found),
-            *untested(found),
+            *silence(result),
+            *untested(result),
             *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items()),
         ],
-        summary=_summary(found),
-        ranked=ranked(found),
-        over_time=over_time(found),
-        labelled=labelled(found),
-        tables=list(_tables(found)),
-        interval=" ".join(NOTES[basis] for basis in found.slices["basis"].unique(maintain_order=True)),
+        summary=_summary(result),
+        ranked=ranked(result),
+        over_time=over_time(result),
+        labelled=labelled(result),
+        tables=list(_tables(result)),
+        interval=" ".join(NOTES[basis] for basis in result.slices["basis"].unique(maintain_order=True)),
         statistics=[one for one in STATISTICS.values() if one.heading],
-        flags=reasons(found),
-        facts=_facts(found),
-        problems=[*labels_of_a_part(found), *labels_and_estimates(found), *found.problems.lines()],
+        flags=reasons(result),
+        facts=_facts(result),
+        problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],
     )
 
 
-def _alerts(found: Monitored) -> list[dict[str, Any]]:
+def _alerts(result: Monitored) -> list[dict[str, Any]]:
     """A slice and window with all that is said of it, and the responses behind it; the newest window first."""
     said: dict[str, dict[str, Any]] = {}
-    for one in sorted(found.alerts, key=lambda one: one.get("window") or "", reverse=True):
+    for one in sorted(result.alerts, key=lambda one: one.get("window") or "", reverse=True):
         name = slice_name(one["slice"].values())
-        when = f", {found.provenance['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else ""
-        behind = next((shown for shown in found.behind if shown.is_of(one)), None)
+        when = f", {result.provenance['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else ""
+        behind = next((shown for shown in result.behind if shown.is_of(one)), None)
         entry = {
             "slice": name,
             "when": when,
@@ -84,42 +75,42 @@ def _alerts(found: Monitored) -> list[dict[str, Any]]:
     return list(said.values())
 
 
-def _summary(found: Monitored) -> str:
-    about, worst = found.provenance, found.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
-    said = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(found.slices), 'slice')}."
+def _summary(result: Monitored) -> str:
+    about, worst = result.provenance, result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
+    said = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
         said += (
-            f" Most errors are expected in {slice_name(row[one] for one in found.by)}: some "
+            f" Most errors are expected in {slice_name(row[one] for one in result.by)}: some "
             f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} (estimated accuracy "
             f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f})."
         )
     return said
 
 
-def _tables(found: Monitored) -> list[dict[str, Any]]:
-    if found.recent is None:
-        return [_table(found, "Slices", found.slices)]
-    tables = [_table(found, "The whole time", found.slices)]
-    for window in reversed(found.newest):
-        rows = found.recent.filter(pl.col("window") == window)
-        tables.append(_table(found, f"{found.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))
+def _tables(result: Monitored) -> list[dict[str, Any]]:
+    if result.recent is None:
+        return [_table(result, "Slices", result.slices)]
+    tables = [_table(result, "The whole time", result.slices)]
+    for window in reversed(result.newest):
+        rows = result.recent.filter(pl.col("window") == window)
+        tables.append(_table(result, f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))
     return tables
 
 
-def _table(found: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any]:
-    head, shown = table_of(found, rows, MOST_ROWS)
+def _table(result: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any]:
+    head, shown = table_of(result, rows, MOST_ROWS)
     return {
         "heading": heading,
-        "columns": [", ".join(found.by) or "slice", *head],
+        "columns": [", ".join(result.by) or "slice", *head],
         "rows": shown,
         "more": f"{len(rows) - len(shown):,}" if len(rows) > len(shown) else "",
     }
 
 
-def _facts(found: Monitored) -> dict[str, str]:
+def _facts(result: Monitored) -> dict[str, str]:
     """What the page rests on."""
-    about = found.provenance
+    about = result.provenance
     estimator, files = about["estimator"], about["files"]
     return {
         "estimator": f"{estimator['name']}, fitted on {estimator['group']}",

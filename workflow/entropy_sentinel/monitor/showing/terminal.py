@@ -1,70 +1,134 @@
-"""A monitor's findings for a person at a terminal, or in a notebook."""
+"""A monitor's findings for a person at a terminal, and the sentences that the page has too."""
 
 import polars as pl
 
-from entropy_sentinel.frames.notebook import html
 from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing import sentences
-from entropy_sentinel.monitor.showing.columns import table_of
-from entropy_sentinel.monitor.showing.sentences import SHOWN
+from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
+from entropy_sentinel.monitor.result import (
+    LABELLED,
+    SHOWN,
+    Monitored,
+    alerts,
+    shown_rows,
+    silence,
+    slice_name,
+    table_of,
+    whose,
+)
+from entropy_sentinel.monitor.settings import WINDOWS
 from entropy_sentinel.report.terminal import Part, table
+from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 
-def parts(found: Monitored) -> list[Part]:
+def untested(result: Monitored) -> list[str]:
+    """What to say of changes that have no q, so that they are no alert however large they are."""
+    least = max(result.provenance["min_responses"], 1)
+    rows = result.now.filter(
+        pl.col("change").is_not_null() & pl.col("change_q").is_null() & (pl.col("n_estimated") >= least)
+    )
+    if rows.is_empty():
+        return []
+    names = [slice_name(row) for row in rows.select(result.by).iter_rows()]
+    more = f"; and {len(names) - SHOWN:,} more slices" if len(names) > SHOWN else ""
+    return [
+        f"changes that are not tested, and are no alert, for there are fewer than {least} responses in the reference "
+        f"or after it: {'; '.join(names[:SHOWN])}{more}"
+    ]
+
+
+def bases(result: Monitored) -> list[str]:
+    """What to say of intervals that rest on an assumption alone."""
+    if PRIOR not in result.slices["basis"].to_list():
+        return []
+    return [NOTES[PRIOR]]
+
+
+def labels_of_a_part(result: Monitored) -> list[str]:
+    """What to say where labels do not stand for their slice."""
+    if LABELLED not in result.slices.columns:
+        return []
+    unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
+    names = [slice_name(row) for row in unused.select(result.by).iter_rows()]
+    if not names:
+        return []
+    return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
+
+
+def labels_and_estimates(result: Monitored) -> list[str]:
+    """Which of the two numbers to read, and what to know of the slices whose number with labels it is."""
+    if LABELLED not in result.now.columns or not (result.now["read"] == LABELS).any():
+        return []
+    rows = result.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
+    return [
+        f"read '{LABELS}' where it is there: it is right if the labels were drawn as their weights say, whatever the "
+        f"estimator does; '{ESTIMATED}' assumes that the slice is to the labelled domains as they are to each other. "
+        "The two rest on different assumptions, and their intervals are not combined",
+        *(
+            f"{slice_name(row[name] for name in result.by)}: {row['read_because']}"
+            for row in rows.iter_rows(named=True)
+        ),
+    ]
+
+
+def pooled(result: Monitored) -> list[str]:
+    """What to say of slices whose newest window is thin."""
+    if not (result.now["n_windows"] > 1).any():
+        return []
+    about = result.provenance
+    return [
+        f"with fewer than {about['min_responses']} responses in the newest {about['window']}, a slice's "
+        f"{about['window']}s before it count too, at most {about['pool_windows']}"
+    ]
+
+
+def without_traffic(result: Monitored) -> list[str]:
+    """The windows between the first and the newest in which there was no response."""
+    if result.windows is None or not result.newest:
+        return []
+    there = result.windows["window"].drop_nulls().unique().sort()
+    window, form = (
+        result.provenance["window"],
+        "%Y-%m-%d %H:%M" if result.provenance["window"] == "hour" else "%Y-%m-%d",
+    )
+    every = pl.datetime_range(there[0], result.newest[-1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    missing = [f"{begin:{form}}" for begin in every.filter(~every.is_in(there.implode()))]
+    if not missing:
+        return []
+    named = ", ".join(missing[:SHOWN]) + (f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else "")
+    return [f"{counted(len(missing), window)} without a response (UTC): {named}"]
+
+
+def reasons(result: Monitored) -> dict[str, str]:
+    """Why the slices that are shown have each flag; slices with the same reason are named together."""
+    said: dict[str, dict[str, list[str]]] = {}
+    for row in result.slices.head(SHOWN).iter_rows(named=True):
+        for flag, reason in zip(row["flags"], row["reasons"], strict=True):
+            if flag not in result.provenance["general_flags"]:
+                said.setdefault(flag, {}).setdefault(reason, []).append(slice_name(row[name] for name in result.by))
+    return {
+        flag: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in of.items()) for flag, of in said.items()
+    }
+
+
+def parts(result: Monitored) -> list[Part]:
     """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
-    shown: list[Part] = [*sentences.whose(found)]
-    for of, rows in _shown_rows(found):
-        shown += _rows(found, rows, of)
-    shown += sentences.without_traffic(found)
-    shown += sentences.pooled(found) if found.newest else []
-    shown += [f"{flag}: {reason}" for flag, reason in found.provenance["general_flags"].items()]
-    shown += sentences.bases(found)
-    shown += [*sentences.labels_of_a_part(found), *sentences.labels_and_estimates(found)]
-    shown += [f"{flag}: {reason}" for flag, reason in sentences.reasons(found).items()]
-    shown += [*sentences.untested(found), *sentences.alerts(found), *sentences.silence(found)]
+    shown: list[Part] = [*whose(result)]
+    for of, rows in shown_rows(result):
+        shown += _rows(result, rows, of)
+    shown += without_traffic(result)
+    shown += pooled(result) if result.newest else []
+    shown += [f"{flag}: {reason}" for flag, reason in result.provenance["general_flags"].items()]
+    shown += bases(result)
+    shown += [*labels_of_a_part(result), *labels_and_estimates(result)]
+    shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
+    shown += [*untested(result), *alerts(result), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
-def as_text(found: Monitored) -> str:
-    """In a few lines: whose numbers these are, how much was read, the alerts."""
-    about, read = sentences.whose(found)
-    lines = [
-        about,
-        f"{read}; {counted(len(found.slices), 'slice')}",
-        *(sentences.alerts(found) or ["no alerts"]),
-        *sentences.silence(found),
-    ]
-    return "\n  ".join(map(one_line, lines))
-
-
-def as_html(found: Monitored) -> str:
-    """The same with the slices, and those of the newest window."""
-    about, read = sentences.whose(found)
-    made = []
-    for of, rows in _shown_rows(found):
-        head, cells = table_of(found, rows, SHOWN)
-        made.append(([f"{', '.join(found.by)} ({of})", *head], cells))
-    said = [
-        *found.provenance["general_flags"].values(),
-        *(sentences.alerts(found) or ["no alerts"]),
-        *sentences.silence(found),
-    ]
-    return html(about, [read, *said], *made)
-
-
-def _shown_rows(found: Monitored) -> list[tuple[str, pl.DataFrame]]:
-    """What is shown of slices: all the time, and the newest window."""
-    shown = [("all responses" if found.windows is None else "the whole time", found.slices)]
-    if found.newest:
-        shown.append((f"{found.provenance['window']} from {found.newest[-1]:%Y-%m-%d %H:%M} UTC", found.now))
-    return shown
-
-
-def _rows(found: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
-    head, lines = table_of(found, rows, SHOWN)
+def _rows(result: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
+    head, lines = table_of(result, rows, SHOWN)
     more = len(rows) - len(lines)
-    made = table([f"{', '.join(found.by)} ({of})", *head], lines)
+    made = table([f"{', '.join(result.by)} ({of})", *head], lines)
     made.columns[-1].justify = "left"  # the flags
     return [made, *([f"... and {counted(more, 'more slice')}: --output has them all"] if more else [])]

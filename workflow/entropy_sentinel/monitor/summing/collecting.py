@@ -1,10 +1,12 @@
-"""Logs to the sums of a state: what is there is not read again."""
+"""Logs to the sums of a state: what is there is not read again, and something must be of use."""
 
 import logging
 import shutil
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
 
@@ -12,21 +14,37 @@ from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.content import content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
-from entropy_sentinel.monitor.reading.identity import Others
-from entropy_sentinel.monitor.reading.inputs import Inputs
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.settings import Reading
-from entropy_sentinel.monitor.summing.fitting import check_use
-from entropy_sentinel.monitor.summing.scoring import Accumulator, responses, score, support_of
+from entropy_sentinel.monitor.reading.identity import Others, content
+from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
+from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
+from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, on_disk
 from entropy_sentinel.monitor.summing.stored import is_state
+from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score, support_of
 from entropy_sentinel.sources.logs.records import STANDARD_INPUT, standard_input
 
-log = logging.getLogger(__name__)
 
-Source = str | Path | pl.DataFrame
+def check_use(
+    files: Collection[FileSums],
+    sources: Sequence[str | Path | pl.DataFrame],
+    reading: Reading,
+    about: Mapping[str, Any],
+) -> None:
+    """Raise where nothing of `files` is of use, those of the `sources` that are given now among them.
+
+    ProvenanceError where all responses are of another model or log-probabilities than the estimator is, by what its
+    file says `about` it; InputError for a column that no response has a value in.
+    """
+    n_responses = sum(one.n_responses for one in files)
+    seen = {name for one in files for name in one.seen}
+    check_columns(reading, seen, sources, n_responses > 0)
+    rejected = sum((Counter(one.rejected) for one in files), Counter[str]())
+    if rejected and rejected.total() == n_responses:
+        raise nothing_fits(rejected, about)
+
+
+log = logging.getLogger(__name__)
 
 # What is said of responses that stand in the sums of two parts.
 _IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"

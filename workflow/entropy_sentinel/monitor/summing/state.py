@@ -24,9 +24,8 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import EntropySentinelError, ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
-from entropy_sentinel.monitor.reading.content import Content
 from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
-from entropy_sentinel.monitor.reading.identity import Others, Overlap
+from entropy_sentinel.monitor.reading.identity import Content, Others, Overlap
 from entropy_sentinel.monitor.summing.stored import StateFile, Writer
 from entropy_sentinel.monitor.summing.sums import Partial
 

@@ -8,7 +8,8 @@ hash of a key, no address of a person, unless they are asked for by name.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.sources.logs import bodies, columns, openai_replies, reader
+from entropy_sentinel.sources.logs.openai import error_reply, responses_in
+from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 
 _KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
@@ -17,7 +18,7 @@ _FROM_THE_CLIENT = ("requester_metadata", "spend_logs_metadata")
 _COMPLETIONS = ("completion", "responses", "generate_content", "messages")
 
 
-class Reader(reader.Reader):
+class LiteLLMReader(Reader):
     """One call per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
@@ -27,13 +28,13 @@ class Reader(reader.Reader):
         if not any(kind in call for kind in _COMPLETIONS):
             raise Ignored(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
-            found, facts = [openai_replies.error_reply(_error(payload), {})], dict[str, Any]()
+            found, facts = [error_reply(_error(payload), {})], dict[str, Any]()
         else:
-            found, facts = bodies.responses(payload.get("response"))
+            found, facts = responses_in(payload.get("response"))
         kept = self.columns(payload, facts | _usual(payload))
-        for one in found:
-            one.item_id, one.model, one.columns = payload.get("id"), payload.get("model"), kept
-            yield one
+        for reply in found:
+            reply.item_id, reply.model, reply.columns = payload.get("id"), payload.get("model"), kept
+            yield reply
 
 
 def _error(payload: Mapping[str, Any]) -> Any:
@@ -45,8 +46,8 @@ def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
     sent = {name: value for part in _FROM_THE_CLIENT for name, value in (metadata.get(part) or {}).items()}
     named = {name: metadata[name] for name in _KEPT_METADATA if metadata.get(name)}
     return (
-        columns.of_request(payload.get("model_parameters"))
-        | columns.usual({name: payload[name] for name in _KEPT if name in payload} | {"metadata": sent})
+        request_columns(payload.get("model_parameters"))
+        | usual_columns({name: payload[name] for name in _KEPT if name in payload} | {"metadata": sent})
         | {name.removeprefix("user_api_"): value for name, value in named.items()}
-        | columns.time(payload.get("startTime"))
+        | time_column(payload.get("startTime"))
     )

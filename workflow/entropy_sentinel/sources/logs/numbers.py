@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.sources.logs.guarding import WholeFileError
+from entropy_sentinel.sources.logs.summary import WholeFileError
 
 _MOST = 2**16
 # The model of a response whose log does not name it.

@@ -14,20 +14,16 @@ from entropy_sentinel.frames.arrow import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
-from entropy_sentinel.sources.logs import flat_table
-from entropy_sentinel.sources.logs.catalogue import FORMATS, recognise
-from entropy_sentinel.sources.logs.guarding import ANY_ERROR, WholeFileError, frames, said
+from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
-from entropy_sentinel.sources.logs.record import BadRecord, Found
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, records
+from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
-from entropy_sentinel.sources.logs.responses import Responses, gathered
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
-from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.sources.logs.summary import Summary
-from entropy_sentinel.sources.logs.traces import combined, to_frame
+from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
+from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, said
+from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
@@ -76,8 +72,8 @@ class Logs:
                 yield from self._records(path)
 
     def _is_flat(self, path: str) -> bool:
-        schema = flat_table.unnested(pl.scan_parquet(path, glob=False)).collect_schema()
-        return flat_table.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
+        schema = table.unnested(pl.scan_parquet(path, glob=False)).collect_schema()
+        return table.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
 
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
         """Traces of this pipeline, which say themselves what they are."""
@@ -94,8 +90,8 @@ class Logs:
 
     def _flat(self, path: str) -> Iterator[pl.DataFrame]:
         start = 0
-        for batch in map(flat_table.unnested, read_batches(path)):
-            problems = dict(flat_table.bad_rows(batch))
+        for batch in map(table.unnested, read_batches(path)):
+            problems = dict(table.bad_rows(batch))
             for row, problem in problems.items():
                 self._bad(BadRecord(f"{path}: row {start + row}", problem))
             good = np.setdiff1d(np.arange(len(batch)), list(problems))
@@ -107,7 +103,7 @@ class Logs:
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        found = flat_table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
+        found = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
         found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(found, _name(path))
         self.summary.formats["table"] += len(frame)
@@ -174,7 +170,8 @@ class Logs:
     def _of_record(self, record: Found, readers: dict[str, Reader]) -> list[Reply]:
         name = self._format_of(record)
         if name not in readers:
-            readers[name] = import_module(FORMATS[name].module).Reader()
+            module, _, reader = FORMATS[name].reader.rpartition(".")
+            readers[name] = getattr(import_module(module), reader)()
             readers[name].wanted, readers[name].further = self._columns, self._further
         return [_known(one, name, record.where) for one in readers[name].replies(record.content)]
 

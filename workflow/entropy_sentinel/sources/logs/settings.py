@@ -1,13 +1,96 @@
-"""How logs are read: options of all that reads them."""
+"""How logs are read, options of all that reads them, and the formats of logs: the name, what it is, who reads it.
 
-from collections.abc import Mapping
+A format is an entry of FORMATS: how a record shows that it is of it, and a class `Reader` (`sources.logs.reader`). The
+first entry that recognises a record has it, so the more special ones stand first. Parquet files of this pipeline speak
+for themselves.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
-from entropy_sentinel.sources.logs.catalogue import FORMATS, LONGEST_MB
+
+Record = Mapping[str, Any]
+
+# The longest record that is read unless the user says otherwise. A token with 20 alternatives is some 6 kB of JSON as
+# OpenAI's servers write it, so this is a response of 40,000 tokens; as objects in memory it takes ten times as much.
+LONGEST_MB = 256
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of logs; `recognises` is asked of one record, `reader` names the class that reads them."""
+
+    name: str
+    meaning: str
+    reader: str
+    recognises: Callable[[Record], bool]
+
+
+_ROOM = "entropy_sentinel.sources.logs"
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        Format(
+            "litellm",
+            "LiteLLM's StandardLoggingPayload, as its callbacks, S3 and generic API loggers write it",
+            f"{_ROOM}.litellm_payload.LiteLLMReader",
+            lambda record: "standard_logging_object" in record or {"call_type", "model_parameters"} <= set(record),
+        ),
+        Format(
+            "openai-batch",
+            "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
+            f"{_ROOM}.openai.BatchReader",
+            lambda record: "custom_id" in record and ("response" in record or "error" in record),
+        ),
+        Format(
+            "openai-pairs",
+            "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
+            f"{_ROOM}.openai.PairReader",
+            lambda record: "request" in record and "response" in record,
+        ),
+        Format(
+            "openai-stream",
+            "chunks of streamed chat completions, one a line or as server-sent events, joined by id",
+            f"{_ROOM}.openai.StreamReader",
+            lambda record: record.get("object") == "chat.completion.chunk",
+        ),
+        Format(
+            "openai-responses",
+            "replies or closing events of OpenAI's Responses API",
+            f"{_ROOM}.openai.ResponseReader",
+            lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
+        ),
+        Format(
+            "openai",
+            "replies of OpenAI's chat or text completions, of vLLM and other servers too",
+            f"{_ROOM}.openai.ReplyReader",
+            lambda record: "choices" in record or set(record) == {"error"},
+        ),
+        Format(
+            "vllm",
+            "vLLM's RequestOutput as JSON, from offline generation",
+            f"{_ROOM}.vllm_outputs.VllmReader",
+            lambda record: "outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)),
+        ),
+        Format(
+            "table",
+            "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
+            f"{_ROOM}.table.TableReader",
+            lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
+        ),
+    )
+}
+
+
+def recognise(record: Record) -> Format | None:
+    """The format of a record; None where it is of none."""
+    return next((format for format in FORMATS.values() if format.recognises(record)), None)
+
 
 # What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
 Mode = Literal["raw_logprobs", "processed_logprobs"]
@@ -95,3 +178,20 @@ class ReadOptions(FormatOptions):
     further: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
         (), description="Names of columns that are kept beside these, as signals, where the log has them."
     )
+
+
+class Matching(Options):
+    """Whether responses may be of something else than the estimator."""
+
+    any_model: Annotated[bool, Shown(Panel.READING)] = Field(
+        False,
+        description="Take responses of another model than the estimator was fitted on. Without it they are left out, "
+        "or refused.",
+    )
+    any_logprobs: Annotated[bool, Shown(Panel.READING)] = Field(
+        False, description="The same for another number or kind of log-probabilities than it was fitted on."
+    )
+
+
+class ResponseOptions(Matching, LogOptions):
+    """How responses are read, and which of them are taken."""

@@ -1,4 +1,4 @@
-"""Any table of responses: JSON Lines, or Parquet (`sources.logs.flat_table` has that of plain numbers).
+"""Any table of responses: JSON Lines and CSV by the row, Parquet of plain numbers by the column.
 
 `token_logprobs` is a list of numbers per response. `top_logprobs` has per token a list of numbers, of {logprob:
 number}, or a mapping of tokens to numbers. Known beside them: an id, `text`, `finish_reason`, `model`, `sample`,
@@ -6,38 +6,54 @@ number}, or a mapping of tokens to numbers. Known beside them: an id, `text`, `f
 slices.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from entropy_sentinel.sources.logs import columns, reader, reply
-from entropy_sentinel.sources.logs.openai_pairs import IDS
-from entropy_sentinel.sources.logs.reply import Reply
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.lists import flat
+from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.sources.logs.reader import ASKED, IDS, QUESTION, Reader, is_private, usual_columns
+from entropy_sentinel.sources.logs.reply import (
+    LARGEST,
+    NO_ALTERNATIVES,
+    NO_LOGPROBS,
+    STOPS,
+    Reply,
+    Trace,
+    finish,
+    storable,
+    trace,
+    why_unusable,
+)
+from entropy_sentinel.sources.logs.traces import ROWS, Responses
 
 TEXTS = ("text", "response", "completion", "output", "answer")
 OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
 TRACES = ("token_logprobs", "top_logprobs")
 
 
-class Reader(reader.Reader):
+class TableReader(Reader):
     """One response per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The response of the row."""
         sampled, top = (record[name] for name in TRACES)
         tokens, text = record.get("tokens") or (), _first(record, TEXTS)
-        text = reply.storable(text if text is not None else "".join(tokens))
+        text = storable(text if text is not None else "".join(tokens))
         found = None
         if sampled is not None:
-            found = reply.trace(sampled, [_numbers(step) for step in ([()] * len(sampled) if top is None else top)])
+            found = trace(sampled, [_numbers(step) for step in ([()] * len(sampled) if top is None else top)])
         yield Reply(
-            *(_first(record, IDS), record.get("model"), text, reply.finish(record.get("finish_reason")), found, tokens),
+            *(_first(record, IDS), record.get("model"), text, finish(record.get("finish_reason")), found, tokens),
             token_ids=record.get("token_ids"),
             sample=record.get("sample"),
             prompt_tokens=record.get("prompt_tokens") or 0,
             seed=-1 if record.get("seed") is None else record["seed"],
             trace_start=record.get("trace_start") or 0,
-            unusable=reply.why_unusable(found, text, ()),
-            columns=self.columns(record, columns.usual(record, leave_out=(*own_columns(record), *TRACES))),
+            unusable=why_unusable(found, text, ()),
+            columns=self.columns(record, usual_columns(record, leave_out=(*own_columns(record), *TRACES))),
         )
 
 
@@ -54,3 +70,131 @@ def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def _numbers(step: Any) -> list[Any]:
     entries = list(step.values()) if isinstance(step, Mapping) else step or ()
     return [entry["logprob"] if isinstance(entry, Mapping) else entry for entry in entries]
+
+
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
+
+
+def unnested(table: Table) -> Table:
+    """A table with the fields of its metadata as columns, as `metadata.route`."""
+    schema = table.collect_schema()
+    return table.unnest("metadata", separator=".") if isinstance(schema.get("metadata"), pl.Struct) else table
+
+
+def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after: str | None = None) -> bool:
+    """Whether the columns of traces are lists of numbers, and nothing is asked for that needs a look at each row."""
+    if trace_after is not None or any(_is_within(name, schema) for name in columns):
+        return False
+    sampled, top = (schema.get(name) for name in TRACES)
+    return (
+        isinstance(sampled, pl.List)
+        and sampled.inner.is_numeric()
+        and isinstance(top, pl.List)
+        and isinstance(top.inner, pl.List | pl.Array)
+        and top.inner.inner.is_numeric()
+    )
+
+
+def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether what is asked for by this name may stand within a column of another name."""
+    return name not in schema and (name.split(".")[0] in schema or name == QUESTION and bool(ASKED & set(schema)))
+
+
+def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
+    """Rows (from 0) that cannot be used, and why."""
+    steps, alternatives = (pl.col(name).list.len() for name in TRACES)
+    nulls = pl.lit(False)
+    if flat(batch["token_logprobs"]).null_count():
+        nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
+    uneven = pl.format(
+        "'token_logprobs' and 'top_logprobs' must have as many steps, have {} and {}", steps, alternatives
+    )
+    problem = (
+        pl.when(nulls).then(pl.lit("'token_logprobs' must not hold null")).when(steps != alternatives).then(uneven)
+    )
+    for name in LARGEST:
+        if name in batch.columns:
+            whole = f"'{name}' must be a whole number from 0 to {LARGEST[name]:,}, is {{}}"
+            said = pl.format(whole, pl.col(name).cast(pl.String))
+            problem = problem.when(_whole(name).is_null() & pl.col(name).is_not_null()).then(said)
+    found = batch.select(problem).to_series()
+    for row in found.is_not_null().arg_true():
+        yield row, found[row]
+
+
+def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
+    """The responses of rows without a problem. An entry that is null counts as not there."""
+    if batch["token_logprobs"].null_count():  # alternatives to no token
+        batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
+    sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
+    if isinstance(top.dtype, pl.Array):
+        top = top.arr.to_list()
+    top = top.cast(pl.List(pl.Float32))
+    if top.explode(empty_as_null=False, keep_nulls=False).null_count():
+        top = top.list.drop_nulls()
+    # A row without alternatives has a step of none for each token.
+    lengths = batch["token_logprobs"].list.len().fill_null(0).to_numpy().astype(np.int64)
+    given = np.repeat(batch["top_logprobs"].is_not_null().to_numpy(), lengths)
+    counts = np.zeros(len(given), dtype=np.int64)
+    counts[given] = top.list.len().fill_null(0).to_numpy()
+    trace = Trace(
+        sampled.cast(pl.Float32).to_numpy(), counts, top.explode(empty_as_null=False, keep_nulls=False).to_numpy()
+    )
+    return Responses(
+        batch.select(*_known(batch.schema), *_slices(batch.schema, wanted)),
+        lengths,
+        trace,
+        np.full(len(batch), -1),
+        np.zeros(len(batch), dtype=bool),
+    )
+
+
+def _known(schema: pl.Schema) -> list[pl.Expr]:
+    """The columns of `ROWS`, from those of the table or as not known."""
+
+    def own(*names: str, otherwise: Any = None) -> pl.Expr:
+        there = [pl.col(name) for name in names if name in schema]
+        return pl.coalesce(*there, pl.lit(otherwise)) if there else pl.lit(otherwise)
+
+    finish, text = own("finish_reason").cast(pl.String), own(*TEXTS, otherwise="").cast(pl.String)
+    steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
+    tokens = own("tokens") if schema.get("tokens") == pl.List(pl.String) else pl.lit(None, pl.List(pl.String))
+    columns = {
+        "item_id": own(*IDS),
+        "model": own("model"),
+        "sample": own("sample"),
+        "text": text,
+        "finish_reason": pl.when(finish.str.strip_chars().str.len_chars().fill_null(0) == 0)
+        .then(pl.lit("unknown"))
+        .when(finish.str.strip_chars().str.to_lowercase().is_in(sorted(STOPS)))
+        .then(pl.lit("stop"))
+        .otherwise(finish),
+        "prompt_tokens": own("prompt_tokens", otherwise=0),
+        "seed": own("seed", otherwise=-1),
+        "tokens": pl.when((steps > 0) & (tokens.list.len() == steps)).then(tokens),
+        "token_ids": own("token_ids"),
+        "trace_start": own("trace_start", otherwise=0),
+        "unusable": pl.when(steps.is_null() | ((steps == 0) & (text != "")))
+        .then(pl.lit(NO_LOGPROBS))
+        .when((steps > 0) & entries.is_null())
+        .then(pl.lit(NO_ALTERNATIVES)),
+    }
+    return [value.cast(ROWS[name], strict=False).alias(name) for name, value in columns.items()]
+
+
+def _whole(name: str) -> pl.Expr:
+    """A column of whole numbers; null where the value is none of those that it may be."""
+    number = pl.col(name).cast(pl.Int64, strict=False)
+    same = number == pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)
+
+
+def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
+    if wanted is not None:
+        return [(pl.col(name) if name in schema else pl.lit(None)).alias(f"column.{name}") for name in wanted]
+    return [
+        pl.col(name).alias(f"column.{name}")
+        for name, dtype in schema.items()
+        if not dtype.is_nested() and dtype != pl.Binary and name not in (*own_columns(schema), *TRACES, "trace_start")
+        if not (dtype == pl.String and is_secret_name(name)) and not is_private(name)
+    ]

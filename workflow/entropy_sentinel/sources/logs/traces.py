@@ -6,16 +6,157 @@ likely) are left out.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
-from entropy_sentinel.sources.logs import entries
-from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES
-from entropy_sentinel.sources.logs.responses import Responses
+from entropy_sentinel.frames.lists import split
+from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
+
+# Columns of a batch's rows that every format has, in its dtypes; those of the log are named `column.NAME` beside them.
+ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "item_id": pl.String,
+    "model": pl.String,
+    "sample": pl.UInt16,
+    "text": pl.String,
+    "finish_reason": pl.String,
+    "prompt_tokens": pl.UInt32,
+    "seed": pl.Int64,
+    "tokens": pl.List(pl.String),
+    "token_ids": pl.List(pl.UInt32),
+    "trace_start": pl.UInt32,
+    "unusable": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Responses of a batch: a frame with what is no trace, and their traces one after the other.
+
+    `rows` (n,) has the columns of ROWS, and those of the log as `column.NAME`. `lengths` are the tokens of each, `k`
+    their alternatives where the format says so (else -1), `displaces` where the sampled token may stand first in place
+    of the k-th.
+    """
+
+    rows: pl.DataFrame
+    lengths: np.ndarray  # (n,)
+    trace: Trace
+    k: np.ndarray  # (n,)
+    displaces: np.ndarray  # (n,)
+
+
+def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> Responses:
+    """Replies as a batch; the features are over what follows the last `trace_after` among a reply's tokens.
+
+    `place` is the name of a column for where each stands, if one is wanted.
+    """
+    starts = [start_of(one, trace_after) for one in replies]
+    if trace_after is not None:
+        for one in replies:
+            if one.trace is not None and len(one.tokens) != len(one.trace.sampled):
+                one.unusable = one.unusable or NO_TOKENS
+    columns: dict[str, list[Any]] = {
+        "item_id": [None if one.item_id is None else storable(str(one.item_id)) for one in replies],
+        "model": [None if one.model is None else storable(str(one.model)) for one in replies],
+        "trace_start": starts,
+        # One text for each token, or none at all: the reasoning of some servers is not among the tokens.
+        "tokens": [_texts(one) for one in replies],
+        **{
+            name: [getattr(one, name) for one in replies]
+            for name in ("sample", "text", "finish_reason", "prompt_tokens", "seed", "token_ids", "unusable")
+        },
+    }
+    names = dict.fromkeys(name for one in replies for name in one.columns)
+    slices = [_column(f"column.{storable(name)}", [one.columns.get(name) for one in replies]) for name in names]
+    if place is not None:
+        slices.append(pl.Series(place, [one.place for one in replies], dtype=pl.String))
+    none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
+    traces = [one.trace or none for one in replies]
+    return Responses(
+        pl.DataFrame([pl.Series(name, columns[name], dtype=dtype) for name, dtype in ROWS.items()] + slices),
+        np.array([len(one.sampled) for one in traces], dtype=np.int64),
+        Trace(*map(np.concatenate, zip(*(traces or [none]), strict=True))),
+        np.array([-1 if one.k is None else one.k for one in replies], dtype=np.int64),
+        np.array([one.displaces for one in replies], dtype=bool),
+    )
+
+
+def _texts(one: Reply) -> list[str] | None:
+    whole = one.trace is not None and len(one.tokens) == len(one.trace.sampled) > 0
+    return [storable(str(token)) for token in one.tokens] if whole else None
+
+
+def start_of(one: Reply, trace_after: str | None) -> int:
+    """The position after the last `trace_after` among a reply's tokens, their number where it never came.
+
+    Where no token is asked for, what the log says.
+    """
+    if trace_after is None or one.trace is None:
+        return one.trace_start
+    ends = [position for position, token in enumerate(one.tokens) if token == trace_after]
+    return ends[-1] + 1 if ends else len(one.trace.sampled)
+
+
+def _column(name: str, values: list[Any]) -> pl.Series:
+    """Values of one type as they are, of several as text."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1 and kinds != {int, float}:
+        values = [None if value is None else str(value) for value in values]
+    return pl.Series(name, values, strict=False)
+
+
+def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(n,) the k of each response."""
+    if len(counts) and (counts == counts[0]).all():
+        return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
+    ends = lengths.cumsum()
+    common = [most_common(counts[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+    return np.where(responses.k >= 0, responses.k, np.array(common, dtype=np.int64))
+
+
+def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """(n_steps, most entries) the entries, -inf after the last, and which are entries; None where all are."""
+    width = max(int(counts.max(initial=0)), 1)
+    if len(values) == len(counts) * width:  # as it is, without a copy of indices
+        return values.reshape(-1, width), None
+    there = np.arange(width) < counts[:, None]
+    matrix = np.full(there.shape, -np.inf, dtype=np.float32)
+    matrix[there] = values
+    return matrix, there
+
+
+def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> np.ndarray:
+    """(n_steps,) whether the sampled token stands first and is the least likely of several."""
+    first = matrix[:, 0]
+    least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
+    found: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
+    return found
+
+
+def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+    """The steps with their entries largest first, and how many were out of order. One with a NaN stays as it is."""
+    rising = matrix[:, 1:] > matrix[:, :-1]
+    if not rising.any():
+        return matrix, 0
+    wrong = rising.any(axis=1) & ~np.isnan(matrix).any(axis=1)
+    matrix = matrix.copy()
+    matrix[wrong] = -np.sort(-matrix[wrong], axis=1)
+    return matrix, int(wrong.sum())
+
+
+def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
+    """(n_steps,) Array(width) with nulls for what is not there."""
+    flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
+    if there is not None and not there.all():
+        flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
+    return flat.reshape((-1, width)) if len(flat) else _array_of_none(width)
+
+
+def _array_of_none(width: int) -> pl.Series:
+    return pl.Series([], dtype=pl.Array(pl.Float32, width))
 
 
 class Counted(NamedTuple):
@@ -33,18 +174,18 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     rows, lengths = responses.rows, responses.lengths
     sampled, counts, values = responses.trace
     of_row = np.repeat(np.arange(len(rows)), lengths)
-    k = entries.widths(responses, lengths, counts)
+    k = _widths(responses, lengths, counts)
     few = (k < cut) & (k > 0) if cut else np.zeros(len(k), dtype=bool)
     if cut:
         k = np.minimum(k, cut)
-    matrix, there = entries.matrix(counts, values)
+    matrix, there = _matrix(counts, values)
     # Where all steps have all entries, as a rule, nothing is looked at entry by entry.
     if there is None and (k[lengths > 0] < matrix.shape[1]).any():
         there = np.ones(matrix.shape, dtype=bool)
     displaced = np.zeros(len(of_row), dtype=bool)
     if responses.displaces.any():
-        displaced = entries.displaced(matrix, counts, sampled) & responses.displaces[of_row]
-    matrix, n_unsorted = entries.in_order(matrix)
+        displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
+    matrix, n_unsorted = _in_order(matrix)
     width = max(int(k.max(initial=0)), 1)
     n_short = 0
     if there is not None:
@@ -53,7 +194,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     frame = rows.with_columns(
         n_tokens=pl.Series(lengths, dtype=pl.UInt32),
         token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths),
-        top_logprobs=split(entries.array(matrix[:, :width], there, width), lengths),
+        top_logprobs=split(_array(matrix[:, :width], there, width), lengths),
         displaced_steps=pl.Series(np.bincount(of_row[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
@@ -89,5 +230,5 @@ def _widened(frame: pl.DataFrame, width: int) -> pl.DataFrame:
     if not missing:
         return frame
     steps = frame["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
-    more = pl.select(pl.concat_arr(steps, *missing)).to_series() if len(steps) else entries.array_of_none(width)
+    more = pl.select(pl.concat_arr(steps, *missing)).to_series() if len(steps) else _array_of_none(width)
     return frame.with_columns(top_logprobs=split(more, frame["top_logprobs"].list.len().to_list()))

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs import columns, reader, reply
-from entropy_sentinel.sources.logs.reply import Reply
+from entropy_sentinel.sources.logs.reader import Reader, usual_columns
+from entropy_sentinel.sources.logs.reply import Reply, finish, storable, trace, why_unusable
 
 _OWN = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
@@ -18,36 +18,36 @@ _OWN = (
 )
 
 
-class Reader(reader.Reader):
+class VllmReader(Reader):
     """One request per record, with an output per sample."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The outputs of the request."""
-        found = self.columns(record, columns.usual(record, leave_out=_OWN))
+        found = self.columns(record, usual_columns(record, leave_out=_OWN))
         identity = record.get("item_id", record.get("request_id"))
         for position, output in enumerate(record["outputs"]):
-            one = _reply(output)
-            one.item_id, one.model, one.columns = identity, record.get("model"), found
-            one.sample = output.get("index", position) if len(record["outputs"]) > 1 else None
-            one.prompt_tokens = len(record.get("prompt_token_ids") or ())
-            yield one
+            reply = _reply(output)
+            reply.item_id, reply.model, reply.columns = identity, record.get("model"), found
+            reply.sample = output.get("index", position) if len(record["outputs"]) > 1 else None
+            reply.prompt_tokens = len(record.get("prompt_token_ids") or ())
+            yield reply
 
 
 def _reply(output: Mapping[str, Any]) -> Reply:
     token_ids, steps, found, k = output.get("token_ids"), output.get("logprobs"), None, None
-    text = reply.storable(output.get("text") or "")
+    text = storable(output.get("text") or "")
     if steps is not None:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have a step for each of `token_ids`")
         top = [[_value(entry) for entry in step.values()] for step in steps]
-        found = reply.trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
+        found = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
         k = int(found.counts.min()) if len(found.counts) else None
     return Reply(
-        *(None, None, text, reply.finish(output.get("finish_reason")), found, _tokens(token_ids, steps)),
+        *(None, None, text, finish(output.get("finish_reason")), found, _tokens(token_ids, steps)),
         token_ids=token_ids,
         k=k,
-        unusable=reply.why_unusable(found, text, ()),
+        unusable=why_unusable(found, text, ()),
     )
 
 

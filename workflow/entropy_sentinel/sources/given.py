@@ -1,21 +1,34 @@
-"""Traces made elsewhere: files that are checked, completed and taken over as this pipeline's own.
+"""Traces, labels and passes made elsewhere: files that are checked, completed and taken over as this pipeline's own.
 
-What cannot be used is an InputError with file, row and step (from 0) and column. Rows of items that the study leaves
-out, by its limit or because the row lacks a question, are set aside and counted.
+What cannot be used is an InputError with file, row, step (from 0) and column. Rows of items that the study leaves out,
+by its limit or because the row lacks a question, are set aside and counted.
 """
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.features.tokens import ROUNDING
+from entropy_sentinel.frames.contract import Contract, Dtype, read_provenance
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, UNUSABLE, WAS_REFUSED, top_k_of
-from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.sources.given_table import has_null, of_items, read_columns, refuse_rows, unusable, with_missing
+from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
+from entropy_sentinel.frames.signals import EnginePass
+from entropy_sentinel.sources.given_table import (
+    has_null,
+    impossible_step,
+    of_items,
+    of_none,
+    read_columns,
+    refuse_rows,
+    unusable,
+    with_missing,
+)
 from entropy_sentinel.sources.settings import SourceSettings
-from entropy_sentinel.sources.steps import impossible_step
 
 log = logging.getLogger(__name__)
 
@@ -160,3 +173,76 @@ def _refuse_steps(frame: pl.DataFrame, source: str) -> None:
     """Raise InputError for the first step that no model can have taken."""
     if found := impossible_step(frame):
         raise unusable(source, f"{found.row}, step {found.step}", found.column, found.must, found.was)
+
+
+def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
+    """The labels in the file `source` of `responses` (item_id, sample): a frame of contract LABELS.
+
+    A response that the file does not label gets null, with the reason. Also the number of rows of items without a
+    response, which are set aside. Raises InputError for what cannot be used.
+    """
+    found = read_columns(source, LABELS, {"item_id": False, "label": True})
+    if "sample" in pl.read_parquet_schema(source):
+        refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(found, source, {"item_id": (of_none(responses), "must be there as often as it was answered at most")})
+    found, unused = of_items(found, responses["item_id"], source)
+    frame = responses.select(SAMPLE).join(with_missing(found, LABELS), on=SAMPLE, how="left", maintain_order="left")
+    labelled = frame.select(SAMPLE).join(found, on=SAMPLE, how="semi").height
+    if labelled < len(frame):
+        log.warning("%s: has no label for %d of %d responses", source, len(frame) - labelled, len(frame))
+    reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
+    return frame.with_columns(reason=reason).select(LABELS.schema.names()), unused
+
+
+# The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
+_LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
+
+
+def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
+    """The rows of the file `source` on `responses` (columns RESPONSE), in their order: a frame of `asks.contract`.
+
+    A response may have no row. Also the number of rows on items without a response, which are set aside. Raises
+    InputError for what cannot be used.
+    """
+    contract = asks.contract
+    required = {
+        column.name: column.nullable
+        for column in contract.columns
+        if not column.added and (column.name in SAMPLE or column.name not in RESPONSE)
+    }
+    found = read_columns(source, contract, required)
+    refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(found, source, dict(_impossible_numbers(contract)))
+    lists = [column.name for column in contract.columns if isinstance(column.dtype, pl.List)]
+    refuse_rows(found, source, {name: (has_null(name), "must not hold null") for name in lists})
+    refuse_rows(found, source, dict(_other_lengths(asks)))
+    found, unused = of_items(found, responses["item_id"], source)
+    rows = with_missing(found, contract).drop("model", "benchmark")
+    frame = responses.join(rows, on=SAMPLE, how="inner", maintain_order="left_right")
+    return frame.select(contract.schema.names()), unused
+
+
+def _impossible_numbers(contract: Contract) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    for column in contract.columns:
+        if column.unit in _LIMITS and _of_floats(column.dtype):
+            low, high = _LIMITS[column.unit]
+            wrong = _beyond(pl.col(column.name), column.dtype, low - ROUNDING, high + ROUNDING)
+            yield column.name, (wrong, f"must be finite and from {low:g} to {high:g} ({column.unit})")
+
+
+def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
+    return _of_floats(dtype.inner) if isinstance(dtype, pl.List) else dtype.is_float()
+
+
+def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
+    """Whether any number of each row is not finite, or not within the limits; numbers may lie in lists of lists."""
+    if isinstance(dtype, pl.List):
+        return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
+    return ~(values.is_finite() & values.is_between(low, high))
+
+
+def _other_lengths(asks: EnginePass) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    for first, *others in asks.alike:
+        for name in others:
+            other = pl.col(first).list.len().ne_missing(pl.col(name).list.len())
+            yield name, (other, f"must have an entry for each of {first}")

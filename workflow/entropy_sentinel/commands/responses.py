@@ -1,0 +1,166 @@
+"""`entropy-sentinel estimate`, `score` and `sample`: what an estimator says of responses."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entropy_sentinel.commands.options import ResponseFiles, check_table_path, report, say, taking, write_table
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions
+from entropy_sentinel.sources.logs.settings import ResponseOptions
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
+Labels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="FILE", help="To compare: .csv, .jsonl or .parquet with item_id and label."),
+]
+SlicesFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
+]
+
+
+@taking(EstimateOptions, by=["model", "benchmark"])
+def estimate(
+    estimator: Estimator, files: ResponseFiles, labels: Labels = [], output: SlicesFile = None, **options: Any
+) -> None:
+    """Estimate how accurate the model is on each slice.
+
+    A table with a row per slice: responses, the estimated share of correct answers with its interval, how many were
+    cut off, and flags. Below it stand the verdict of the estimator's validation and the reasons of the flags; files
+    have them too. The exit status is 3 where some responses could not be used, which is said.
+    """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.once import estimated
+    from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_rows
+    from entropy_sentinel.monitor.showing.terminal import parts
+    from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.estimation import load
+    from entropy_sentinel.verbs.inputs import files as found_files
+    from entropy_sentinel.verbs.inputs import log_files
+    from entropy_sentinel.verbs.labels import read_labels
+
+    if output is not None:
+        check_rows_path(output)
+    logs = log_files(files)
+    check_outputs({"--output": output}, [estimator, *logs, *found_files(labels)])
+    found = estimated(load(estimator), logs, read_labels(labels) if labels else None, **options)
+    if output is not None:
+        write_rows(found, output)
+    show(parts(found))
+    report(found.problems)
+
+
+ScoresFile = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
+]
+_TABLES = (".csv", ".parquet", ".jsonl")
+
+
+@taking(ResponseOptions)
+def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **options: Any) -> None:
+    """Say of every response how probably it is correct.
+
+    A table with a row per response: what identifies it, P(correct), and the reason where it has none.
+    """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.estimating.alerts import general_flags
+    from entropy_sentinel.monitor.once import scored
+    from entropy_sentinel.monitor.reading.inputs import read_whole
+    from entropy_sentinel.monitor.settings import Slicing
+    from entropy_sentinel.verbs.estimation import load
+    from entropy_sentinel.verbs.inputs import log_files
+
+    check_table_path(output, _TABLES)
+    logs = log_files(files)
+    check_outputs({"--output": output}, [estimator, *logs])
+    loaded = load(estimator)
+    read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
+    found = scored(loaded, read)
+    write_table(found, output)
+    without, mean = found["p_correct"].null_count(), found.select("p_correct").mean().item()
+    say(
+        f"{output}: {len(found):,} responses, {without:,} of them without P(correct)"
+        + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
+    )
+    for flag, reason in general_flags(loaded, read.taken).items():
+        say(f"{flag}: {reason}", err=True)
+    report(read.problems)
+
+
+ToLabelFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
+]
+LabelPage = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
+]
+
+
+@taking(SampleOptions, budget=...)
+def sample(
+    estimator: Estimator, files: ResponseFiles, output: ToLabelFile = None, html: LabelPage = None, **options: Any
+) -> None:
+    """Choose the responses to label next.
+
+    Large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct), most where it is
+    near 1/2. Write true or false into the column `label` of the file, or label them on the page and save; give that
+    back with --labels. Its column `weight`, how many responses each stands for, must stay. Labels that the file has are
+    kept. The table says how wide the interval of each slice is now, with so many labels alone, and with the estimator
+    too if its P(correct) is right on average.
+    """
+    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.monitor.estimating.alerts import general_flags
+    from entropy_sentinel.monitor.labelling.sampling import sample
+    from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
+    from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.verbs.estimation import load
+    from entropy_sentinel.verbs.inputs import log_files
+
+    if output is None and html is None:
+        raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
+    if output is not None and output.suffix not in SUFFIXES:
+        raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
+    logs = log_files(files)
+    check_outputs({"--output": output, "--html": html}, [estimator, *logs])
+    saved = load(estimator)
+    found = sample(saved, logs, **options)
+    if html is not None:
+        write_page(found, html)
+    kept = 0 if output is None else write_to_label(found.responses, output)
+    total = found.slices["n_responses"].sum()
+    show([_table(found.slices, list(options["by"]), found.level)])
+    chosen = f"{len(found.responses):,} of {total:,} responses to label"
+    if output is not None:
+        say(f"{output}: {chosen}, true or false in column 'label'")
+    if kept:
+        say(f"{output}: {kept:,} of them have labels there, which are kept")
+    if html is not None:
+        say(f"{html}: {chosen}; open it in a browser, and give what it saves to: monitor --labels FILE")
+    for flag, reason in general_flags(saved, found.taken).items():
+        say(f"{flag}: {reason}", err=True)
+    report(found.problems)
+
+
+def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
+    from entropy_sentinel.frames.numbers import number
+    from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
+    from entropy_sentinel.report.terminal import table
+
+    counts, shares = ("n_responses", "n_to_label"), ("estimated_accuracy",)
+    widths = ("width_before", "width_labels_alone", "width_expected")
+    headings = [", ".join(by) or ALL, "responses", "to label", "estimated accuracy"]
+    headings += [f"{level:.0%} width now", "labels alone", "with labels"]
+    rows = [
+        [
+            ", ".join("-" if row[name] is None else str(row[name]) for name in by) or EVERYTHING,
+            *(f"{row[name]:,}" for name in counts),
+            *(number(row[name]) for name in shares + widths),
+        ]
+        for row in slices.iter_rows(named=True)
+    ]
+    return table(headings, rows)

@@ -1,0 +1,297 @@
+"""Replies of OpenAI's APIs and of the servers of the same form: alone, in batches, with their requests, in chunks.
+
+- `n` choices are as many samples of the same id.
+- A refusal is the text, with its own log-probabilities. A tool call has no text, and often no log-probabilities.
+- Log-probabilities cover all tokens, those of reasoning too where the server gives them; `trace_after` leaves it out.
+- vLLM lists the sampled token first, and in place of the k-th where it is not among the k most likely.
+- Of the Responses API, log-probabilities stand with each text of the output; texts of several messages are joined, with
+  their traces. Items that are no message (reasoning, tool calls) have none.
+- Chunks of several streams may be mixed. A choice is whole with its finish reason; one that has none at the end of the
+  file was interrupted, and its finish reason is `unknown`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.reader import IDS, Reader, request_columns, time_column, usual_columns
+from entropy_sentinel.sources.logs.reply import Ignored, Reply, Trace, finish, refused, storable, trace, why_unusable
+
+
+class ReplyReader(Reader):
+    """One reply per record."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """A reply of n choices is n responses."""
+        found = self.columns(record, facts_of(record))
+        for reply in choices(record):
+            reply.columns = found
+            yield reply
+
+
+def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reply says that may make slices."""
+    named = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
+    return time_column(body.get("created")) | usual_columns(named)
+
+
+def choices(body: Any) -> Iterator[Reply]:
+    """The responses in the body of a reply; that of an error is one that was refused. InputError for anything else."""
+    if isinstance(body, Mapping) and body.get("error") and not body.get("choices"):
+        yield error_reply(body["error"], body)
+        return
+    if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
+        raise InputError("a reply must have `choices`")
+    if not body["choices"]:
+        raise InputError("the `choices` of the reply are empty: it has no answer")
+    for position, choice in enumerate(body["choices"]):
+        reply = _text_choice(choice) if "text" in choice else message_choice(choice, choice.get("message"))
+        reply.item_id, reply.model = body.get("id"), body.get("model")
+        reply.sample = choice.get("index", position) if len(body["choices"]) > 1 else None
+        reply.prompt_tokens = (body.get("usage") or {}).get("prompt_tokens") or 0
+        yield reply
+
+
+def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
+    """A request that was answered with an error."""
+    return Reply(body.get("id"), body.get("model"), "", refused(error), None)
+
+
+def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
+    """A choice with a message, whole or put together from a stream's deltas."""
+    if not isinstance(message, Mapping):
+        raise InputError("a choice must have a `message` or a `text`")
+    facts = [
+        name
+        for name, there in {
+            "refusal": message.get("refusal"),
+            "tool calls": message.get("tool_calls") or message.get("function_call"),
+            "reasoning": message.get("reasoning_content") or message.get("reasoning"),
+        }.items()
+        if there
+    ]
+    content = message.get("content")
+    if isinstance(content, list):  # in parts, as some servers have it
+        content = "".join(part.get("text") or "" for part in content)
+    text = storable(content or message.get("refusal") or "")
+    steps = _steps(choice.get("logprobs"))
+    found, tokens = None if steps is None else trace_of(steps), tokens_of(steps or ())
+    return Reply(
+        *(None, None, text, finish(choice.get("finish_reason")), found, tokens),
+        token_ids=choice.get("token_ids"),
+        displaces=True,
+        unusable=why_unusable(found, text or "tool calls" * ("tool calls" in facts), facts),
+        facts=facts,
+    )
+
+
+def trace_of(steps: Sequence[Mapping[str, Any]]) -> Trace:
+    """The log-probabilities of steps {token, logprob, top_logprobs}; a step may lack its alternatives."""
+    return trace(
+        [step["logprob"] for step in steps],
+        [[entry["logprob"] for entry in step.get("top_logprobs") or ()] for step in steps],
+    )
+
+
+def tokens_of(steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The tokens of steps as text."""
+    return [step["token"] for step in steps]
+
+
+def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
+    """The steps of content and refusal, one after the other; None where there are none."""
+    if not isinstance(logprobs, Mapping):
+        return None
+    parts = [logprobs.get("content"), logprobs.get("refusal")]
+    return None if parts == [None, None] else [step for part in parts for step in part or ()]
+
+
+def _text_choice(choice: Mapping[str, Any]) -> Reply:
+    """A choice of text completions: lists side by side; the sampled token may be one alternative more."""
+    logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
+    sampled, found = logprobs.get("token_logprobs"), None
+    if sampled is not None:
+        top = logprobs.get("top_logprobs") or [None] * len(sampled)
+        found = trace(sampled, [list((entries or {}).values()) for entries in top])
+    return Reply(
+        *(None, None, text, finish(choice.get("finish_reason")), found, logprobs.get("tokens") or ()),
+        token_ids=choice.get("token_ids"),
+        unusable=why_unusable(found, text, ()),
+    )
+
+
+_CLOSING = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ResponseReader(Reader):
+    """One reply per record; of a stream, the event that closes it, which has all of it."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """A reply is one response."""
+        kind = str(record.get("type", ""))
+        if kind.startswith("response.") and kind not in _CLOSING:
+            raise Ignored("events within a stream")
+        body = record["response"] if kind in _CLOSING else record
+        reply = response_of(body)
+        reply.columns = self.columns(record, facts_of_response(body))
+        yield reply
+
+
+def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reply says that may make slices: it repeats its request's settings."""
+    return time_column(body.get("created_at")) | request_columns(body)
+
+
+def response_of(body: Any) -> Reply:
+    """The response in the body of a reply; that of an error is one that was refused. InputError for anything else."""
+    if isinstance(body, Mapping) and body.get("error"):
+        return error_reply(body["error"], body)
+    if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
+        raise InputError("a reply of the Responses API must have an `output`")
+    parts = [part for item in body["output"] if item.get("type") == "message" for part in item.get("content") or ()]
+    texts = [part.get("text") or part.get("refusal") or "" for part in parts]
+    kinds = {item.get("type") for item in body["output"]} | {part.get("type") for part in parts}
+    facts = [name for name, there in _kinds_of(kinds).items() if there]
+    given = [part["logprobs"] for part in parts if part.get("logprobs")]
+    steps = [step for part in given for step in part]
+    found, text = (trace_of(steps) if steps else None), storable("".join(texts))
+    if steps and len(given) < sum(map(bool, texts)):
+        raise InputError("a part of the text has log-probabilities, and another has none")
+    return Reply(
+        *(body.get("id"), body.get("model"), text, _finish_of(body), found, tokens_of(steps)),
+        prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
+        displaces=True,
+        unusable=why_unusable(found, text, facts),
+        facts=facts,
+    )
+
+
+def _kinds_of(kinds: set[Any]) -> dict[str, bool]:
+    calls = any(str(kind).endswith("_call") for kind in kinds)
+    return {"refusal": "refusal" in kinds, "tool calls": calls, "reasoning": "reasoning" in kinds}
+
+
+def _finish_of(body: Mapping[str, Any]) -> str:
+    status = body.get("status")
+    if status == "completed":
+        return "stop"
+    why = (body.get("incomplete_details") or {}).get("reason")
+    return "length" if why == "max_output_tokens" else finish(why or status)
+
+
+def parsed(body: Any) -> Any:
+    """A body that was logged as text, as JSON; any other unchanged."""
+    if not isinstance(body, str):
+        return body
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise InputError(f"the reply must be JSON: {error}; it is {body[:80]!r}") from None
+
+
+def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
+    """The responses in a body, and what it says that may make slices; Ignored for one of another kind."""
+    body = parsed(body)
+    if isinstance(body, Mapping) and body.get("object") == "list":
+        raise Ignored("lists, of embeddings for one")
+    if isinstance(body, Mapping) and "output" in body:
+        return [response_of(body)], facts_of_response(body)
+    found = list(choices(body))
+    return found, facts_of(body)
+
+
+class BatchReader(Reader):
+    """One request per record, known by its `custom_id`."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The responses to the request; one with an error is refused."""
+        answered = record.get("response") or {}
+        error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
+        if error:
+            found, facts = [error_reply(error, {})], dict[str, Any]()
+        else:
+            found, facts = responses_in(answered["body"])
+        columns = self.columns(record, facts)
+        for reply in found:
+            reply.item_id, reply.columns = record["custom_id"], columns
+            yield reply
+
+
+class PairReader(Reader):
+    """One exchange per record."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The responses to the request."""
+        request = parsed(record["request"])
+        request = request.get("body", request) if isinstance(request, Mapping) else {}
+        response = parsed(record["response"])
+        # A log of HTTP has the body below the status.
+        wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
+        found, facts = responses_in(response["body"] if wrapped else response)
+        named = next((name for name in IDS if record.get(name) is not None), None)
+        own = usual_columns(record, leave_out=("request", "response", *([named] if named else ())))
+        kept = self.columns({**record, "request": request}, facts | request_columns(request) | own)
+        for reply in found:
+            reply.item_id = record[named] if named else reply.item_id
+            reply.model, reply.columns = reply.model or request.get("model"), kept
+            seed = request.get("seed")
+            reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
+            yield reply
+
+
+_STREAMED = ("content", "refusal", "reasoning_content", "reasoning")
+
+
+class StreamReader(Reader):
+    """Many records per response."""
+
+    def __init__(self) -> None:
+        """Begin a file."""
+        self._open: dict[tuple[Any, int], dict[str, Any]] = {}
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The responses that this chunk ends; the chunk that has the usage alone ends none."""
+        ended = {}
+        for choice in record["choices"]:
+            key = (record.get("id"), choice.get("index", 0))
+            so_far = self._open.setdefault(key, {"message": {}, "content": [], "refusal": [], "first": record})
+            # Until all of the chunk is in it: without one of its chunks a response is not the one that was given.
+            so_far["broken"] = so_far.get("broken", 0) + 1
+            _add(so_far, choice)
+            so_far["broken"] -= 1
+            if choice.get("finish_reason") is not None:
+                ended[key] = choice["finish_reason"]
+        for key, finish_reason in ended.items():
+            yield self._whole(key, finish_reason)
+
+    def rest(self) -> Iterator[Callable[[], Reply]]:
+        """The responses whose stream was interrupted."""
+        for key in list(self._open):
+            yield partial(self._whole, key, None)
+
+    def _whole(self, key: tuple[Any, int], finish_reason: str | None) -> Reply:
+        so_far = self._open.pop(key)
+        if so_far["broken"]:
+            raise InputError(f"the stream {str(key[0])[:100]!r} has a chunk that could not be read")
+        logprobs = {name: so_far[name] or None for name in ("content", "refusal")}
+        choice = {"finish_reason": finish_reason, "logprobs": logprobs}
+        reply = message_choice(choice, so_far["message"])
+        reply.item_id, reply.model, reply.sample = key[0], so_far["first"].get("model"), key[1]
+        reply.columns = self.columns(so_far["first"], facts_of(so_far["first"]))
+        if finish_reason is None:
+            reply.facts = [*reply.facts, "interrupted stream"]
+        return reply
+
+
+def _add(so_far: dict[str, Any], choice: Mapping[str, Any]) -> None:
+    message, delta = so_far["message"], choice.get("delta") or {}
+    for name in _STREAMED:
+        if delta.get(name):
+            message[name] = message.get(name, "") + delta[name]
+    if delta.get("tool_calls") or delta.get("function_call"):
+        message["tool_calls"] = True
+    logprobs = choice.get("logprobs") or {}
+    for name in ("content", "refusal"):
+        so_far[name] += logprobs.get(name) or ()
