@@ -101,7 +101,7 @@ def _checked(
     targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any
 ) -> list[str | Path]:
     """The files of the logs; what is to be written is none of those that are read, and its name says its form."""
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import sources
     from entropy_sentinel.monitor.showing.outputs import check_rows_path
     from entropy_sentinel.verbs.inputs import files

@@ -34,7 +34,7 @@ def estimate(
     cut off, and flags. Below it stand the verdict of the estimator's validation and the reasons of the flags; files
     have them too. The exit status is 3 where some responses could not be used, which is said.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.once import estimated
     from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts
@@ -67,7 +67,7 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
 
     A table with a row per response: what identifies it, P(correct), and the reason where it has none.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -113,7 +113,7 @@ def sample(
     kept. The table says how wide the interval of each slice is now, with so many labels alone, and with the estimator
     too if its P(correct) is right on average.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sample
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label

@@ -142,8 +142,7 @@ def schema(which: Which = Kind.study, output: Output = None) -> None:
     Editors check and complete a config with it."""
     from entropy_sentinel.commands.options import BASE
     from entropy_sentinel.config.schema import study_schema
-    from entropy_sentinel.frames.files import write_whole
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.monitor.partitions import monitor_schema
 
     made = study_schema() if which is Kind.study else monitor_schema()

@@ -47,7 +47,7 @@ def features(
     One row per response; a response without features has the reason. `fit` and `estimate` read the file. What was
     understood of the logs is said on standard error. The exit status is 3 where some records could not be read.
     """
-    from entropy_sentinel.frames.outputs import check_outputs
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
     from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
 

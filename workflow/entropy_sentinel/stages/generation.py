@@ -16,17 +16,15 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.chat.servers import announced_server
 from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.engines.engine import Asked, Engine, Response
 from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings, PromptSettings
-from entropy_sentinel.engines.shared import SharedEngine
+from entropy_sentinel.frames.arrow import list_column
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
-from entropy_sentinel.frames.lists import list_column
 from entropy_sentinel.sources.given import import_generations
 from entropy_sentinel.stages.parts import Parts
 from entropy_sentinel.stages.progress import Progress, shown
@@ -96,16 +94,6 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
 
     commit = hub.pinned_commit("model", settings["weights"], settings["revision"], study / "revisions")
     return {**settings, "commit": commit}
-
-
-def make_engine(settings: AskedSettings, threads: int) -> Engine:
-    """The engine that the settings name: a server, or a model that is loaded by the first job that asks it."""
-    if settings["engine"] == "api":
-        from entropy_sentinel.engines.api import LitellmEngine
-
-        server = announced_server(f"models.{settings['model']}.api")
-        return LitellmEngine({**settings, "api": settings["api"] | server})
-    return SharedEngine(settings, threads)
 
 
 def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:

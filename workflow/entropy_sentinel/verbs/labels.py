@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.printable import as_written
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.spreadsheet import as_written
 from entropy_sentinel.verbs.inputs import OF_LABELS, WEIGHT, Paths, files
 
 # A label as text, in small letters.

@@ -13,9 +13,9 @@ from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.options import taking
-from entropy_sentinel.frames.outputs import check_outputs
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.memory import held

@@ -9,8 +9,8 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import is_stream, whole_file, write_whole
+from entropy_sentinel.frames.printable import read_csv, write_csv
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.spreadsheet import read_csv, write_csv
 from entropy_sentinel.monitor.labelling.sampling import Sample
 from entropy_sentinel.report.labelling import labelling_page
 from entropy_sentinel.verbs.inputs import WEIGHT

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file, write_whole
-from entropy_sentinel.frames.spreadsheet import write_csv
+from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import STALE

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
-from entropy_sentinel.frames.lists import split
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
 
 # Columns of a batch's rows that every format has, in its dtypes; those of the log are named `column.NAME` beside them.
