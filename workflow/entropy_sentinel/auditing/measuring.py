@@ -49,21 +49,21 @@ class Audit:
 def audit(sample: Sample, answers: Answers) -> Audit:
     """The figures of `answers` to a sample. Raises InputError where there is none that says correct or incorrect."""
     about = sample.about
-    said = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
-    rows = sample.rows.with_columns(answer=pl.Series(said, dtype=pl.String))
+    labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
+    rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
     strata = pl.DataFrame(about["strata"])
     decided = rows.filter(pl.col("answer").is_in(_SAYS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
     judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is on a response that the judge has labelled: nothing to compare yet")
-    right, wrong = (judged.filter(answer=one) for one in _SAYS)
+    right, wrong = (judged.filter(answer=says) for says in _SAYS)
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
     covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
     return Audit(
         about=Drawn(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
-        counts={label: said.count(label) for label in LABELS} | {"not_answered": said.count(None)},
+        counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
         covered=covered,
         agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),
         kappa=_kappa(judged),
@@ -90,7 +90,9 @@ def _sum(numbers: pl.Series) -> float:
 
 def _kappa(judged: pl.DataFrame) -> Interval:
     scale = effective_size(judged["weight"]) / _sum(judged["weight"])
-    cells = [[_sum(judged.filter(verdict=one, answer=other)["weight"]) * scale for other in _SAYS] for one in _SAYS]
+    cells = [
+        [_sum(judged.filter(verdict=verdict, answer=other)["weight"]) * scale for other in _SAYS] for verdict in _SAYS
+    ]
     return kappa(cells)
 
 
@@ -106,16 +108,16 @@ def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict
 
 
 def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[str, Any]:
-    found = _share(rows)
+    share = _share(rows)
     return {
         "by": by,
         **{name: whose.get(name) for name in STRATUM},
         "n_responses": None,
         "n_answers": len(rows),
         "n_same": int(rows["same"].sum()),
-        "agreement": found.estimate,
-        "lower": found.lower,
-        "upper": found.upper,
+        "agreement": share.estimate,
+        "lower": share.lower,
+        "upper": share.upper,
     }
 
 
@@ -129,16 +131,16 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
         "model", "benchmark", maintain_order=True
     ):
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
-        found = corrected_share(n_correct, n, sensitivity=rates[0], specificity=rates[1])
+        share = corrected_share(n_correct, n, sensitivity=rates[0], specificity=rates[1])
         yield {
             "model": model,
             "benchmark": benchmark,
             "n_labelled": n,
             "accuracy": n_correct / n,
-            "corrected": found.estimate,
-            "lower": found.lower,
-            "upper": found.upper,
-            "reason": found.reason,
+            "corrected": share.estimate,
+            "lower": share.lower,
+            "upper": share.upper,
+            "reason": share.reason,
         }
 
 
@@ -150,19 +152,19 @@ _RATES = {
 }
 
 
-def write_audit(found: Audit, folder: Path) -> list[Path]:
+def write_audit(figures: Audit, folder: Path) -> list[Path]:
     """Write `agreement.csv`, `domains.csv` and `report.json`, which has all."""
     whole = {
-        "about": found.about,
-        "answers": found.counts,
-        "covered": found.covered,
-        **{name: getattr(found, name)._asdict() for name in _RATES},
-        "agreement": found.agreement.to_dicts(),
-        "domains": found.domains.to_dicts(),
+        "about": figures.about,
+        "answers": figures.counts,
+        "covered": figures.covered,
+        **{name: getattr(figures, name)._asdict() for name in _RATES},
+        "agreement": figures.agreement.to_dicts(),
+        "domains": figures.domains.to_dicts(),
     }
     writers: dict[str, Callable[[Path], Any]] = {
-        "agreement.csv": partial(write_csv, found.agreement),
-        "domains.csv": partial(write_csv, found.domains),
+        "agreement.csv": partial(write_csv, figures.agreement),
+        "domains.csv": partial(write_csv, figures.domains),
         "report.json": lambda path: path.write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8"),
     }
     for name, write in writers.items():
@@ -171,16 +173,16 @@ def write_audit(found: Audit, folder: Path) -> list[Path]:
     return [folder / name for name in writers]
 
 
-def parts(found: Audit) -> list[Part]:
+def parts(figures: Audit) -> list[Part]:
     """Lines and tables for the terminal."""
-    counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in found.counts.items())
-    in_all, *others = found.agreement.filter(pl.col("by") != "stratum").rows(named=True)
-    rates = [[text, *_cells(getattr(found, name))] for name, text in _RATES.items()]
-    undefined = {text: getattr(found, name).reason for name, text in _RATES.items()}
-    unknown = found.domains.filter(pl.col("reason").is_not_null())["reason"].unique().sort()
+    counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
+    in_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
+    rates = [[text, *_cells(getattr(figures, name))] for name, text in _RATES.items()]
+    undefined = {text: getattr(figures, name).reason for name, text in _RATES.items()}
+    unknown = figures.domains.filter(pl.col("reason").is_not_null())["reason"].unique().sort()
     return [
-        f"Audit of judge '{found.about['judge']}' in study '{found.about['study']}': {counts}.",
-        f"Shares are over the strata that have an answer, {found.covered:.1%} of the judge's labels; weighted, with "
+        f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
+        f"Shares are over the strata that have an answer, {figures.covered:.1%} of the judge's labels; weighted, with "
         "intervals at 95 %.",
         table(("share of responses", "estimate", "from", "to"), [["agreement with the judge", *_row(in_all)], *rates]),
         *(f"{text}: {reason}." for text, reason in undefined.items() if reason),
@@ -201,7 +203,7 @@ def parts(found: Audit) -> list[Part]:
                     str(row["n_labelled"]),
                     *(number(row[name]) for name in ("accuracy", "corrected", "lower", "upper")),
                 ]
-                for row in found.domains.iter_rows(named=True)
+                for row in figures.domains.iter_rows(named=True)
             ],
         ),
         *(f"Not corrected: {reason}." for reason in unknown),
@@ -212,5 +214,5 @@ def _row(row: dict[str, Any]) -> list[str]:
     return [number(row[name]) for name in ("agreement", "lower", "upper")]
 
 
-def _cells(found: Interval) -> list[str]:
-    return [number(found.estimate), number(found.lower), number(found.upper)]
+def _cells(interval: Interval) -> list[str]:
+    return [number(interval.estimate), number(interval.lower), number(interval.upper)]

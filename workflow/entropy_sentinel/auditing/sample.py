@@ -120,10 +120,10 @@ def population(config: Config, judge: str) -> pl.DataFrame:
     Raises DamagedFileError for a file that is not there.
     """
     parts = [_of(config, judge, model, name) for model in config.run.models for name in config.run.benchmarks]
-    found = pl.concat(parts)
-    if found.is_empty():
+    rows = pl.concat(parts)
+    if rows.is_empty():
         raise InputError(f"judge '{judge}' has no response with a label or a reference in study '{config.study}'")
-    return found
+    return rows
 
 
 def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:

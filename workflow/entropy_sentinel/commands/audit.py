@@ -101,9 +101,9 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
         raise InputError(f"{kept}: there are no answers yet; label some with: {_call(files, config, judge)}")
     sample = read_sample(config.study, judge)
     material(config, sample)  # responses that have changed since are refused
-    found = audit(sample, read_answers(kept))
-    written = write_audit(found, folder_of(config.study, judge))
-    show([*parts(found), f"Written: {', '.join(map(str, written))}"])
+    figures = audit(sample, read_answers(kept))
+    written = write_audit(figures, folder_of(config.study, judge))
+    show([*parts(figures), f"Written: {', '.join(map(str, written))}"])
 
 
 def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
@@ -128,8 +128,8 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
 
     path = sample_file(config.study, judge)
     if new or not path.exists():
-        asked = SIZE if size is None else size, SEED if seed is None else seed
-        sample = draw_sample(population(config, judge), config.study, judge, *asked)
+        drawing = SIZE if size is None else size, SEED if seed is None else seed
+        sample = draw_sample(population(config, judge), config.study, judge, *drawing)
         about = sample.about
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
         say(

@@ -82,10 +82,16 @@ def command(
         with whole_file(study) as partial:
             partial.write_text(text_of(start, str(study)), encoding="utf-8")
             load_config(read_config([BASE, partial]), str(study))
-    for name, one in start.benchmarks.items():
-        said = [f"question '{one.question}'", f"reference '{one.reference}'" if one.reference else None]
-        said += [f"options '{one.options}'" if one.options else None, None if name in start.labelled else "no labels"]
-        typer.echo(f"{name}: {one.path}, {', '.join(filter(None, said))}")
+    for name, benchmark in start.benchmarks.items():
+        facts = [
+            f"question '{benchmark.question}'",
+            f"reference '{benchmark.reference}'" if benchmark.reference else None,
+        ]
+        facts += [
+            f"options '{benchmark.options}'" if benchmark.options else None,
+            None if name in start.labelled else "no labels",
+        ]
+        typer.echo(f"{name}: {benchmark.path}, {', '.join(filter(None, facts))}")
     typer.echo(f"{study}: look it over, then: snakemake --dry-run --quiet rules --configfile {study}")
 
 
@@ -112,8 +118,8 @@ def _of_rows(study: Path, files: list[str], models: list[str], question: str | N
     from entropy_sentinel.starting.study import Start
 
     base = read_yaml(BASE)
-    found = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
-    return Start(name_of(str(study)), found, named_models(models, found, base["models"]))
+    benchmarks = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
+    return Start(name_of(str(study)), benchmarks, named_models(models, benchmarks, base["models"]))
 
 
 def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":

@@ -73,17 +73,17 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
     sources = _checked(targets, estimator, logs, state, options["labels"])
     if targets["page"] is None:
         options["responses"] = 0
-    found = monitor(estimator, sources, state=state, **options)
-    show(parts(found))
-    show(map(one_line, found.problems.lines()), sys.stderr)
-    failed = list(_failures(found, targets))
+    result = monitor(estimator, sources, state=state, **options)
+    show(parts(result))
+    show(map(one_line, result.problems.lines()), sys.stderr)
+    failed = list(_failures(result, targets))
     show(failed, sys.stderr)
-    quiet = ERROR if failed else NOTHING if found.silent else INCOMPLETE if found.incomplete else 0
-    if status := ALERT if found.alerts else quiet:
+    quiet = ERROR if failed else NOTHING if result.silent else INCOMPLETE if result.incomplete else 0
+    if status := ALERT if result.alerts else quiet:
         raise typer.Exit(status)
 
 
-def _failures(found: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
+def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send what was found to all targets; why one of them failed hides neither the others nor an alert."""
     from entropy_sentinel.frames.errors import EntropySentinelError
     from entropy_sentinel.frames.printable import one_line
@@ -91,7 +91,7 @@ def _failures(found: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     for name, target in targets.items():
         if target is not None:
             try:
-                OUTPUTS[name].write(found, target)
+                OUTPUTS[name].write(result, target)
             except (EntropySentinelError, OSError) as error:
                 # A file names itself.
                 yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
@@ -109,7 +109,7 @@ def _checked(
     if targets["output"] is not None:
         check_rows_path(targets["output"])
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
-    found = [one for one in sources(logs, state) if isinstance(one, str | Path)]
-    read = [estimator, *found, *(files(labels) if labels else ()), *([] if state is None else [state])]
+    paths = [source for source in sources(logs, state) if isinstance(source, str | Path)]
+    read = [estimator, *paths, *(files(labels) if labels else ()), *([] if state is None else [state])]
     check_outputs(written, read)
-    return found
+    return paths

@@ -48,12 +48,12 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
 
     def made(command: Command) -> Command:
         own = inspect.signature(command, eval_str=True).parameters.values()
-        given = [one for one in own if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        given = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
         fields = [_parameter(options, name, field, defaults) for name, field in in_order(options).items()]
         every = sorted([*more, *given, *fields], key=_panel)
-        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every]
+        named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
         command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-        command.__annotations__ = {one.name: one.annotation for one in named}
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
         return command
 
     return made
@@ -117,20 +117,20 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
         raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
 
 
-def write_table(found: "pl.DataFrame", path: Path) -> None:
+def write_table(table: "pl.DataFrame", path: Path) -> None:
     """Write a table in one step, by the end of the name: .csv, .parquet, .json or .jsonl."""
     from entropy_sentinel.frames.files import whole_file
     from entropy_sentinel.frames.printable import write_csv
 
     with whole_file(path) as partial:
         if path.suffix == ".csv":
-            write_csv(found, partial)
+            write_csv(table, partial)
         elif path.suffix == ".parquet":
-            found.write_parquet(partial)
+            table.write_parquet(partial)
         elif path.suffix == ".json":
-            found.write_json(partial)
+            table.write_json(partial)
         else:
-            found.write_ndjson(partial)
+            table.write_ndjson(partial)
 
 
 def load_study(files: Iterable[Path]) -> "Config":

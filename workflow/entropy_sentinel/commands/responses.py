@@ -48,11 +48,11 @@ def estimate(
         check_rows_path(output)
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs, *found_files(labels)])
-    found = estimated(load(estimator), logs, read_labels(labels) if labels else None, **options)
+    result = estimated(load(estimator), logs, read_labels(labels) if labels else None, **options)
     if output is not None:
-        write_rows(found, output)
-    show(parts(found))
-    report(found.problems)
+        write_rows(result, output)
+    show(parts(result))
+    report(result.problems)
 
 
 ScoresFile = Annotated[
@@ -80,11 +80,11 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
     read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
-    found = scored(loaded, read)
-    write_table(found, output)
-    without, mean = found["p_correct"].null_count(), found.select("p_correct").mean().item()
+    scores = scored(loaded, read)
+    write_table(scores, output)
+    without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
     say(
-        f"{output}: {len(found):,} responses, {without:,} of them without P(correct)"
+        f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
         + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
     )
     for flag, reason in general_flags(loaded, read.taken).items():
@@ -128,22 +128,22 @@ def sample(
     logs = log_files(files)
     check_outputs({"--output": output, "--html": html}, [estimator, *logs])
     saved = load(estimator)
-    found = sample(saved, logs, **options)
+    chosen = sample(saved, logs, **options)
     if html is not None:
-        write_page(found, html)
-    kept = 0 if output is None else write_to_label(found.responses, output)
-    total = found.slices["n_responses"].sum()
-    show([_table(found.slices, list(options["by"]), found.level)])
-    chosen = f"{len(found.responses):,} of {total:,} responses to label"
+        write_page(chosen, html)
+    kept = 0 if output is None else write_to_label(chosen.responses, output)
+    total = chosen.slices["n_responses"].sum()
+    show([_table(chosen.slices, list(options["by"]), chosen.level)])
+    words = f"{len(chosen.responses):,} of {total:,} responses to label"
     if output is not None:
-        say(f"{output}: {chosen}, true or false in column 'label'")
+        say(f"{output}: {words}, true or false in column 'label'")
     if kept:
         say(f"{output}: {kept:,} of them have labels there, which are kept")
     if html is not None:
-        say(f"{html}: {chosen}; open it in a browser, and give what it saves to: monitor --labels FILE")
-    for flag, reason in general_flags(saved, found.taken).items():
+        say(f"{html}: {words}; open it in a browser, and give what it saves to: monitor --labels FILE")
+    for flag, reason in general_flags(saved, chosen.taken).items():
         say(f"{flag}: {reason}", err=True)
-    report(found.problems)
+    report(chosen.problems)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":

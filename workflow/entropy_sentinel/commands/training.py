@@ -55,12 +55,12 @@ def features(
     check_outputs({"--output": output}, inputs)
     further = _names(signals) or []
     logs = open_logs(inputs, columns=_names(columns), further=further, **options)
-    found = features_of(logs, vocabulary, signals=further)
+    rows = features_of(logs, vocabulary, signals=further)
     _show(logs.summary)
-    written = write_features(found, output, {"log": dict(logs.summary.rows())}, split, inputs)
-    without = found["reason"].is_not_null().sum()
+    written = write_features(rows, output, {"log": dict(logs.summary.rows())}, split, inputs)
+    without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
-    say(f"{names}: {len(found):,} responses, {without:,} of them without features")
+    say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
     if logs.summary.n_bad:
         raise typer.Exit(INCOMPLETE)
 
@@ -149,14 +149,14 @@ def _show_validation(validation: "Mapping[str, Any]") -> None:
 
     if validation["domains"]:
         rows = []
-        for one in validation["domains"]:
-            error = None if one["estimated"] is None else one["estimated"] - one["true"]
-            numbers = [number(one["estimated"]), number(one["true"]), number(error, "+.3f")]
-            rows.append([one["domain"], f"{one['n']:,}", *numbers])
+        for part in validation["domains"]:
+            error = None if part["estimated"] is None else part["estimated"] - part["true"]
+            numbers = [number(part["estimated"]), number(part["true"]), number(error, "+.3f")]
+            rows.append([part["domain"], f"{part['n']:,}", *numbers])
         typer.echo("\nEach domain estimated by what is fitted on the others:")
         show([table(["domain", "labels", "estimated", "true", "error"], rows)])
-    for one in validation["coverage"]:
-        say(f"{one['level']:.0%} intervals hold the truth of {one['covered']} of {one['n']} domains ({one['basis']})")
+    for row in validation["coverage"]:
+        say(f"{row['level']:.0%} intervals hold the truth of {row['covered']} of {row['n']} domains ({row['basis']})")
     say(f"verdict: {validation['verdict']}")
     for reason in validation["reasons"]:
         say(f"  {reason}")

@@ -64,8 +64,8 @@ class Statistic(Column):
 _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 CATALOGUE: dict[str, Column] = {
-    one.name: one
-    for one in (
+    column.name: column
+    for column in (
         Column("window", "Begin of the window, or null for responses without a time.", "UTC"),
         Column("window_from", "Begin of the first window that is pooled.", "UTC"),
         Column("n_windows", "Windows that the slice's numbers are of.", "windows", "pooled_windows"),
@@ -123,18 +123,22 @@ CATALOGUE: dict[str, Column] = {
 }
 # What rows of `estimate` have beside where labels are given, after `n_labelled`.
 COMPARED: dict[str, Column] = {
-    one.name: one
-    for one in (
+    column.name: column
+    for column in (
         Column("estimated_on_labelled", "Estimated share of correct ones among the responses with a label.", "1"),
         Column("true_accuracy", "Share of these that is correct, by the labels.", "1"),
         Column("error", "The former less the latter.", "1"),
     )
 }
-STATISTICS: dict[str, Statistic] = {one.name: one for one in CATALOGUE.values() if isinstance(one, Statistic)}
+STATISTICS: dict[str, Statistic] = {
+    column.name: column for column in CATALOGUE.values() if isinstance(column, Statistic)
+}
 # By which definitions sums are made: those of two add up where they agree.
-VERSIONS = {one.name: one.version for one in STATISTICS.values()}
+VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 
 def made_of() -> list[str]:
     """Columns of feature files and logs that statistics are made of."""
-    return sorted({name for one in STATISTICS.values() for name in one.each.meta.root_names()} - {"excluded"})
+    return sorted(
+        {name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - {"excluded"}
+    )

@@ -77,22 +77,22 @@ def estimate(
 
 def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
     """What `estimate` finds, with where it comes from and what could not be used."""
-    asked = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
-    options = {name: getattr(asked, name) for name in EstimateOptions.model_fields}
-    found = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
+    settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
+    options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
+    result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
     if labels is None:
-        return found
-    read = read_whole(estimator, sources(logs), asked)
+        return result
+    read = read_whole(estimator, sources(logs), settings)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
     # Without columns there is one slice, which has a name.
-    keys = [pl.col(f"{BY}{name}") for name in asked.by] or [pl.lit(EVERYTHING)]
-    rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(found.by, keys, strict=True)))
-    return replace(found, slices=_compared(found, estimator, rows.filter(pl.col("label").is_not_null())))
+    keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
+    rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
+    return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
 
 
-def _compared(found: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
+def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
     """The slices with what their `labelled` responses say, null where there are none."""
-    names, slices = list(found.by), found.slices
+    names, slices = list(result.by), result.slices
     with one_thread():
         made = [_of_labels(part, estimator, names) for part in labelled.partition_by(names)]
     dtypes = dict.fromkeys(names, pl.String) | {"n_labelled": pl.Int64}
@@ -159,8 +159,8 @@ def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
-    found = read.rows.select(*RESPONSE, p_correct=pl.Series(p).fill_nan(None), reason="excluded")
-    return found.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else found
+    scores = read.rows.select(*RESPONSE, p_correct=pl.Series(p).fill_nan(None), reason="excluded")
+    return scores.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else scores
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
@@ -168,10 +168,10 @@ def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     with one_thread():
         # One made-up response tells it where there is none.
         rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
-        found = estimator.p_correct(rows)
-    if found is None:
+        p = estimator.p_correct(rows)
+    if p is None:
         raise InputError(
             f"estimator '{estimator.name}' says how accurate a slice is, and gives no P(correct) of a response; fit "
             f"one that does: {_GIVING}"
         )
-    return found[: len(features)]
+    return p[: len(features)]

@@ -31,10 +31,10 @@ class Partitions:
 
 
 def _matches(pattern: str) -> list[str]:
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
-    if not found:
+    paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+    if not paths:
         raise ConfigError(f"logs: {pattern}: is no file, and no pattern that a file matches")
-    return found
+    return paths
 
 
 def _name(path: str) -> str:
@@ -55,7 +55,7 @@ def monitor_schema() -> str:
 def _with_bounds(schema: Any) -> Any:
     """The schema with the bounds of numbers under the names that JSON schema has for them."""
     if isinstance(schema, list):
-        return [_with_bounds(one) for one in schema]
+        return [_with_bounds(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in schema.items()}

@@ -163,9 +163,9 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
     if about["reference"] is not None:
         yield "change", lambda row: number(row["change"], "+.3f")
         yield "q", lambda row: number(row["change_q"], ".2g")
-    for one in STATISTICS.values():
-        if one.heading:
-            yield one.heading, partial(_statistic, one)
+    for statistic in STATISTICS.values():
+        if statistic.heading:
+            yield statistic.heading, partial(_statistic, statistic)
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
         yield "with labels", lambda row: number(row["improved_accuracy"])
@@ -179,8 +179,8 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
     yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
 
 
-def _statistic(one: Statistic, row: Row) -> str:
-    return number(row[one.name], one.form)
+def _statistic(statistic: Statistic, row: Row) -> str:
+    return number(row[statistic.name], statistic.form)
 
 
 def _pooled(row: Row, window: str) -> str:

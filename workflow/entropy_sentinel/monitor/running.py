@@ -70,10 +70,10 @@ def monitor(
         >>> found.slices.select("n_estimated", "rank").rows()
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
-    asked = MonitorOptions.of({"by": by, **options})
-    with _collected(estimator, logs, state, asked, asked.labels is not None or asked.responses > 0) as run:
+    settings = MonitorOptions.of({"by": by, **options})
+    with _collected(estimator, logs, state, settings, settings.labels is not None or settings.responses > 0) as run:
         run.collector.check()
-        return run.monitored(asked)
+        return run.monitored(settings)
 
 
 def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
@@ -108,32 +108,34 @@ class _Run:
     collector: Collector
     state: State
 
-    def monitored(self, asked: MonitorOptions) -> Monitored:
+    def monitored(self, settings: MonitorOptions) -> Monitored:
         """The rows, alerts and provenance. Raises InputError for no response, and for none in the reference."""
         problems = self.collector.problems()
-        merged = merge(self._sums, asked.by, asked.window, asked.period, asked.max_slices)
+        merged = merge(self._sums, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is None:
             raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
-        if asked.period is not None and not merged.before.n_estimated.any():
-            raise InputError(self._no_reference(asked))
+        if settings.period is not None and not merged.before.n_estimated.any():
+            raise InputError(self._no_reference(settings))
         taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
-        estimates = Estimates(self.saved, asked.level, asked.min_responses, dict(taken.most_common(5)))
-        labelled = self._labelled(asked, merged)
+        estimates = Estimates(self.saved, settings.level, settings.min_responses, dict(taken.most_common(5)))
+        labelled = self._labelled(settings, merged)
         if labelled is not None:
             labelled.note(problems)
-        rows = _rows(estimates, merged, asked, labelled)
+        rows = _rows(estimates, merged, settings, labelled)
         return Monitored(
             **rows,
-            behind=behind(rows["alerts"], asked.window, self.state, asked, asked.responses) if asked.responses else [],
-            provenance=self._provenance(asked, estimates, merged, taken),
+            behind=behind(rows["alerts"], settings.window, self.state, settings, settings.responses)
+            if settings.responses
+            else [],
+            provenance=self._provenance(settings, estimates, merged, taken),
             problems=problems,
         )
 
-    def _labelled(self, asked: MonitorOptions, merged: Merged) -> Labelled | None:
-        if asked.labels is None:
+    def _labelled(self, settings: MonitorOptions, merged: Merged) -> Labelled | None:
+        if settings.labels is None:
             return None
-        labels = labels_table(asked.labels if is_table(asked.labels) else read_labels(asked.labels))
-        return Labelled(self._responses, labels, merged, asked.window, asked.labels_at_random)
+        labels = labels_table(settings.labels if is_table(settings.labels) else read_labels(settings.labels))
+        return Labelled(self._responses, labels, merged, settings.window, settings.labels_at_random)
 
     def _sums(self) -> Iterator[Partial]:
         return (part for key in self.state.files for part in self.state.sums(key))
@@ -146,24 +148,24 @@ class _Run:
         grains = pl.concat([part.keys.select("grain").unique() for part in self._sums()])
         return grains["grain"].drop_nulls().to_list()
 
-    def _no_reference(self, asked: MonitorOptions) -> str:
+    def _no_reference(self, settings: MonitorOptions) -> str:
         """What to say of a reference without a response, and what there is."""
         grains = self._grains()
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
-            f"reference: {asked.period and shown(asked.period)} (UTC) has no response with an estimate, so nothing can "
-            f"be compared with it; the logs have responses {there}"
+            f"reference: {settings.period and shown(settings.period)} (UTC) has no response with an estimate, so "
+            f"nothing can be compared with it; the logs have responses {there}"
         )
 
-    def _since(self, asked: MonitorOptions) -> list[str] | None:
+    def _since(self, settings: MonitorOptions) -> list[str] | None:
         """The reference as it is written down; one without a begin begins with the logs."""
-        if asked.period is None:
+        if settings.period is None:
             return None
-        start = min(self._grains()) if asked.period.start == EARLIEST else asked.period.start
-        return [start.isoformat(), asked.period.end.isoformat()]
+        start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
+        return [start.isoformat(), settings.period.end.isoformat()]
 
     def _provenance(
-        self, asked: MonitorOptions, estimates: Estimates, merged: Merged, taken: Counter[str]
+        self, settings: MonitorOptions, estimates: Estimates, merged: Merged, taken: Counter[str]
     ) -> dict[str, Any]:
         about, read, files = self.saved.about, self.collector.read, self.state.files
         estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
@@ -173,10 +175,10 @@ class _Run:
             "estimator": {"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator},
             "general_flags": estimates.general_flags,
             "overridden": dict(taken),
-            "reading": asked.as_dict(),
-            "window": asked.window,
-            "reference": self._since(asked),
-            **{name: getattr(asked, name) for name in ("level", "min_responses", "pool_windows")},
+            "reading": settings.as_dict(),
+            "window": settings.window,
+            "reference": self._since(settings),
+            **{name: getattr(settings, name) for name in ("level", "min_responses", "pool_windows")},
             "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
             "responses": {
                 "read_now": sum(file.n_responses for file in read),
@@ -187,21 +189,21 @@ class _Run:
         }
 
 
-def _rows(estimates: Estimates, merged: Merged, asked: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
+def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
     """What of a `Monitored` has rows, and the alerts about them."""
-    columns, reference, windows = tuple(merged.slices.columns), asked.period, merged.windows
-    if asked.window is None or windows is None:
+    columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
+    if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled)
-        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, asked)}
+        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, settings)}
     n_slices = len(merged.slices)
-    last = recent(windows, n_slices, asked.window, asked.min_responses, asked.pool_windows, reference)
+    last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference)
     slices, rows = estimates.of_slices(merged, labelled, last), estimates.of_recent(merged, last, reference, labelled)
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     return {
         "by": columns,
         "slices": slices,
         "windows": estimates.of_windows(merged, reference, labelled),
-        "alerts": alerts(rows, columns, asked) + stale_alerts(slices, columns, asked),
+        "alerts": alerts(rows, columns, settings) + stale_alerts(slices, columns, settings),
         "newest": last.newest,
         "recent": rows,
         "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),

@@ -109,25 +109,25 @@ def reference(text: str, grain: str = "day") -> Reference:
         start = EARLIEST if dots and not first else _moment(first)
         if len(last or first) <= len("2026-11-01"):
             end += timedelta(days=1)
-        found = Reference(start.astimezone(UTC), end.astimezone(UTC))
+        period = Reference(start.astimezone(UTC), end.astimezone(UTC))
     except (ValueError, OverflowError):
         raise ConfigError(
             f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
         ) from None
-    if found.end <= found.start:
+    if period.end <= period.start:
         raise ConfigError(f"reference: must end after its begin, was '{text}'")
-    if found.start < EARLIEST or found.end > LATEST:
+    if period.start < EARLIEST or period.end > LATEST:
         raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
-    for one in found:
-        if (one.minute, one.second, one.microsecond) != (0, 0, 0) or (grain == "day" and one.hour):
+    for moment in period:
+        if (moment.minute, moment.second, moment.microsecond) != (0, 0, 0) or (grain == "day" and moment.hour):
             raise ConfigError(f"reference: must be of whole {grain}s in UTC, as the windows are, was '{text}'")
-    return found
+    return period
 
 
 def shown(period: Reference) -> str:
     """A period as it was meant: its first and its last day, hours where it is not of whole days."""
-    if any(one.hour for one in period):
-        first, last = (f"{one:%Y-%m-%d %H:%M}" for one in period)
+    if any(moment.hour for moment in period):
+        first, last = (f"{moment:%Y-%m-%d %H:%M}" for moment in period)
     else:
         first, last = f"{period.start:%Y-%m-%d}", f"{period.end - timedelta(days=1):%Y-%m-%d}"
     if period.start == EARLIEST:
@@ -136,8 +136,8 @@ def shown(period: Reference) -> str:
 
 
 def _moment(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.

@@ -211,5 +211,5 @@ def normalised(text: str) -> str:
     text of which nothing would be left, such as the option "A", stays as it is, in lower case.
     """
     lower = " ".join(text.lower().split())
-    bare = _PUNCTUATION.sub(lambda found: "" if found[1] else found[0], lower)
+    bare = _PUNCTUATION.sub(lambda match: "" if match[1] else match[0], lower)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split()) or lower

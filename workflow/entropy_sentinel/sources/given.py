@@ -171,8 +171,8 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
 
 def _refuse_steps(frame: pl.DataFrame, source: str) -> None:
     """Raise InputError for the first step that no model can have taken."""
-    if found := impossible_step(frame):
-        raise unusable(source, f"{found.row}, step {found.step}", found.column, found.must, found.was)
+    if wrong := impossible_step(frame):
+        raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
@@ -181,13 +181,13 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
     A response that the file does not label gets null, with the reason. Also the number of rows of items without a
     response, which are set aside. Raises InputError for what cannot be used.
     """
-    found = read_columns(source, LABELS, {"item_id": False, "label": True})
+    labels = read_columns(source, LABELS, {"item_id": False, "label": True})
     if "sample" in pl.read_parquet_schema(source):
-        refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
-    refuse_rows(found, source, {"item_id": (of_none(responses), "must be there as often as it was answered at most")})
-    found, unused = of_items(found, responses["item_id"], source)
-    frame = responses.select(SAMPLE).join(with_missing(found, LABELS), on=SAMPLE, how="left", maintain_order="left")
-    labelled = frame.select(SAMPLE).join(found, on=SAMPLE, how="semi").height
+        refuse_rows(labels, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(labels, source, {"item_id": (of_none(responses), "must be there as often as it was answered at most")})
+    labels, unused = of_items(labels, responses["item_id"], source)
+    frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
+    labelled = frame.select(SAMPLE).join(labels, on=SAMPLE, how="semi").height
     if labelled < len(frame):
         log.warning("%s: has no label for %d of %d responses", source, len(frame) - labelled, len(frame))
     reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
@@ -210,14 +210,14 @@ def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple
         for column in contract.columns
         if not column.added and (column.name in SAMPLE or column.name not in RESPONSE)
     }
-    found = read_columns(source, contract, required)
-    refuse_rows(found, source, {"sample": (of_none(responses), "must be that of a response of the model")})
-    refuse_rows(found, source, dict(_impossible_numbers(contract)))
+    table = read_columns(source, contract, required)
+    refuse_rows(table, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(table, source, dict(_impossible_numbers(contract)))
     lists = [column.name for column in contract.columns if isinstance(column.dtype, pl.List)]
-    refuse_rows(found, source, {name: (has_null(name), "must not hold null") for name in lists})
-    refuse_rows(found, source, dict(_other_lengths(asks)))
-    found, unused = of_items(found, responses["item_id"], source)
-    rows = with_missing(found, contract).drop("model", "benchmark")
+    refuse_rows(table, source, {name: (has_null(name), "must not hold null") for name in lists})
+    refuse_rows(table, source, dict(_other_lengths(asks)))
+    table, unused = of_items(table, responses["item_id"], source)
+    rows = with_missing(table, contract).drop("model", "benchmark")
     frame = responses.join(rows, on=SAMPLE, how="inner", maintain_order="left_right")
     return frame.select(contract.schema.names()), unused
 

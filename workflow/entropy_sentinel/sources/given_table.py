@@ -167,15 +167,15 @@ def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.Dat
     return used, unused
 
 
-def _column(found: pl.Series, column: Column, source: str) -> pl.Series:
+def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
     """A column in the contract's dtype; traces with the width that they have."""
-    inner = found.dtype.inner if isinstance(found.dtype, pl.List) else None
+    inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
     if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
-        made = of_one_width(found)
+        made = of_one_width(given)
         if isinstance(made, ImpossibleStep):
             raise unusable(source, f"{made.row}, step {made.step}", made.column, made.must, made.was)
         return made
-    return _cast(found, column.dtype, source)
+    return _cast(given, column.dtype, source)
 
 
 def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:

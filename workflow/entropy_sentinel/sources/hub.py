@@ -62,10 +62,10 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
     with _plain_errors(kind, repo_id, revision):
         if not offline:
             api.auth_check(repo_id, repo_type=kind)  # metadata of a gated repository is public, its files are not
-        asked: dict[str, Any] = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
-        commit = api.resolve_revision(**asked, revision=revision).resolved
+        repository: dict[str, Any] = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
+        commit = api.resolve_revision(**repository, revision=revision).resolved
         if offline:  # a commit hash resolves to itself, whether it is in the cache or not
-            api.snapshot_download(**asked, revision=commit, ignore_patterns=["*"])
+            api.snapshot_download(**repository, revision=commit, ignore_patterns=["*"])
     return commit
 
 
@@ -138,7 +138,7 @@ def _no_connection(error: str) -> str:
 def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
     """A model's file from the cache of the hub, null where it is not there; nothing is downloaded."""
     try:
-        found = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
+        path = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
     except ValueError:  # a path that is no id of the hub
         return None
-    return Path(found) if isinstance(found, str) else None
+    return Path(path) if isinstance(path, str) else None

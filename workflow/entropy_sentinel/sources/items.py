@@ -73,26 +73,26 @@ def right_options(
     `reading` is one of READINGS; without it the one that fits all items. `places` are what errors begin with, by item.
     Raises InputError for a reference that names no option, and where more readings than one fit and differ.
     """
-    asked = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
+    known_rows = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
     readings = [reading] if reading else READINGS
-    named = {one: [_READ[one](known, options[place]) for place, known in asked] for one in readings}
-    fitting = {one: found for one, found in named.items() if None not in found}
+    named = {way: [_READ[way](known, options[place]) for place, known in known_rows] for way in readings}
+    fitting = {way: numbers for way, numbers in named.items() if None not in numbers}
     if not fitting:
-        closest = max(named, key=lambda one: sum(place is not None for place in named[one]))
-        misfit, known = asked[named[closest].index(None)]
+        closest = max(named, key=lambda way: sum(place is not None for place in named[way]))
+        misfit, known = known_rows[named[closest].index(None)]
         raise InputError(
             f"{places[misfit]}: reference '{known}' is no {_WORDS[closest]} of its {len(options[misfit])} "
             "options; mend the row, or say with reference_is how references name options: " + ", ".join(READINGS)
         )
-    (first, found), *others = fitting.items()
-    if differing := [one for one, other in others if other != found]:
+    (first, numbers), *others = fitting.items()
+    if differing := [way for way, other in others if other != numbers]:
         raise InputError(
-            f"{places[asked[0][0]]}: in all {len(asked)} rows the reference can be the {_WORDS[first]} or the "
-            f"{_WORDS[differing[0]]} of an option; set reference_is to one of {', '.join(READINGS)}"
+            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference can be the {_WORDS[first]} or "
+            f"the {_WORDS[differing[0]]} of an option; set reference_is to one of {', '.join(READINGS)}"
         )
     right: list[int | None] = [None] * len(references)
-    for (place, _), one in zip(asked, found, strict=True):
-        right[place] = one
+    for (place, _), number in zip(known_rows, numbers, strict=True):
+        right[place] = number
     return right
 
 
@@ -106,8 +106,8 @@ def drawn_order(n_options: int, seed: int, item_id: str) -> list[int]:
 
 
 def _letter(reference: str, options: Sequence[str]) -> int | None:
-    found = re.fullmatch(r"\(?([A-Za-z])[).]?", reference.strip())
-    return _within(string.ascii_uppercase.index(found[1].upper()), options) if found else None
+    letter = re.fullmatch(r"\(?([A-Za-z])[).]?", reference.strip())
+    return _within(string.ascii_uppercase.index(letter[1].upper()), options) if letter else None
 
 
 def _number(first: int) -> Callable[[str, Sequence[str]], int | None]:

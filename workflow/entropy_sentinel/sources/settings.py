@@ -41,8 +41,8 @@ def named_columns(benchmark: "ItemsSettings") -> list[str]:
     parsed = (part for text in texts for part in _FORMATTER.parse(text))
     fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
     fields += _columns(benchmark.get("answers")) + _columns(benchmark.get("counts"))
-    found = [match[1] for match in map(FIELD.fullmatch, fields) if match]
-    return list(dict.fromkeys([*found, *benchmark["only_if_empty"]]))
+    columns = [match[1] for match in map(FIELD.fullmatch, fields) if match]
+    return list(dict.fromkeys([*columns, *benchmark["only_if_empty"]]))
 
 
 def _columns(named: str | list[str] | None) -> list[str]:

@@ -76,7 +76,7 @@ def fit(
     rows = with_labels(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
-    model, logprobs = _one(rows, "model"), _logprobs(rows)
+    model, logprobs = _only_value(rows, "model"), _logprobs(rows)
     of_domains = with_slices(rows, [domain], "domain")
     domains = of_domains[domain].cast(pl.String).fill_null("-")
     if domains.n_unique() == 1 and (others := _other_domains(rows)):
@@ -154,25 +154,25 @@ def _other_domains(rows: pl.DataFrame) -> dict[str, int]:
 def _training_settings(given: Mapping[str, Any]) -> Fitting:
     """What a fit depends on, checked as the config's section is."""
     try:
-        asked = Estimation.model_validate(given)
+        settings = Estimation.model_validate(given)
     except ValidationError as error:
         raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
-    return Fitting.of(asked.model_dump() | {"seed": _SEED if asked.seed is None else asked.seed})
+    return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})
 
 
 def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
     """The facts that features must share; a response without features has no alternatives to a token to count."""
     with_features = rows.filter(pl.col("reason").is_null())
-    return {name: _one(with_features, name) for name in LOGPROBS if name in rows.columns}
+    return {name: _only_value(with_features, name) for name in LOGPROBS if name in rows.columns}
 
 
-def _one(rows: pl.DataFrame, column: str) -> Any:
+def _only_value(rows: pl.DataFrame, column: str) -> Any:
     """The one value of a column; InputError where it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
     if len(counts) > 1:
-        found = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
+        values = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
         remedy = f"take one of them, as --where {shlex.quote(f'{column}={next(iter(counts))}')}"
         if column == "top_k_returned":
             remedy += f", or cut all to the smallest with --top-k {min(counts)}"
-        raise InputError(f"features: {column} must be the same in all rows, is {found}: {remedy}")
+        raise InputError(f"features: {column} must be the same in all rows, is {values}: {remedy}")
     return next(iter(counts), None)

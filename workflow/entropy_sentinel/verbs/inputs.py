@@ -31,19 +31,19 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
     Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. InputError for a path that names
     none.
     """
-    found: list[Path] = []
+    matched: list[Path] = []
     for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
             raise InputError(f"{path}: {_nothing(path, suffixes)}")
-        found += matches
-    return found
+        matched += matches
+    return matched
 
 
 def named(paths: Any) -> list[str | Path]:
     """One path, or several, as a list; InputError for what is none."""
     given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, list | tuple) else list(paths)
-    if wrong := [one for one in given if not isinstance(one, str | Path)]:
+    if wrong := [path for path in given if not isinstance(path, str | Path)]:
         raise InputError(
             f"files: must be paths, folders or patterns, one or a list of them; was {type(wrong[0]).__name__}"
         )
@@ -55,25 +55,27 @@ def log_files(paths: Paths) -> list[Path]:
 
     Of a folder, a CSV file is one where it has the columns of log-probabilities; a line says which have not.
     """
-    found: list[Path] = []
+    logs: list[Path] = []
     for path in named(paths):
         every = files(path, SUFFIXES)
-        others = [one for one in every if _ends(one.name, (".csv",)) and not is_log(one)] if Path(path).is_dir() else []
+        others = (
+            [file for file in every if _ends(file.name, (".csv",)) and not is_log(file)] if Path(path).is_dir() else []
+        )
         if others == every:
             raise InputError(f"{path}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
         if others:
             log.warning("%s: %s", path, _passed_over(others))
-        found += [one for one in every if one not in others]
-    return found
+        logs += [file for file in every if file not in others]
+    return logs
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
     if str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
     elif Path(path).is_dir():
-        yield from (one for one in sorted(Path(path).rglob("*")) if _ends(one.name, suffixes) and one.is_file())
+        yield from (file for file in sorted(Path(path).rglob("*")) if _ends(file.name, suffixes) and file.is_file())
     else:
-        yield from sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())
+        yield from sorted(file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file())
 
 
 def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
@@ -84,7 +86,7 @@ def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
 
 
 def _passed_over(tables: Sequence[Path]) -> str:
-    names = ", ".join(one.name for one in tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
+    names = ", ".join(file.name for file in tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
     return f"CSV files without the columns {' and '.join(TRACES)} are passed over: {names}"
 
 
@@ -157,8 +159,8 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
-    dtypes = {one: FEATURE_FRAME.schema[one] for one in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
-    frame = _cast(frame, {one: dtype for one, dtype in dtypes.items() if one in frame.columns}, name)
+    dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
+    frame = _cast(frame, {column: dtype for column, dtype in dtypes.items() if column in frame.columns}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(wrong):
@@ -173,12 +175,12 @@ def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Da
     InputError, which begins with `name`, for one that no row has a value in, or that has several per row.
     """
     for column in columns:
-        found = first_of(frame, [column])
-        if found.null_count() == len(frame):
+        values = first_of(frame, [column])
+        if values.null_count() == len(frame):
             raise InputError(f"{name}: no response has a value in column '{column}'; {_there(frame)}")
-        if found.dtype.is_nested():
-            raise InputError(f"{name}: column '{column}' must have one value per response, is {found.dtype}"[:300])
-        frame = frame.with_columns(found.alias(column))
+        if values.dtype.is_nested():
+            raise InputError(f"{name}: column '{column}' must have one value per response, is {values.dtype}"[:300])
+        frame = frame.with_columns(values.alias(column))
     return frame
 
 
@@ -203,10 +205,10 @@ def _there(frame: pl.DataFrame) -> str:
 
 def _cast(frame: pl.DataFrame, dtypes: dict[str, Any], name: str) -> pl.DataFrame:
     for column, dtype in dtypes.items():
-        found = frame[column].dtype
-        if found != dtype:
+        dtype_there = frame[column].dtype
+        if dtype_there != dtype:
             try:
                 frame = frame.with_columns(pl.col(column).cast(dtype))
             except pl.exceptions.PolarsError:
-                raise InputError(f"{name}: column '{column}' must be {dtype}, was {found}") from None
+                raise InputError(f"{name}: column '{column}' must be {dtype}, was {dtype_there}") from None
     return frame

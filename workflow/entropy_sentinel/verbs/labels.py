@@ -43,10 +43,10 @@ def read_labels(paths: Paths) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
-    found = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
-    if not found:
+    frames = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
+    if not frames:
         raise InputError("labels: there must be one file at least, were none")
-    return pl.concat(found, how="diagonal_relaxed")
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -56,13 +56,15 @@ def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
     and for what is no number in a column of numbers.
     """
     try:
-        found, decimal = _READERS.get(path.suffix, _parquet)(path)
+        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
-    if absent := set(OF_LABELS) - set(found):
-        raise InputError(f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, found))}")
-    wanted = {name: dtype for name, dtype in columns.items() if name in found} | {"label": pl.Boolean}
-    return pl.DataFrame([_converted(found[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
+    if absent := set(OF_LABELS) - set(columns_there):
+        raise InputError(
+            f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, columns_there))}"
+        )
+    wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
+    return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
 
 
 def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
@@ -87,17 +89,17 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
 
 
 def _weight(value: Any) -> float:
-    found = float(value)
-    if isinstance(value, bool) or not 0 < found < math.inf:
+    number = float(value)
+    if isinstance(value, bool) or not 0 < number < math.inf:
         raise ValueError
-    return found
+    return number
 
 
 def _sample(value: Any) -> int:
-    found = float(value)
-    if isinstance(value, bool) or not found.is_integer() or not 0 <= found < 2**63:
+    number = float(value)
+    if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
         raise ValueError
-    return int(found)
+    return int(number)
 
 
 class _Converter(NamedTuple):
@@ -121,7 +123,7 @@ def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
-        separator = max(_SEPARATORS, key=lambda one: len(set(OF_LABELS) & _names(header, one)))
+        separator = max(_SEPARATORS, key=lambda separator: len(set(OF_LABELS) & _names(header, separator)))
         csv.field_size_limit(_LONGEST_FIELD)
         rows = csv.reader(file, delimiter=separator, strict=True)
         names = [name.strip() for name in next(rows, [])]
@@ -135,8 +137,8 @@ def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
                 column.append(value)
     texts = [pl.Series(values, dtype=pl.String).to_frame("text") for values in columns]
     written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
-    found = {name: one.select(written).to_series() for name, one in zip(names, texts, strict=True)}
-    return found, "," if separator == ";" else "."
+    columns_read = {name: separator.select(written).to_series() for name, separator in zip(names, texts, strict=True)}
+    return columns_read, "," if separator == ";" else "."
 
 
 def _names(header: str, separator: str) -> set[str]:

@@ -86,9 +86,9 @@ def open_logs(paths: Paths | Any, **options: Any) -> Logs:
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (15, Counter({5: 15}))
     """
-    asked = ReadOptions.of(options)
+    settings = ReadOptions.of(options)
     replies = held(paths)
-    return Logs(log_files(paths) if replies is None else [replies], asked)
+    return Logs(log_files(paths) if replies is None else [replies], settings)
 
 
 @taking(ReadOptions)
@@ -148,15 +148,15 @@ def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
-    asked = ReadOptions.of({**options, "further": (*options.get("further", ()), *signals)})
+    settings = ReadOptions.of({**options, "further": (*options.get("further", ()), *signals)})
     replies = held(paths)
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
         raise InputError("features: there must be one file at least, were none")
     made = [path for path in given_files if _stage(path) == FEATURE_FRAME.stage]
-    if made and asked.top_k:
+    if made and settings.top_k:
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
-    logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], asked)
+    logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], settings)
     frames = [frame for path in made if len(frame := logs.selection.of(_made(path)))]
     frames += _features(logs, None, texts, signals)
     _warn(logs.summary)

@@ -48,24 +48,24 @@ class Flags:
 
     def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
         """Flags that a row's numbers show; of its `questions` so many look ambiguous, and could."""
-        found = {}
+        flags = {}
         if row["n_estimated"] < self._few:
-            found[FEW] = f"{counted(row['n_estimated'], 'response')} with an estimate, fewer than {self._few}"
-        for one in STATISTICS.values():
-            if one.flag and (row[one.name] or 0) > LARGEST_SHARE:
-                found[one.flag] = f"{row[one.name]:.0%} of the responses {one.flagged}"
+            flags[FEW] = f"{counted(row['n_estimated'], 'response')} with an estimate, fewer than {self._few}"
+        for statistic in STATISTICS.values():
+            if statistic.flag and (row[statistic.name] or 0) > LARGEST_SHARE:
+                flags[statistic.flag] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
         if row["n_excluded"] > LARGEST_SHARE * row["n_responses"]:
-            found[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses could not be estimated"
+            flags[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses could not be estimated"
         if why := why_ambiguous(*questions):
-            found[AMBIGUOUS] = why
-        return found
+            flags[AMBIGUOUS] = why
+        return flags
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
         """Why each slice is outside of what the estimator has seen, or null."""
         if self._support is None:
             return [None] * len(sums)
-        found = self._support.flags(sums.histogram, accuracy)
-        return [why if n >= self._few else None for n, why in zip(sums.n_estimated, found, strict=True)]
+        reasons = self._support.flags(sums.histogram, accuracy)
+        return [why if n >= self._few else None for n, why in zip(sums.n_estimated, reasons, strict=True)]
 
 
 def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Reasons]:
@@ -82,31 +82,31 @@ def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Rea
 
 def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
     """What to say of rows of the slice that pools others; `slices` (n,) are row numbers of `Merged.slices`."""
-    said = {POOLED: f"{merged.n_pooled:,} smaller slices together"}
-    return [dict(said) if merged.n_pooled and one == len(merged.slices) - 1 else {} for one in slices]
+    note = {POOLED: f"{merged.n_pooled:,} smaller slices together"}
+    return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
 
 
 def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
     """Flags of all numbers of an estimator, with their reasons; `taken` counts responses of something else."""
-    found, about, validation = {}, saved.about, saved.validation
+    flags, about, validation = {}, saved.about, saved.validation
     if about.get("caution"):
-        found[CAUTION] = about["caution"]
+        flags[CAUTION] = about["caution"]
     if taken:
-        found[OVERRIDDEN] = overridden(about, taken)
+        flags[OVERRIDDEN] = overridden(about, taken)
     elif validation is None:
-        found[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
+        flags[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
     elif validation.verdict != USABLE:
-        found[validation.verdict] = "; ".join(validation.reasons)
+        flags[validation.verdict] = "; ".join(validation.reasons)
     if not about.get("support"):
-        found[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
-    return found
+        flags[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
+    return flags
 
 
 # A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
 FALSE_DISCOVERIES = 0.05
 # Kinds that are flags of rows; that of a statistic has its flag's name.
 _FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
-    one.alert: one.flag for one in STATISTICS.values() if one.flag
+    statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
 }
 
 
@@ -119,14 +119,14 @@ def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> 
     Each has `kind`, `slice` (column to value), `window` where there is one, the first of those that are pooled and
     their number, the row's numbers, and `message`.
     """
-    found = []
+    calls = []
     for row in rows.iter_rows(named=True):
         if row["n_estimated"] < rules.min_responses:
             continue
         pooled = pooled_words(row, rules.window)
         more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
-        found += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
-    return found
+        calls += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
+    return calls
 
 
 def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:

@@ -57,12 +57,12 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
 
     z = _draws(len(mean))
-    found = change(z)
-    slope = z.T @ found / len(z)
+    changes = change(z)
+    slope = z.T @ changes / len(z)
     size = float(np.linalg.norm(slope))
-    if size > _NOTHING and np.abs(found - z @ slope).max() <= 1e-9 * size:
+    if size > _NOTHING and np.abs(changes - z @ slope).max() <= 1e-9 * size:
         return float(2 * norm.sf(seen / size))
-    if (share := np.mean(np.abs(found) >= seen)) > _PLAIN:
+    if (share := np.mean(np.abs(changes) >= seen)) > _PLAIN:
         return float(share)
     # Where T stands still around 0, as of an estimate that is held at 1, all values together lead out of there.
     along = slope if size > _NOTHING else root.sum(axis=0)
@@ -89,8 +89,8 @@ def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np
         low, t_low = np.where(beyond, low, middle), np.where(beyond, t_low, t)
         high, t_high = np.where(beyond, middle, high), np.where(beyond, t, t_high)
     rise = np.where(t_high > t_low, t_high - t_low, 1)
-    found = low + (high - low) * np.clip((level - t_low) / rise, 0, 1)
-    return np.where(never, np.inf, np.where(ever, -np.inf, found))
+    crossing = low + (high - low) * np.clip((level - t_low) / rise, 0, 1)
+    return np.where(never, np.inf, np.where(ever, -np.inf, crossing))
 
 
 @cache
@@ -101,8 +101,8 @@ def _draws(k: int) -> np.ndarray:
     """
     half = np.random.default_rng(k).standard_normal((LINES // 2, k))
     both = np.concatenate([half, -half])
-    found: np.ndarray = both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
-    return found
+    draws: np.ndarray = both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
+    return draws
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
@@ -114,8 +114,8 @@ def _root(matrix: np.ndarray) -> np.ndarray:
 
 def adjusted(p: np.ndarray) -> np.ndarray:
     """The p of many tests, (n,), adjusted for their number by Benjamini and Hochberg; NaN stays, and is no test."""
-    found = p.copy()
+    q = p.copy()
     tested = ~np.isnan(p)
     if tested.any():
-        found[tested] = false_discovery_control(p[tested])
-    return found
+        q[tested] = false_discovery_control(p[tested])
+    return q

@@ -80,10 +80,10 @@ class Estimates:
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
-                **{name: sums.column(one) for name, one in STATISTICS.items()},
+                **{name: sums.column(statistic) for name, statistic in STATISTICS.items()},
                 "n_excluded": sums.n_responses - n,
-                "ambiguous_lower": [one.lower for one in ambiguous],
-                "ambiguous_upper": [one.upper for one in ambiguous],
+                "ambiguous_lower": [interval.lower for interval in ambiguous],
+                "ambiguous_upper": [interval.upper for interval in ambiguous],
                 "estimated_accuracy": accuracy,
                 "lower": made.lower,
                 "upper": made.upper,
@@ -99,15 +99,15 @@ class Estimates:
         frame = frame.select(name for name in CATALOGUE if name in frame.columns)
         reasons = self._flags.of(frame, sums, notes)
         return frame.with_columns(
-            flags=pl.Series([list(one) for one in reasons], dtype=pl.List(pl.String)),
-            reasons=pl.Series([list(one.values()) for one in reasons], dtype=pl.List(pl.String)),
+            flags=pl.Series([list(flags) for flags in reasons], dtype=pl.List(pl.String)),
+            reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),
         )
 
     def _accuracy(self, sums: Sums) -> np.ndarray:
-        there, found = sums.n_estimated > 0, np.full(len(sums), np.nan)
+        there, accuracy = sums.n_estimated > 0, np.full(len(sums), np.nan)
         if there.any():
-            found[there] = self._accuracies_of(sums.rows(there).mean())
-        return found
+            accuracy[there] = self._accuracies_of(sums.rows(there).mean())
+        return accuracy
 
     def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
         """(n,) the accuracies that mean values (n, k) stand for."""
@@ -115,14 +115,14 @@ class Estimates:
 
     def _with_change(self, frame: pl.DataFrame, now: Sums, then: Sums, which: np.ndarray | None = None) -> pl.DataFrame:
         """`change`, its p where both sides have enough responses, and q over the slices (of a window)."""
-        sides = [(one.n_estimated, one.values, one.products) for one in (now, then)]
+        sides = [(sums.n_estimated, sums.values, sums.products) for sums in (now, then)]
         there = np.minimum(now.n_estimated, then.n_estimated)
         compared = (there > 0) & (True if which is None else which)
         change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
         p = np.full(len(frame), np.nan)
         for row in np.flatnonzero(compared & (there >= max(self._few, 2))):
-            one, other = ((n[row], values[row], products[row]) for n, values, products in sides)
-            p[row] = p_of_change(self._accuracies_of, one, other)
+            after, before = ((n[row], values[row], products[row]) for n, values, products in sides)
+            p[row] = p_of_change(self._accuracies_of, after, before)
         windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):

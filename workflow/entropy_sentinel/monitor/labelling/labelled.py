@@ -46,10 +46,10 @@ def improved(
 
     Raises InputError where some have a weight, and others none.
     """
-    known = np.array([one is not None for one in labels], dtype=bool)
+    known = np.array([label is not None for label in labels], dtype=bool)
     if not known.any():
         return None
-    y = np.array([one for one in labels if one is not None], dtype=float)
+    y = np.array([label for label in labels if label is not None], dtype=float)
     p, everywhere = one_value(predicted_on_labelled)[known], one_value(predicted_on_all)
     w = None if weights is None else np.array(weights, dtype=float)[known]
     if w is not None and np.isnan(w).any():
@@ -106,8 +106,8 @@ class Labelled:
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         if WEIGHT not in labels.columns:
             labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
-        found = [self._numbered(part.join(labels, on=key), window) for part in responses()]
-        self._labelled = pl.concat(found) if found else pl.DataFrame()
+        joined = [self._numbered(part.join(labels, on=key), window) for part in responses()]
+        self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
         every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in responses()]
         self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
@@ -137,14 +137,14 @@ class Labelled:
     def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
         if self._labelled.is_empty():
             return pl.DataFrame([_UNLABELLED] * len(rows), schema=COLUMNS, orient="row")
-        every, labelled = (one.partition_by("slice", as_dict=True) for one in (self._every, self._labelled))
-        found = []
+        every, labelled = (frame.partition_by("slice", as_dict=True) for frame in (self._every, self._labelled))
+        improvements = []
         for slice_, *when in rows.iter_rows():
             if (here := labelled.get((slice_,))) is None:
-                found.append(_UNLABELLED)
+                improvements.append(_UNLABELLED)
             else:
-                found.append(_row(_within(here, *when), _within(every[slice_,], *when), level))
-        return pl.DataFrame(found, schema=COLUMNS, orient="row")
+                improvements.append(_row(_within(here, *when), _within(every[slice_,], *when), level))
+        return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
 
 def _require_weights(labels: pl.DataFrame) -> None:
@@ -163,11 +163,13 @@ def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
     The estimate with labels assumes only that the labels were drawn as their weights say. The estimate without them
     assumes that the slice is to the labelled domains as these are to each other, and labels can show that it is not.
     """
-    found = [(ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _said(row)) for row in rows.to_dicts()]
-    return rows.with_columns(pl.DataFrame(found, schema=READING, orient="row"))
+    readings = [
+        (ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _why_wider(row)) for row in rows.to_dicts()
+    ]
+    return rows.with_columns(pl.DataFrame(readings, schema=READING, orient="row"))
 
 
-def _said(row: Mapping[str, Any]) -> str | None:
+def _why_wider(row: Mapping[str, Any]) -> str | None:
     """Why the interval with labels is wider than that of the estimate, or that the two contradict each other."""
     if row["lower"] is None:
         return None
@@ -199,11 +201,11 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 def _row(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> list[int | float | None]:
     """Numbers of COLUMNS, the improved ones null where the labels do not stand for the slice."""
     weights = labelled[WEIGHT]
-    found = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
-    if found is None:
+    accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
+    if accuracies is None:
         return _UNLABELLED
-    better = found.improved
+    better = accuracies.improved
     if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
-        return [found.n_labelled, found.alone.estimate, None, None, None, None]
+        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None]
     numbers = (better.estimate, better.lower, better.upper, better.n_effective)
-    return [found.n_labelled, found.alone.estimate, *numbers]
+    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers]

@@ -32,14 +32,14 @@ from entropy_sentinel.verbs.inputs import WEIGHT
 SLICE, ORDER = "(slice)", "(order)"
 
 
-def candidates(rows: pl.DataFrame, asked: SampleOptions) -> pl.DataFrame:
+def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
     """The responses that can be estimated, sorted by SLICE and ORDER; InputError where none can be."""
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
-    rows = rows.drop(asked.by, strict=False).rename({f"{BY}{name}": name for name in asked.by})
-    one = pl.struct(asked.by).rank("dense") if asked.by else pl.lit(1)
-    return rows.with_columns(one.alias(SLICE), _order(rows, asked.seed).alias(ORDER)).sort(SLICE, ORDER)
+    rows = rows.drop(options.by, strict=False).rename({f"{BY}{name}": name for name in options.by})
+    slices = pl.struct(options.by).rank("dense") if options.by else pl.lit(1)
+    return rows.with_columns(slices.alias(SLICE), _order(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
 
 
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ class Drawn:
     @property
     def inclusion(self) -> np.ndarray:
         """The probability with which each chosen response was to be chosen, (n,)."""
-        found: np.ndarray = (self.counts / self.sizes)[self.strata[self.rows]]
-        return found
+        probabilities: np.ndarray = (self.counts / self.sizes)[self.strata[self.rows]]
+        return probabilities
 
     def expected_width(self, p: np.ndarray, level: float) -> float | None:
         """The width of the slice's interval with these labels and P(correct), (n_responses,), if that is calibrated."""
@@ -89,8 +89,10 @@ class Drawn:
         if not n:
             return None
         u = self.sizes / self.counts * n / total
-        within = np.array([np.mean(p[self.strata == one] * (1 - p[self.strata == one])) for one in range(len(u))])
-        right = np.array([np.mean(p[self.strata == one]) for one in range(len(u))])
+        within = np.array(
+            [np.mean(p[self.strata == stratum] * (1 - p[self.strata == stratum])) for stratum in range(len(u))]
+        )
+        right = np.array([np.mean(p[self.strata == stratum]) for stratum in range(len(u))])
         about_mean = right * (1 - mean) ** 2 + (1 - right) * mean**2
         left, alone = (float(np.sum(self.counts * u**2 * square)) for square in (within, about_mean))
         uneven = float(np.sum(self.counts * u**3) / n)
@@ -120,9 +122,9 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
     """`n` of one slice's responses: the first of each stratum by `order`; both are (n_responses,)."""
     strata = _strata(p, n)
     sizes = np.bincount(strata)
-    shares = [size * _deviation(p[strata == one]) for one, size in enumerate(sizes)]
+    shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
     counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
-    rows = [np.flatnonzero(strata == one) for one in range(len(sizes))]
+    rows = [np.flatnonzero(strata == stratum) for stratum in range(len(sizes))]
     taken = [place[np.argsort(order[place], kind="stable")[:count]] for place, count in zip(rows, counts, strict=True)]
     return Drawn(np.concatenate(taken), strata, sizes, counts)
 
@@ -207,23 +209,23 @@ def sample(
         (40, 40, 150.0)
     """
     saved = saved_estimator(estimator)
-    asked = SampleOptions.of({"by": by, "budget": budget, **options})
-    read = read_whole(saved, sources(logs), asked, texts=True)
-    rows = candidates(read.rows, asked)
-    by = list(asked.by)
+    settings = SampleOptions.of({"by": by, "budget": budget, **options})
+    read = read_whole(saved, sources(logs), settings, texts=True)
+    rows = candidates(read.rows, settings)
+    by = list(settings.by)
     slices = rows.group_by(SLICE, *by, maintain_order=True).agg(n_responses=pl.len())
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
     p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
-    counts = counts_of(p, places, asked.budget, asked.per_slice)
+    counts = counts_of(p, places, settings.budget, settings.per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
-    expected = _expected(saved, rows, p, places, drawn, asked.level)
+    expected = _expected(saved, rows, p, places, drawn, settings.level)
     if read.taken:  # the validation is of other responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     return Sample(
         _responses(rows, by, places, drawn),
         slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),
-        asked.level,
+        settings.level,
         read.taken,
         read.problems,
     )
@@ -232,16 +234,16 @@ def sample(
 def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
     """The rows for a person to label, those of a slice together, in an order that says nothing of P(correct)."""
     chosen: list[pl.DataFrame] = [
-        rows[place[one.rows]].with_columns(
-            stratum=pl.Series(one.strata[one.rows], dtype=pl.Int64),
-            inclusion_probability=pl.Series(one.inclusion, dtype=pl.Float64),
+        rows[place[draw.rows]].with_columns(
+            stratum=pl.Series(draw.strata[draw.rows], dtype=pl.Int64),
+            inclusion_probability=pl.Series(draw.inclusion, dtype=pl.Float64),
         )
-        for place, one in zip(places, drawn, strict=True)
+        for place, draw in zip(places, drawn, strict=True)
     ]
     named = [name for name in identity(rows) if name not in by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
-    found = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(SLICE, ORDER)
-    return found.select(*by, *named, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
+    responses = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(SLICE, ORDER)
+    return responses.select(*by, *named, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
 
 
 def _expected(
@@ -251,18 +253,18 @@ def _expected(
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     both = list(zip(places, drawn, strict=True))
-    found: dict[str, Sequence[float | None]] = {
+    columns: dict[str, Sequence[float | None]] = {
         "estimated_accuracy": estimates,
         "width_before": _widths_before(saved, estimates, [len(place) for place in places], level),
-        "width_labels_alone": [width_alone(p[place], len(one.rows), level) for place, one in both],
-        "width_expected": [one.expected_width(p[place], level) for place, one in both],
+        "width_labels_alone": [width_alone(p[place], len(draw.rows), level) for place, draw in both],
+        "width_expected": [draw.expected_width(p[place], level) for place, draw in both],
     }
-    return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in found.items()}
+    return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
 
 
 def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
     """The widths of the estimator's own intervals; null where it has not been validated."""
     if not (validation := saved.about.get("validation")):
         return [None] * len(estimates)
-    found = Validation.from_dict(validation).residuals.intervals(estimates, sizes, level)
-    return [float(one) for one in found.upper - found.lower]
+    intervals = Validation.from_dict(validation).residuals.intervals(estimates, sizes, level)
+    return [float(width) for width in intervals.upper - intervals.lower]

@@ -47,8 +47,8 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
     try:
         rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is there, and cannot be read as a file of labels ({said}); {remedy}") from None
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is there, and cannot be read as a file of labels ({why}); {remedy}") from None
     if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
         raise InputError(f"{path}: is there, and has no column '{absent[0]}', as a file of labels has; {remedy}")
     return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
@@ -62,15 +62,15 @@ def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.D
     places: dict[tuple[str, ...], list[int]] = {}
     for place, response in enumerate(responses.select(key).iter_rows()):
         places.setdefault(tuple(map(str, response)), []).append(place)
-    found = [places.pop(tuple(str(row[name]) for name in key), []) for row in rows]
-    if lost := [row["item_id"] for row, place in zip(rows, found, strict=True) if len(place) != 1]:
+    matches = [places.pop(tuple(str(row[name]) for name in key), []) for row in rows]
+    if lost := [row["item_id"] for row, place in zip(rows, matches, strict=True) if len(place) != 1]:
         raise InputError(
             f"{path}: {len(lost)} of the {len(rows)} responses that people have filled in are none of those to label "
             f"now (first: {lost[0]}), and their work would be lost; name another file for these"
         )
     further = dict.fromkeys(name for row in rows for name in row if name not in responses.columns)
     columns: dict[str, list[Any]] = {name: [None] * len(responses) for name in (LABEL, *further)}
-    for row, (place,) in zip(rows, found, strict=True):
+    for row, (place,) in zip(rows, matches, strict=True):
         for name, values in columns.items():
             values[place] = row.get(name)
     return responses.with_columns(pl.Series(name, values, strict=False) for name, values in columns.items())
@@ -79,9 +79,9 @@ def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.D
 def _read_csv(path: Path) -> list[Row]:
     head = path.read_text(encoding="utf-8").partition("\n")[0]
     separator = max(_SEPARATORS, key=head.count)
-    found = read_csv(path, separator=separator, infer_schema=False)
+    table = read_csv(path, separator=separator, infer_schema=False)
     # Of a file without rows the names of its columns are all there is.
-    return found.to_dicts() or [dict.fromkeys(found.columns)]
+    return table.to_dicts() or [dict.fromkeys(table.columns)]
 
 
 def _read_jsonl(path: Path) -> list[Row]:
@@ -99,12 +99,12 @@ SUFFIXES = tuple(_WRITERS)
 _SAVED = {"correct": "true", "incorrect": "false"}
 
 
-def write_page(found: Sample, path: str | Path) -> None:
+def write_page(sample: Sample, path: str | Path) -> None:
     """Write the page; what it saves are labels for `monitor`, with the weights. It does not say what is estimated.
 
     InputError where the responses have no texts, being read from features.
     """
-    rows = found.responses
+    rows = sample.responses
     if rows["response"].null_count() == len(rows):
         raise InputError("--html: the responses have no texts, as they were read from features; give logs or traces")
     keys = [name for name in RESPONSE if name in rows.columns]

@@ -89,12 +89,12 @@ class Seen:
 
     def has(self, numbers: np.ndarray) -> np.ndarray:
         """(n,) whether each was noted."""
-        found = np.zeros(len(numbers), dtype=bool)
+        seen = np.zeros(len(numbers), dtype=bool)
         for run in self._runs:
             if len(run):
                 place = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
-                found |= run[place] == numbers
-        return found
+                seen |= run[place] == numbers
+        return seen
 
 
 class Others:
@@ -189,14 +189,16 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     identity = pl.when(placed).then(last).otherwise("item_id")
     parts = [pl.col(name).cast(pl.String).fill_null("") for name in ("model", "sample")]
     ids = _of_texts(batch.select(pl.concat_str(*parts, identity.fill_null(""), separator="\0")).to_series())
-    found = ids
+    responses = ids
     if columns_called(batch, time):
-        found = _mixed(found ^ moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy().view(np.uint64))
+        responses = _mixed(
+            responses ^ moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy().view(np.uint64)
+        )
     for name in FEATURES:
         # Rounded: how many responses are computed at a time may move the last bit.
         value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
-        found = _mixed(found ^ value.view(np.uint32))
-    return {RESPONSE: pl.Series(found), ID: pl.Series(ids), PLACED: placed}
+        responses = _mixed(responses ^ value.view(np.uint32))
+    return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
 
 
 def _of_texts(texts: pl.Series) -> np.ndarray:

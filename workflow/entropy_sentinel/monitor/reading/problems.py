@@ -52,14 +52,14 @@ class Problems:
 
     def lines(self) -> list[str]:
         """One line per kind, the most frequent first, with its first places."""
-        found = []
+        lines = []
         for counts in (self.counts, self.notes):
             for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
                 places = self.places.get(kind, [])
                 more = ", ..." if count > len(places) > 0 else ""
-                said = " ".join(filter(None, (_words(count, kind), self.remedies.get(kind))))
-                found.append(said + (f": {', '.join(places)}{more}" if places else ""))
-        return found
+                words = " ".join(filter(None, (_words(count, kind), self.remedies.get(kind))))
+                lines.append(words + (f": {', '.join(places)}{more}" if places else ""))
+        return lines
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as JSON has them."""
@@ -119,12 +119,12 @@ class Excluding:
 
     def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
         """What a row with features is of where its log-probabilities are others."""
-        found = []
+        differences = []
         for name in LOGPROBS:
             if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
-                said = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
-                found.append(pl.when(pl.col(name).ne_missing(wanted)).then(said))
-        return pl.coalesce(*found) if found else pl.lit(None, pl.String)
+                words = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
+                differences.append(pl.when(pl.col(name).ne_missing(wanted)).then(words))
+        return pl.coalesce(*differences) if differences else pl.lit(None, pl.String)
 
     def count(self, frame: pl.DataFrame) -> None:
         """Count the rows that are not estimated, by why, the column `excluded`."""
@@ -153,8 +153,8 @@ class Excluding:
 def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
     """The error where all responses are `rejected`, counted by kind: what the estimator is `about`, and what to do."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
-    found = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
-    return ProvenanceError(f"no response is of what the estimator was fitted on: {found}")
+    kinds = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
+    return ProvenanceError(f"no response is of what the estimator was fitted on: {kinds}")
 
 
 def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
@@ -169,13 +169,13 @@ def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
 
 def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
     """What the estimator is instead, and the options that take these responses or, where they are `some`, no other."""
-    what, _, found = kind.partition(" ")[2].partition(" ")
+    what, _, value = kind.partition(" ")[2].partition(" ")
     wanted = about["model"] if what == "model" else about["logprobs"][what]
     remedies = [f"--where {shlex.quote(f'{what}={wanted}')} passes over them"] if some else []
     if what == "model":
         remedies.append("--any-model takes them")
     else:
-        width = found.partition(",")[0]
+        width = value.partition(",")[0]
         if what == "top_k_returned" and width.isdecimal():
             cut = int(width) > wanted
             remedies.append(

@@ -52,20 +52,20 @@ def _of_numbers(column: pl.Series) -> pl.Series:
 def _of_texts(column: pl.Series) -> pl.Series:
     text = column.str.strip_chars().str.replace(r"^(\d{4}-\d\d-\d\d)[ t]", "${1}T")
     tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
-    found = pl.select(pl.coalesce(*tries)).to_series()
-    if (found.is_null() & text.is_not_null()).any():
-        rest = text.filter(found.is_null()).unique().drop_nulls()
-        known = pl.Series([_of_text(one) for one in rest], dtype=DTYPE)
+    times = pl.select(pl.coalesce(*tries)).to_series()
+    if (times.is_null() & text.is_not_null()).any():
+        rest = text.filter(times.is_null()).unique().drop_nulls()
+        known = pl.Series([_of_text(other) for other in rest], dtype=DTYPE)
         others = text.replace_strict(rest, known, default=None, return_dtype=DTYPE)
-        found = pl.select(pl.coalesce(found, others)).to_series()
-    return found.alias(column.name)
+        times = pl.select(pl.coalesce(times, others)).to_series()
+    return times.alias(column.name)
 
 
 def _of_text(text: str) -> datetime | None:
     """A rarer form of ISO 8601, or a number as text."""
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         pass
     try:

@@ -35,13 +35,13 @@ def behind(
     Of MOST_SLICES at most. A log that is not where it was, or holds features alone, is said in `note`.
     """
     # Of a slice that is stale there is nothing new.
-    about = [one for one in alerts if one["kind"] != STALE]
-    wanted = list({repr((one["slice"], one.get("window"))): one for one in about}.values())[:MOST_SLICES]
-    chosen = [_chosen(one, window, state, reading, most) for one in wanted]
-    found, missing = _read_all(chosen, state, reading)
+    about = [alert for alert in alerts if alert["kind"] != STALE]
+    wanted = list({repr((alert["slice"], alert.get("window"))): alert for alert in about}.values())[:MOST_SLICES]
+    chosen = [_chosen(alert, window, state, reading, most) for alert in wanted]
+    responses, missing = _read_all(chosen, state, reading)
     made = []
     for alert, rows in zip(wanted, chosen, strict=True):
-        there = tuple(found[who] for who in rows.select("key", *_WHO).iter_rows() if who in found)
+        there = tuple(responses[who] for who in rows.select("key", *_WHO).iter_rows() if who in responses)
         made.append(Behind(alert["slice"], alert.get("window"), there, _note(rows, len(there), missing)))
     return made
 
@@ -53,19 +53,19 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
         # Windows with too few responses are pooled with those before.
         first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
         same.append(starts(pl.col("grain"), window).is_between(first, last))
-    found = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
+    frames = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
     for key in state.files:
         for frame in state.responses(key):
             here = frame.filter(pl.all_horizontal(pl.lit(True), *same)).select(pl.lit(key).alias("key"), *_WHO, "p")
-            found.append(here.sort("p", *_WHO).head(most))
-    return pl.concat(found[1:] or found).sort("p", "key", *_WHO).head(most)
+            frames.append(here.sort("p", *_WHO).head(most))
+    return pl.concat(frames[1:] or frames).sort("p", "key", *_WHO).head(most)
 
 
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], Response], dict[str, str]]:
     """The responses by file and name, and for each file that does not have its own why."""
-    found: dict[tuple[Any, ...], Response] = {}
+    responses: dict[tuple[Any, ...], Response] = {}
     missing: dict[str, str] = {}
     rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
     for (key,), part in rows.group_by("key", maintain_order=True) if len(rows) else ():
@@ -74,10 +74,10 @@ def _read_all(
         try:
             missing[key] = _why_not(path)
             for who, response in () if missing[key] else _read(path, reading, wanted):
-                found[(key, *who)] = response
+                responses[(key, *who)] = response
         except EntropySentinelError as error:
             missing[key] = str(error)
-    return found, missing
+    return responses, missing
 
 
 def _why_not(path: str) -> str:
@@ -104,9 +104,9 @@ def _read(
 
 
 def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
-    asked = row.get(QUESTION)
+    question = row.get(QUESTION)
     return Response(
-        *(row["item_id"], row["sample"], p, row[PLACE], None if asked is None else str(asked)),
+        *(row["item_id"], row["sample"], p, row[PLACE], None if question is None else str(question)),
         *(row["text"], row["n_tokens"], row["finish_reason"]),
         tuple(read_tokens(row, texts, MOST_TOKENS, ALTERNATIVES)),
     )

@@ -36,13 +36,13 @@ class Output:
     @property
     def write(self) -> Callable[[Any, Any], None]:
         """The function: of what was found, and the target."""
-        found: Callable[[Any, Any], None] = getattr(import_module(self.module), self.function.rpartition(".")[-1])
-        return found
+        function: Callable[[Any, Any], None] = getattr(import_module(self.module), self.function.rpartition(".")[-1])
+        return function
 
 
 OUTPUTS: dict[str, Output] = {
-    one.name: one
-    for one in (
+    output.name: output
+    for output in (
         Output(
             "output",
             "The rows: .csv, .parquet, or .json with alerts and provenance.",

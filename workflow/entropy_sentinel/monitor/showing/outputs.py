@@ -42,7 +42,7 @@ class _Families(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The families of which there is a sample."""
-        yield from (one for one in self._all() if one.samples)
+        yield from (family for family in self._all() if family.samples)
 
     def _all(self) -> Iterator[Metric]:
         yield from self._when()
@@ -56,11 +56,11 @@ class _Families(Collector):
         """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
         result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
         yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
-        newest: list[Sample] = [({}, int(one.timestamp())) for one in result.newest[-1:]]
+        newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
         yield _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
         if result.last_usable is not None:
             usable = result.last_usable.drop_nulls("last_usable")
-            begins = [int(one.timestamp()) for one in usable["last_usable"].to_list()]
+            begins = [int(begin.timestamp()) for begin in usable["last_usable"].to_list()]
             meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
             samples = zip(self._labels_of(usable), begins, strict=True)
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
@@ -76,29 +76,29 @@ class _Families(Collector):
         """The numbers of slices that have a name in the catalogue."""
         rows = self._result.now
         labels = self._labels_of(rows)
-        for one in CATALOGUE.values():
-            if one.metric and one.name in rows.columns:
-                values = zip(labels, rows[one.name].to_list(), strict=True)
-                yield _gauge(one.metric, one.meaning, ((of, value) for of, value in values if value is not None))
+        for column in CATALOGUE.values():
+            if column.metric and column.name in rows.columns:
+                values = zip(labels, rows[column.name].to_list(), strict=True)
+                yield _gauge(column.metric, column.meaning, ((of, value) for of, value in values if value is not None))
 
     def _flags(self) -> Iterator[Sample]:
         """The flags of the rows, and of slices of which there may be no row any more."""
         stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
         stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
-        rows = pl.concat([one.select(*self._result.by, "flags") for one in (self._result.now, stale)])
+        rows = pl.concat([part.select(*self._result.by, "flags") for part in (self._result.now, stale)])
         for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
             yield from (({**labels, "flag": flag}, 1) for flag in flags)
 
     def _alerts(self) -> Iterator[Sample]:
-        there = [{**self._labels(one["slice"]), "kind": one["kind"]} for one in self._result.alerts]
+        there = [{**self._labels(alert["slice"]), "kind": alert["kind"]} for alert in self._result.alerts]
         yield from ((labels, 1) for labels in {tuple(labels.values()): labels for labels in there}.values())
 
     def _about(self) -> Metric:
         about = self._result.provenance
-        said = {name: about["estimator"][name] for name in ("model", "sha256")}
-        said |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
-        said["overridden"] = "; ".join(about["overridden"])
-        values = {name: value or "" for name, value in said.items()}
+        facts = {name: about["estimator"][name] for name in ("model", "sha256")}
+        facts |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
+        facts["overridden"] = "; ".join(about["overridden"])
+        values = {name: value or "" for name, value in facts.items()}
         return _gauge("monitor_info", "1; the labels say where the numbers come from.", [(values, 1)])
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
@@ -171,8 +171,8 @@ def _csv(result: Monitored, path: Path) -> None:
 
 
 def _parquet(result: Monitored, path: Path) -> None:
-    said = json.dumps({**result.provenance, "stage": _STAGE}, sort_keys=True)
-    result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: said})
+    provenance = json.dumps({**result.provenance, "stage": _STAGE}, sort_keys=True)
+    result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: provenance})
 
 
 def _json(result: Monitored, path: Path) -> None:

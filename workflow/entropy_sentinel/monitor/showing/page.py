@@ -35,7 +35,7 @@ def page(result: Monitored) -> str:
         title="Estimated accuracy by slice",
         label=f"{about['estimator']['model']}, {about['made'][:16].replace('T', ' ')} UTC",
         alerts=_alerts(result),
-        coloured=any(one.responses for one in result.behind),
+        coloured=any(entry.responses for entry in result.behind),
         full=FULL,
         cut=cut,
         parts=parts,
@@ -50,7 +50,7 @@ def page(result: Monitored) -> str:
         labelled=labelled(result),
         tables=list(_tables(result)),
         interval=" ".join(NOTES[basis] for basis in result.slices["basis"].unique(maintain_order=True)),
-        statistics=[one for one in STATISTICS.values() if one.heading],
+        statistics=[entry for entry in STATISTICS.values() if entry.heading],
         flags=reasons(result),
         facts=_facts(result),
         problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],
@@ -59,11 +59,15 @@ def page(result: Monitored) -> str:
 
 def _alerts(result: Monitored) -> list[dict[str, Any]]:
     """A slice and window with all that is said of it, and the responses behind it; the newest window first."""
-    said: dict[str, dict[str, Any]] = {}
-    for one in sorted(result.alerts, key=lambda one: one.get("window") or "", reverse=True):
-        name = slice_name(one["slice"].values())
-        when = f", {result.provenance['window']} from {one['window'][:16].replace('T', ' ')}" if "window" in one else ""
-        behind = next((shown for shown in result.behind if shown.is_of(one)), None)
+    entries: dict[str, dict[str, Any]] = {}
+    for alert in sorted(result.alerts, key=lambda alert: alert.get("window") or "", reverse=True):
+        name = slice_name(alert["slice"].values())
+        when = (
+            f", {result.provenance['window']} from {alert['window'][:16].replace('T', ' ')}"
+            if "window" in alert
+            else ""
+        )
+        behind = next((shown for shown in result.behind if shown.is_of(alert)), None)
         entry = {
             "slice": name,
             "when": when,
@@ -71,21 +75,21 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
             "responses": behind.responses if behind else (),
             "note": behind.note if behind else "",
         }
-        said.setdefault(repr((one["slice"], when)), entry)["messages"].append(one["message"])
-    return list(said.values())
+        entries.setdefault(repr((alert["slice"], when)), entry)["messages"].append(alert["message"])
+    return list(entries.values())
 
 
 def _summary(result: Monitored) -> str:
     about, worst = result.provenance, result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
-    said = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
+    summary = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
-        said += (
-            f" Most errors are expected in {slice_name(row[one] for one in result.by)}: some "
+        summary += (
+            f" Most errors are expected in {slice_name(row[column] for column in result.by)}: some "
             f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} (estimated accuracy "
             f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f})."
         )
-    return said
+    return summary
 
 
 def _tables(result: Monitored) -> list[dict[str, Any]]:

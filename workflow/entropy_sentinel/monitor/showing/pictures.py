@@ -43,7 +43,7 @@ class Mark:
         value, lower, upper = (row[name] for name in names)
         text = f"{value:{form}}" + ("" if lower is None else f" ({lower:{form}} to {upper:{form}})")
         ends = (value, value if lower is None else lower, value if upper is None else upper)
-        return cls(kind, text, *(round(min(max(100 * one / full, 0.0), 100.0), 2) for one in ends))
+        return cls(kind, text, *(round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def most_errors(result: Monitored) -> pl.DataFrame:
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
     """How the slice of a row is called."""
-    return slice_name(row[one] for one in result.by)
+    return slice_name(row[column] for column in result.by)
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
@@ -217,13 +217,13 @@ def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) 
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
         when = row["window"]
-        value, lower, upper = (row[ESTIMATE[0]] if row[one] is None else row[one] for one in ESTIMATE)
-        said = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
+        value, lower, upper = (row[ESTIMATE[0]] if row[column] is None else row[column] for column in ESTIMATE)
+        words = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
         changed = row["change_q"] is not None and row["change_q"] < FALSE_DISCOVERIES
         if last is None or when - last > axis.width:
             runs.append([])
         runs[-1].append((axis.x(when + axis.width / 2), _y(value), _y(lower), _y(upper)))
-        points.append((*runs[-1][-1][:2], changed, said))
+        points.append((*runs[-1][-1][:2], changed, words))
         last = when
     return Panel(
         name,
@@ -251,5 +251,5 @@ def _path(points: Iterable[Point]) -> str:
 def _reference(result: Monitored, axis: _Axis) -> Point | None:
     if result.provenance["reference"] is None:
         return None
-    start, end = (axis.x(datetime.fromisoformat(one)) for one in result.provenance["reference"])
+    start, end = (axis.x(datetime.fromisoformat(moment)) for moment in result.provenance["reference"])
     return (start, round(end - start, 1)) if end > start else None

@@ -101,13 +101,13 @@ def without_traffic(result: Monitored) -> list[str]:
 
 def reasons(result: Monitored) -> dict[str, str]:
     """Why the slices that are shown have each flag; slices with the same reason are named together."""
-    said: dict[str, dict[str, list[str]]] = {}
+    named: dict[str, dict[str, list[str]]] = {}
     for row in result.slices.head(SHOWN).iter_rows(named=True):
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
             if flag not in result.provenance["general_flags"]:
-                said.setdefault(flag, {}).setdefault(reason, []).append(slice_name(row[name] for name in result.by))
+                named.setdefault(flag, {}).setdefault(reason, []).append(slice_name(row[name] for name in result.by))
     return {
-        flag: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in of.items()) for flag, of in said.items()
+        flag: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in of.items()) for flag, of in named.items()
     }
 
 

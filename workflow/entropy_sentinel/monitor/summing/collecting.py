@@ -36,10 +36,10 @@ def check_use(
     ProvenanceError where all responses are of another model or log-probabilities than the estimator is, by what its
     file says `about` it; InputError for a column that no response has a value in.
     """
-    n_responses = sum(one.n_responses for one in files)
-    seen = {name for one in files for name in one.seen}
+    n_responses = sum(file.n_responses for file in files)
+    seen = {name for file in files for name in file.seen}
     check_columns(reading, seen, sources, n_responses > 0)
-    rejected = sum((Counter(one.rejected) for one in files), Counter[str]())
+    rejected = sum((Counter(file.rejected) for file in files), Counter[str]())
     if rejected and rejected.total() == n_responses:
         raise nothing_fits(rejected, about)
 
@@ -107,8 +107,8 @@ class Collector:
         try:
             check_use(self._state.files.values(), self._sources, self._reading, self._saved.about)
         except EntropySentinelError:
-            for one in self.read:
-                self._state.drop(one.key)
+            for file in self.read:
+                self._state.drop(file.key)
             raise
 
     def _number(self) -> str:
@@ -142,21 +142,21 @@ class Collector:
 
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
         """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
-        found = content(path, {one.n_bytes for one in self._state.files.values()})
+        digests = content(path, {file.n_bytes for file in self._state.files.values()})
         replaces: list[str] = []
-        if lacking := self._state.lacking(found.key):
+        if lacking := self._state.lacking(digests.key):
             log.warning("%s: is read again, for %s is not known of what was read before", name, ", ".join(lacking))
-            replaces = self._state.files[found.key].replaces
-            self._state.forget(found.key)
-        if known := self._state.holder(found.key):
+            replaces = self._state.files[digests.key].replaces
+            self._state.forget(digests.key)
+        if known := self._state.holder(digests.key):
             if known.path != name:
                 log.info("%s: its content is in %s too, and counts once", name, known.path)
             self._count_known(known)
         else:
-            replaces += self._state.begun_by(found)
-            self._read(path, FileSums(name, found.key, found.n_bytes, replaces), look)
+            replaces += self._state.begun_by(digests)
+            self._read(path, FileSums(name, digests.key, digests.n_bytes, replaces), look)
         if look is not None:
-            self._state.remember(name, look, found.key)
+            self._state.remember(name, look, digests.key)
 
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
         problems, sums = Problems(self._reading.strict), Accumulator()

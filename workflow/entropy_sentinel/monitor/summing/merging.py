@@ -94,8 +94,8 @@ def merge(
                 sums[name].add(np.where(inside, of, -1), part.sums)
         if window is not None:
             grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
-    found = Windows(grid, sums["windows"]) if window is not None else None
-    return Merged(slices, sums["total"], sums["before"], sums["since"], found, n_pooled, kept)
+    by_window = Windows(grid, sums["windows"]) if window is not None else None
+    return Merged(slices, sums["total"], sums["before"], sums["since"], by_window, n_pooled, kept)
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
@@ -130,10 +130,10 @@ def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl
         keys = _keys(part.keys, columns)
         sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
         windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
-    found = sizes.rows()
-    if len(found):
-        found = found.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
-    return found, windows.rows()
+    slices = sizes.rows()
+    if len(slices):
+        slices = slices.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
+    return slices, windows.rows()
 
 
 class _Distinct:
@@ -274,7 +274,7 @@ def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int)
     """(n_slices,) which had enough responses in some window, and have fewer lately."""
     counts = lately.group_by("slice").agg(pl.col("n").sum())
     enough = set(counts.filter(pl.col("n") >= least)["slice"].to_list())
-    return np.array([one is not None and number not in enough for number, one in enumerate(last_usable)], dtype=bool)
+    return np.array([last is not None and number not in enough for number, last in enumerate(last_usable)], dtype=bool)
 
 
 def pooled_words(row: dict[str, object], window: str | None) -> str:

@@ -18,8 +18,8 @@ from entropy_sentinel.signals.catalogue import SIGNALS
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """What the estimator says of each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
     with one_thread():
-        found = estimator.p_correct(features)
-    return np.clip(one_value(values_of(estimator, features) if found is None else found), 0, 1)
+        p = estimator.p_correct(features)
+    return np.clip(one_value(values_of(estimator, features) if p is None else p), 0, 1)
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
@@ -28,9 +28,9 @@ def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
         return estimator.values(rows)
 
 
-def one_value(found: Any) -> np.ndarray:
+def one_value(given: Any) -> np.ndarray:
     """(n,) from one or several values per response."""
-    values = np.asarray(found, dtype=float)
+    values = np.asarray(given, dtype=float)
     return values.mean(axis=1) if values.ndim == 2 else values
 
 
@@ -59,7 +59,7 @@ class Sums(NamedTuple):
     @classmethod
     def zeros(cls, n: int, like: "Sums") -> "Sums":
         """Sums over no responses, with as many values and bins as `like` has."""
-        return cls(*(np.zeros((n, one.shape[1]), dtype=one.dtype) for one in like))
+        return cls(*(np.zeros((n, part.shape[1]), dtype=part.dtype) for part in like))
 
     def grouped(self, groups: np.ndarray, n_groups: int) -> "Sums":
         """The sums of groups of slices: row i goes to group `groups[i]`, and nowhere where that is negative."""
@@ -78,19 +78,19 @@ class Sums(NamedTuple):
         there, place = np.unique(groups[groups >= 0], return_inverse=True)
         numbers = np.full(len(groups), -1)
         numbers[groups >= 0] = place
-        found = other.grouped(numbers, len(there))
-        for total, part in zip(self, found, strict=True):
+        grouped = other.grouped(numbers, len(there))
+        for total, part in zip(self, grouped, strict=True):
             total[there] += part
 
     def rows(self, which: np.ndarray) -> "Sums":
         """Those of some slices."""
-        return Sums(*(one[which] for one in self))
+        return Sums(*(part[which] for part in self))
 
     def mean(self) -> np.ndarray:
         """(n, k) the mean values; NaN where nothing is estimated."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: np.ndarray = self.values / self.n_estimated[:, None]
-        return found
+            means: np.ndarray = self.values / self.n_estimated[:, None]
+        return means
 
     @property
     def n_responses(self) -> np.ndarray:
@@ -112,12 +112,12 @@ class Sums(NamedTuple):
         """(n,) the sums of a statistic."""
         return self.statistics[:, _PLACES[statistic]]
 
-    def column(self, one: Statistic) -> pl.Series:
+    def column(self, statistic: Statistic) -> pl.Series:
         """(n,) what rows say of a statistic: a count, or a share, null where it is of no responses or not known."""
-        total = pl.Series(one.name, self.sum_of(one.name)).fill_nan(None)
-        if not one.of:
+        total = pl.Series(statistic.name, self.sum_of(statistic.name)).fill_nan(None)
+        if not statistic.of:
             return total.cast(pl.Int64)
-        every = self.sum_of(one.of)
+        every = self.sum_of(statistic.of)
         return total / pl.Series(np.where(every > 0, every, np.nan)).fill_nan(None)
 
 
@@ -137,19 +137,25 @@ class Partial(NamedTuple):
 
     def frame(self) -> pl.DataFrame:
         """One table of all."""
-        found = {one.kept_as: self.sums.sum_of(one.name) for one in STATISTICS.values()}
+        totals = {statistic.kept_as: self.sums.sum_of(name) for name, statistic in STATISTICS.items()}
         lists = {name: getattr(self.sums, name) for name in _LISTS}
         return self.keys.with_columns(
-            **{name: pl.Series(one) for name, one in (found | lists).items() if one.ndim == 1 or one.shape[1]}
+            **{
+                name: pl.Series(numbers)
+                for name, numbers in (totals | lists).items()
+                if numbers.ndim == 1 or numbers.shape[1]
+            }
         )
 
     @classmethod
     def of(cls, frame: pl.DataFrame, known: Container[str] = STATISTICS) -> "Partial":
         """Back from `frame`, which has the statistics `known`, as they are made now; the others are NaN."""
         unknown, none = np.full(len(frame), np.nan), np.zeros((len(frame), 0), dtype=np.uint32)
-        found = [frame[one.kept_as].to_numpy() if one.name in known else unknown for one in STATISTICS.values()]
+        totals = [
+            frame[statistic.kept_as].to_numpy() if name in known else unknown for name, statistic in STATISTICS.items()
+        ]
         lists = [frame[name].to_numpy() if name in frame.columns else none for name in _LISTS]
-        return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(np.column_stack(found).astype(float), *lists))
+        return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(np.column_stack(totals).astype(float), *lists))
 
 
 def pairs(k: int) -> list[tuple[int, int]]:
@@ -173,10 +179,10 @@ def numbered(keys: pl.DataFrame) -> tuple[np.ndarray, pl.DataFrame]:
 
 def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
     """(n,) the row of `among`, whose rows are unique, that is like each of `keys`; -1 where there is none."""
-    found = keys.join(
+    matches = keys.join(
         among.with_row_index("place"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
     )
-    return found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
+    return matches["place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 # Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
@@ -219,9 +225,12 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
     """Of each statistic what adds up, (n,): of each response in a frame of `inputs` true or false, or a number."""
-    made = {name: one.each.cast(pl.Float64).fill_null(0.0) for name, one in STATISTICS.items()}
-    found = frame.select(**made)
-    return [(found[name] * found[one.of] if one.of else found[name]).to_numpy() for name, one in STATISTICS.items()]
+    numbers = {name: statistic.each.cast(pl.Float64).fill_null(0.0) for name, statistic in STATISTICS.items()}
+    columns = frame.select(**numbers)
+    return [
+        (columns[name] * columns[statistic.of] if statistic.of else columns[name]).to_numpy()
+        for name, statistic in STATISTICS.items()
+    ]
 
 
 class Accumulator:
@@ -251,8 +260,8 @@ class Accumulator:
 
 def n_values(estimator: Estimator) -> int:
     """How many values the estimator has for a response."""
-    one = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
-    return 1 if one.ndim == 1 else one.shape[1]
+    values = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
+    return 1 if values.ndim == 1 else values.shape[1]
 
 
 def support_of(about: dict[str, Any]) -> Support | None:

@@ -28,11 +28,11 @@ class LiteLLMReader(Reader):
         if not any(kind in call for kind in _COMPLETIONS):
             raise Ignored(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
-            found, facts = [error_reply(_error(payload), {})], dict[str, Any]()
+            responses, facts = [error_reply(_error(payload), {})], dict[str, Any]()
         else:
-            found, facts = responses_in(payload.get("response"))
+            responses, facts = responses_in(payload.get("response"))
         kept = self.columns(payload, facts | _usual(payload))
-        for reply in found:
+        for reply in responses:
             reply.item_id, reply.model, reply.columns = payload.get("id"), payload.get("model"), kept
             yield reply
 

@@ -57,7 +57,7 @@ def held(logs: Any) -> Held | None:
     if not isinstance(logs, Iterable):
         raise InputError(f"logs: must be {_FORMS}; was {type(logs).__name__}")
     given = list(logs)
-    n_paths = sum(isinstance(one, str | PathLike) for one in given)
+    n_paths = sum(isinstance(item, str | PathLike) for item in given)
     if 0 < n_paths < len(given):
         raise InputError(f"logs: must be {_FORMS}; was a list of {n_paths} paths and {len(given) - n_paths} others")
     return None if n_paths == len(given) else Held(given)
@@ -68,13 +68,13 @@ def plain(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if hasattr(value, "model_dump"):
         return plain(value.model_dump())
     if hasattr(value, "tolist"):  # numbers and arrays of NumPy
         return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return list(value) if _PLAIN.issuperset(map(type, value)) else [plain(one) for one in value]
+        return list(value) if _PLAIN.issuperset(map(type, value)) else [plain(part) for part in value]
     if type(value).__name__ in _MISSING:
         return None
     if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):

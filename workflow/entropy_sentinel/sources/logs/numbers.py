@@ -58,13 +58,13 @@ class Numbers:
         repeats, self._repeats = self._repeats, 0
         return repeats
 
-    def _number(self, key: Key, asked: int | None) -> int:
+    def _number(self, key: Key, number: int | None) -> int:
         """The number that was asked for, or the lowest that is free."""
         taken = self._new_taken.get(key) or self._taken.get(key, 0)
-        if asked is None or taken >> asked & 1:
+        if number is None or taken >> number & 1:
             self._new_repeats += bool(taken)
-            asked = (~taken & (taken + 1)).bit_length() - 1
-        if asked >= _MOST:
+            number = (~taken & (taken + 1)).bit_length() - 1
+        if number >= _MOST:
             raise WholeFileError(f"the id '{key[-1]}' is there more than {_MOST:,} times: it is no id")
-        self._new_taken[key] = taken | 1 << asked
-        return asked
+        self._new_taken[key] = taken | 1 << number
+        return number

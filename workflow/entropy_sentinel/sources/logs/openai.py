@@ -25,9 +25,9 @@ class ReplyReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """A reply of n choices is n responses."""
-        found = self.columns(record, facts_of(record))
+        columns = self.columns(record, facts_of(record))
         for reply in choices(record):
-            reply.columns = found
+            reply.columns = columns
             yield reply
 
 
@@ -77,12 +77,12 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
     steps = _steps(choice.get("logprobs"))
-    found, tokens = None if steps is None else trace_of(steps), tokens_of(steps or ())
+    logprobs, tokens = None if steps is None else trace_of(steps), tokens_of(steps or ())
     return Reply(
-        *(None, None, text, finish(choice.get("finish_reason")), found, tokens),
+        *(None, None, text, finish(choice.get("finish_reason")), logprobs, tokens),
         token_ids=choice.get("token_ids"),
         displaces=True,
-        unusable=why_unusable(found, text or "tool calls" * ("tool calls" in facts), facts),
+        unusable=why_unusable(logprobs, text or "tool calls" * ("tool calls" in facts), facts),
         facts=facts,
     )
 
@@ -111,14 +111,14 @@ def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
 def _text_choice(choice: Mapping[str, Any]) -> Reply:
     """A choice of text completions: lists side by side; the sampled token may be one alternative more."""
     logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
-    sampled, found = logprobs.get("token_logprobs"), None
+    sampled, response = logprobs.get("token_logprobs"), None
     if sampled is not None:
         top = logprobs.get("top_logprobs") or [None] * len(sampled)
-        found = trace(sampled, [list((entries or {}).values()) for entries in top])
+        response = trace(sampled, [list((entries or {}).values()) for entries in top])
     return Reply(
-        *(None, None, text, finish(choice.get("finish_reason")), found, logprobs.get("tokens") or ()),
+        *(None, None, text, finish(choice.get("finish_reason")), response, logprobs.get("tokens") or ()),
         token_ids=choice.get("token_ids"),
-        unusable=why_unusable(found, text, ()),
+        unusable=why_unusable(response, text, ()),
     )
 
 
@@ -156,14 +156,14 @@ def response_of(body: Any) -> Reply:
     facts = [name for name, there in _kinds_of(kinds).items() if there]
     given = [part["logprobs"] for part in parts if part.get("logprobs")]
     steps = [step for part in given for step in part]
-    found, text = (trace_of(steps) if steps else None), storable("".join(texts))
+    logprobs, text = (trace_of(steps) if steps else None), storable("".join(texts))
     if steps and len(given) < sum(map(bool, texts)):
         raise InputError("a part of the text has log-probabilities, and another has none")
     return Reply(
-        *(body.get("id"), body.get("model"), text, _finish_of(body), found, tokens_of(steps)),
+        *(body.get("id"), body.get("model"), text, _finish_of(body), logprobs, tokens_of(steps)),
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
         displaces=True,
-        unusable=why_unusable(found, text, facts),
+        unusable=why_unusable(logprobs, text, facts),
         facts=facts,
     )
 
@@ -198,8 +198,8 @@ def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
         raise Ignored("lists, of embeddings for one")
     if isinstance(body, Mapping) and "output" in body:
         return [response_of(body)], facts_of_response(body)
-    found = list(choices(body))
-    return found, facts_of(body)
+    responses = list(choices(body))
+    return responses, facts_of(body)
 
 
 class BatchReader(Reader):
@@ -210,11 +210,11 @@ class BatchReader(Reader):
         answered = record.get("response") or {}
         error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
         if error:
-            found, facts = [error_reply(error, {})], dict[str, Any]()
+            responses, facts = [error_reply(error, {})], dict[str, Any]()
         else:
-            found, facts = responses_in(answered["body"])
+            responses, facts = responses_in(answered["body"])
         columns = self.columns(record, facts)
-        for reply in found:
+        for reply in responses:
             reply.item_id, reply.columns = record["custom_id"], columns
             yield reply
 
@@ -229,11 +229,11 @@ class PairReader(Reader):
         response = parsed(record["response"])
         # A log of HTTP has the body below the status.
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
-        found, facts = responses_in(response["body"] if wrapped else response)
+        responses, facts = responses_in(response["body"] if wrapped else response)
         named = next((name for name in IDS if record.get(name) is not None), None)
         own = usual_columns(record, leave_out=("request", "response", *([named] if named else ())))
         kept = self.columns({**record, "request": request}, facts | request_columns(request) | own)
-        for reply in found:
+        for reply in responses:
             reply.item_id = record[named] if named else reply.item_id
             reply.model, reply.columns = reply.model or request.get("model"), kept
             seed = request.get("seed")

@@ -25,8 +25,10 @@ def question_of(record: Any) -> str | None:
     messages = record.get("messages")
     if not isinstance(messages, list):
         messages = record["input"] if isinstance(record.get("input"), list) else []
-    said = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
-    if said and (text := _text(said[-1].get("content"))):
+    messages_of_user = [
+        message for message in messages if isinstance(message, Mapping) and message.get("role") == "user"
+    ]
+    if messages_of_user and (text := _text(messages_of_user[-1].get("content"))):
         return text
     texts = (record[name] for name in _TEXTS if isinstance(record.get(name), str))
     if named := next(filter(None, texts), ""):
@@ -53,16 +55,16 @@ OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cach
 def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:
     """The scalars of a record, and under `metadata.NAME` those of its metadata; neither secrets nor long texts."""
     leave_out = set(leave_out)
-    found = {name: value for name, value in record.items() if name not in leave_out and name != "metadata"}
-    return _kept(found) | ({} if "metadata" in leave_out else metadata_columns(record))
+    columns = {name: value for name, value in record.items() if name not in leave_out and name != "metadata"}
+    return _kept(columns) | ({} if "metadata" in leave_out else metadata_columns(record))
 
 
 def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The scalars of a record's metadata under `metadata.NAME`; neither secrets, nor long texts, nor who sent it."""
-    found = record.get("metadata")
-    if not isinstance(found, Mapping):
+    values = record.get("metadata")
+    if not isinstance(values, Mapping):
         return {}
-    return _kept({f"metadata.{name}": value for name, value in found.items() if not is_private(f"metadata.{name}")})
+    return _kept({f"metadata.{name}": value for name, value in values.items() if not is_private(f"metadata.{name}")})
 
 
 def is_private(name: str) -> bool:
@@ -84,8 +86,8 @@ def time_column(seconds: Any) -> dict[str, Any]:
     return {"time": datetime.fromtimestamp(seconds, UTC)}
 
 
-def _kept(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: kept for name, value in found.items() if (kept := _slice(name, value)) is not None}
+def _kept(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: kept for name, value in columns.items() if (kept := _slice(name, value)) is not None}
 
 
 def _slice(name: str, value: Any) -> Any:
@@ -123,10 +125,10 @@ class Reader:
         """
         usual = {**metadata_columns(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.further]
-        found = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in names}
-        if QUESTION in names and found[QUESTION] is None and (asked := question_of(record)) is not None:
-            found[QUESTION] = storable(asked)
-        return found
+        columns = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in names}
+        if QUESTION in names and columns[QUESTION] is None and (question := question_of(record)) is not None:
+            columns[QUESTION] = storable(question)
+        return columns
 
 
 def look_up(record: Any, name: str) -> Any:

@@ -22,7 +22,7 @@ from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Fou
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
 from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
-from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, said
+from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
 from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
@@ -39,7 +39,7 @@ class Logs:
 
     def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
-        self._paths = [one if isinstance(one, Held) else str(one) for one in paths]
+        self._paths = [path if isinstance(path, Held) else str(path) for path in paths]
         self._options, self.selection = options, Selection(options)
         self.summary = Summary(left_out=self.selection.left_out)
         further = self.selection.read_for(options.further)
@@ -103,14 +103,14 @@ class Logs:
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        found = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
-        found = replace(found, rows=found.rows.with_columns(**self._places(path, start + rows)))
-        frame = self._frame(found, _name(path))
+        responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
+        responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
+        frame = self._frame(responses, _name(path))
         self.summary.formats["table"] += len(frame)
         return frame
 
     def _bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
-        self._bad(BadRecord(f"{path}: row {start + row[0]}", said(error)))
+        self._bad(BadRecord(f"{path}: row {start + row[0]}", reason_of(error)))
 
     def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
         """The column PLACE of `rows` of a file, where it is asked for."""
@@ -120,9 +120,9 @@ class Logs:
         """Records of any format, each recognised by itself unless the user has named one."""
         build, waiting, tokens, ending = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
-            for one in self._replies(path):
-                waiting.append(one)
-                tokens += 0 if one.trace is None else len(one.trace.sampled)
+            for reply in self._replies(path):
+                waiting.append(reply)
+                tokens += 0 if reply.trace is None else len(reply.trace.sampled)
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
                     yield from frames(waiting, build, self._bad_reply)
                     waiting, tokens = [], 0
@@ -135,12 +135,12 @@ class Logs:
 
     def _gathered(self, file: str, replies: list[Reply]) -> pl.DataFrame:
         frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)
-        self.summary.formats.update(one.format for one in replies)
-        self.summary.facts.update(fact for one in replies for fact in one.facts)
+        self.summary.formats.update(reply.format for reply in replies)
+        self.summary.facts.update(fact for reply in replies for fact in reply.facts)
         return frame
 
     def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
-        self._bad(BadRecord(replies[0].place, said(error)))
+        self._bad(BadRecord(replies[0].place, reason_of(error)))
 
     def _replies(self, path: str | Held) -> Iterator[Reply]:
         """The responses in a file; bad records are counted."""
@@ -151,21 +151,21 @@ class Logs:
                 self._bad(record)
                 continue
             try:
-                found = self._of_record(record, readers)
+                replies = self._of_record(record, readers)
             except Ignored as other:
                 self.summary.ignored[storable(str(other))] += 1
             except ANY_ERROR as error:
-                self._bad(BadRecord(where, said(error)))
+                self._bad(BadRecord(where, reason_of(error)))
             else:
-                yield from found
+                yield from replies
         for name, reader in readers.items():
             for finish in reader.rest():
                 try:
-                    one = _known(finish(), name, where)
+                    reply = _known(finish(), name, where)
                 except ANY_ERROR as error:
-                    self._bad(BadRecord(where, f"at the end of the file: {said(error)}"))
+                    self._bad(BadRecord(where, f"at the end of the file: {reason_of(error)}"))
                 else:
-                    yield one
+                    yield reply
 
     def _of_record(self, record: Found, readers: dict[str, Reader]) -> list[Reply]:
         name = self._format_of(record)
@@ -173,17 +173,17 @@ class Logs:
             module, _, reader = FORMATS[name].reader.rpartition(".")
             readers[name] = getattr(import_module(module), reader)()
             readers[name].wanted, readers[name].further = self._columns, self._further
-        return [_known(one, name, record.where) for one in readers[name].replies(record.content)]
+        return [_known(reply, name, record.where) for reply in readers[name].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
         if self._options.format is not None:
             return self._options.format
-        found = recognise(record.content)
-        if found is None:
+        format = recognise(record.content)
+        if format is None:
             raise InputError(
                 f"is of no known format ({', '.join(FORMATS)}); its fields: {', '.join(record.content)[:200] or 'none'}"
             )
-        return found.name
+        return format.name
 
     def _bad(self, record: BadRecord) -> None:
         record = BadRecord(record.where, storable(record.problem))
@@ -232,10 +232,10 @@ def of_replies(replies: Any) -> pl.DataFrame:
     given = held(replies)
     if given is None:
         raise InputError("features: takes traces or replies; of files, es.read_features(paths)")
-    found = list(Logs([given], ReadOptions(strict=True)))
-    if not found:
+    frames = list(Logs([given], ReadOptions(strict=True)))
+    if not frames:
         raise InputError("features: there is no response in the replies")
-    return combined(found)
+    return combined(frames)
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
@@ -258,10 +258,10 @@ def _named(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.rename({name: own_name(name.removeprefix("column.")) for name in names})
 
 
-def _known(one: Reply, format: str, place: str) -> Reply:
+def _known(reply: Reply, format: str, place: str) -> Reply:
     """A response that a frame can hold, with where it comes from."""
-    one.format, one.place = format, place
-    return one.checked()
+    reply.format, reply.place = format, place
+    return reply.checked()
 
 
 def _name(path: str | Held) -> str:

@@ -39,10 +39,10 @@ class BadRecord(NamedTuple):
     problem: str
 
 
-def checked(found: Any, where: str) -> Found | BadRecord:
-    if not isinstance(found, dict):
-        return BadRecord(where, f"must be a JSON object, is {type(found).__name__}: {found!r}"[:200])
-    return Found(where, found)
+def checked(content: Any, where: str) -> Found | BadRecord:
+    if not isinstance(content, dict):
+        return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
+    return Found(where, content)
 
 
 def too_long(longest: int) -> str:
@@ -113,12 +113,12 @@ def _record(content: bytes, where: str) -> Found | BadRecord:
     if any(mark in content for mark in _SERVER_LOG) and not content.startswith(b"{"):
         return BadRecord(where, "is of a server's text log, which has no log-probabilities: log the replies as JSON")
     try:
-        found = json.loads(content.decode())
+        record = json.loads(content.decode())
     except json.JSONDecodeError as error:
         return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.colno}")
     except (ValueError, RecursionError) as error:  # not UTF-8, a number of 5,000 digits; nested too deep
         return BadRecord(where, f"must be a JSON object: {error}")
-    return checked(found, where)
+    return checked(record, where)
 
 
 def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -131,7 +131,7 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
     while True:
         waiting = waiting.lstrip(" \t\r\n,\ufeff" if number > 1 else " \t\r\n\ufeff[")
         try:
-            found, end = decoder.raw_decode(waiting) if waiting else (None, 0)
+            document, end = decoder.raw_decode(waiting) if waiting else (None, 0)
         except (ValueError, RecursionError) as error:
             if waiting.startswith("]"):
                 return
@@ -145,7 +145,7 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
             waiting, block = waiting + text.decode(more), 2 * block
             continue
         if end:
-            yield checked(found, f"{name}: entry {number}")
+            yield checked(document, f"{name}: entry {number}")
             number, waiting, block = number + 1, waiting[end:], _BLOCK
         elif more := stream.read(block):
             waiting = text.decode(more)
@@ -170,7 +170,7 @@ def csv_rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[in
     before = csv.field_size_limit(longest)
     try:
         names, delimiter = _head(next(lines, ""))
-        if missing := [one for one in TRACES if one not in names]:
+        if missing := [column for column in TRACES if column not in names]:
             raise InputError(
                 f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers as "
                 f"JSON; {missing[0]} is not there, there are: {', '.join(names)[:300] or 'none'}"

@@ -68,7 +68,7 @@ class Reply:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
                 raise InputError(f"{name} must be a whole number from 0 to {largest:,}, is {value!r}"[:200])
-        if any(type(one) is not int or not 0 <= one < 2**32 for one in self.token_ids or ()):
+        if any(type(token_id) is not int or not 0 <= token_id < 2**32 for token_id in self.token_ids or ()):
             raise InputError("token_ids must be whole numbers from 0 to 4,294,967,295")
         return self
 
@@ -85,11 +85,11 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
         return Trace(np.array(sampled, dtype=np.float32), counts, values)
 
 
-def why_unusable(found: Trace | None, text: str, facts: Iterable[str]) -> str | None:
+def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
     """Why no feature can be computed; None where one can, and for a response of no tokens."""
-    if found is None or (not len(found.sampled) and text):
+    if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
-    return NO_ALTERNATIVES if len(found.sampled) and not len(found.values) else None
+    return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None
 
 
 def finish(reason: Any) -> str:
@@ -114,7 +114,7 @@ def storable(text: str) -> str:
 
 def scalar(value: Any) -> Any:
     """A value that can be a column: text, number, truth value; lists of such as text; None for anything else."""
-    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
         return storable(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)

@@ -36,7 +36,7 @@ class Selection:
         """The columns that a log is to be read with, so that those called `names` are there."""
         wanted = dict.fromkeys((*names, *self._places, *self._values))
         places = (place for name in wanted for place in (name, *self._places.get(name, ())))
-        return list(dict.fromkeys(one for place in places for one in (place, *_ALSO.get(place, ()))))
+        return list(dict.fromkeys(column for place in places for column in (place, *_ALSO.get(place, ()))))
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The responses of a frame that are asked for, with the columns that were given a name."""
@@ -61,19 +61,19 @@ class Selection:
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
     """The columns of a frame that hold a log's column of this name, the log's own first."""
     every = (name, *_ALSO.get(name, ()))
-    own = [one for place in every for one in ((own_name(place), place) if _is_taken(place) else (place,))]
-    return [one for one in own if one in frame.columns]
+    own = [column for place in every for column in ((own_name(place), place) if _is_taken(place) else (place,))]
+    return [column for column in own if column in frame.columns]
 
 
 def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
     """The values that a frame has in the first of these columns of a log that has one, (n,); nulls where none has."""
-    there = [frame[one] for name in names for one in columns_called(frame, name)]
-    found = [one for one in there if one.null_count() < len(frame)]
-    if not found:
+    there = [frame[column] for name in names for column in columns_called(frame, name)]
+    columns = [column for column in there if column.null_count() < len(frame)]
+    if not columns:
         return pl.Series(names[-1], [None] * len(frame), dtype=pl.Null)
-    if len({one.dtype for one in found}) > 1:
-        found = [as_text(one) for one in found]
-    return pl.select(pl.coalesce(*found)).to_series().alias(names[-1])
+    if len({column.dtype for column in columns}) > 1:
+        columns = [as_text(column) for column in columns]
+    return pl.select(pl.coalesce(*columns)).to_series().alias(names[-1])
 
 
 def as_text(column: pl.Series) -> pl.Series:
@@ -99,7 +99,7 @@ def _is_taken(name: str) -> bool:
 
 def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
     """What stands behind the first `=` of these texts, by what stands before it."""
-    found: dict[str, list[str]] = {}
+    values_of: dict[str, list[str]] = {}
     for name, _, value in (pair.partition("=") for pair in pairs):
-        found.setdefault(name, []).append(value)
-    return found
+        values_of.setdefault(name, []).append(value)
+    return values_of

@@ -53,10 +53,10 @@ def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> No
     try:
         build(rows[:0])
     except ANY_ERROR as error:
-        raise WholeFileError(said(error)) from None
+        raise WholeFileError(reason_of(error)) from None
 
 
-def said(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """An error in words for the person whose log it is."""
     if isinstance(error, InputError):
         return str(error)
@@ -142,9 +142,9 @@ def _number(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _counts(found: Counter[Any]) -> str:
+def _counts(counter: Counter[Any]) -> str:
     """The most common first, `a (10), b (2)`; a single number of alternatives by itself."""
-    if len(found) == 1 and isinstance(next(iter(found)), int):
-        return str(next(iter(found)))
-    ordered = sorted(found.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    if len(counter) == 1 and isinstance(next(iter(counter)), int):
+        return str(next(iter(counter)))
+    ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))
     return ", ".join(f"{name} ({count:,})" for name, count in ordered)

@@ -42,17 +42,17 @@ class TableReader(Reader):
         sampled, top = (record[name] for name in TRACES)
         tokens, text = record.get("tokens") or (), _first(record, TEXTS)
         text = storable(text if text is not None else "".join(tokens))
-        found = None
+        logprobs = None
         if sampled is not None:
-            found = trace(sampled, [_numbers(step) for step in ([()] * len(sampled) if top is None else top)])
+            logprobs = trace(sampled, [_numbers(step) for step in ([()] * len(sampled) if top is None else top)])
         yield Reply(
-            *(_first(record, IDS), record.get("model"), text, finish(record.get("finish_reason")), found, tokens),
+            *(_first(record, IDS), record.get("model"), text, finish(record.get("finish_reason")), logprobs, tokens),
             token_ids=record.get("token_ids"),
             sample=record.get("sample"),
             prompt_tokens=record.get("prompt_tokens") or 0,
             seed=-1 if record.get("seed") is None else record["seed"],
             trace_start=record.get("trace_start") or 0,
-            unusable=why_unusable(found, text, ()),
+            unusable=why_unusable(logprobs, text, ()),
             columns=self.columns(record, usual_columns(record, leave_out=(*own_columns(record), *TRACES))),
         )
 
@@ -115,11 +115,11 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     for name in LARGEST:
         if name in batch.columns:
             whole = f"'{name}' must be a whole number from 0 to {LARGEST[name]:,}, is {{}}"
-            said = pl.format(whole, pl.col(name).cast(pl.String))
-            problem = problem.when(_whole(name).is_null() & pl.col(name).is_not_null()).then(said)
-    found = batch.select(problem).to_series()
-    for row in found.is_not_null().arg_true():
-        yield row, found[row]
+            words = pl.format(whole, pl.col(name).cast(pl.String))
+            problem = problem.when(_whole(name).is_null() & pl.col(name).is_not_null()).then(words)
+    problems = batch.select(problem).to_series()
+    for row in problems.is_not_null().arg_true():
+        yield row, problems[row]
 
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:

@@ -53,51 +53,51 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
 
     `place` is the name of a column for where each stands, if one is wanted.
     """
-    starts = [start_of(one, trace_after) for one in replies]
+    starts = [start_of(reply, trace_after) for reply in replies]
     if trace_after is not None:
-        for one in replies:
-            if one.trace is not None and len(one.tokens) != len(one.trace.sampled):
-                one.unusable = one.unusable or NO_TOKENS
+        for reply in replies:
+            if reply.trace is not None and len(reply.tokens) != len(reply.trace.sampled):
+                reply.unusable = reply.unusable or NO_TOKENS
     columns: dict[str, list[Any]] = {
-        "item_id": [None if one.item_id is None else storable(str(one.item_id)) for one in replies],
-        "model": [None if one.model is None else storable(str(one.model)) for one in replies],
+        "item_id": [None if reply.item_id is None else storable(str(reply.item_id)) for reply in replies],
+        "model": [None if reply.model is None else storable(str(reply.model)) for reply in replies],
         "trace_start": starts,
         # One text for each token, or none at all: the reasoning of some servers is not among the tokens.
-        "tokens": [_texts(one) for one in replies],
+        "tokens": [_texts(reply) for reply in replies],
         **{
-            name: [getattr(one, name) for one in replies]
+            name: [getattr(reply, name) for reply in replies]
             for name in ("sample", "text", "finish_reason", "prompt_tokens", "seed", "token_ids", "unusable")
         },
     }
-    names = dict.fromkeys(name for one in replies for name in one.columns)
-    slices = [_column(f"column.{storable(name)}", [one.columns.get(name) for one in replies]) for name in names]
+    names = dict.fromkeys(name for reply in replies for name in reply.columns)
+    slices = [_column(f"column.{storable(name)}", [reply.columns.get(name) for reply in replies]) for name in names]
     if place is not None:
-        slices.append(pl.Series(place, [one.place for one in replies], dtype=pl.String))
+        slices.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
     none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
-    traces = [one.trace or none for one in replies]
+    traces = [reply.trace or none for reply in replies]
     return Responses(
         pl.DataFrame([pl.Series(name, columns[name], dtype=dtype) for name, dtype in ROWS.items()] + slices),
-        np.array([len(one.sampled) for one in traces], dtype=np.int64),
+        np.array([len(reply.sampled) for reply in traces], dtype=np.int64),
         Trace(*map(np.concatenate, zip(*(traces or [none]), strict=True))),
-        np.array([-1 if one.k is None else one.k for one in replies], dtype=np.int64),
-        np.array([one.displaces for one in replies], dtype=bool),
+        np.array([-1 if reply.k is None else reply.k for reply in replies], dtype=np.int64),
+        np.array([reply.displaces for reply in replies], dtype=bool),
     )
 
 
-def _texts(one: Reply) -> list[str] | None:
-    whole = one.trace is not None and len(one.tokens) == len(one.trace.sampled) > 0
-    return [storable(str(token)) for token in one.tokens] if whole else None
+def _texts(reply: Reply) -> list[str] | None:
+    whole = reply.trace is not None and len(reply.tokens) == len(reply.trace.sampled) > 0
+    return [storable(str(token)) for token in reply.tokens] if whole else None
 
 
-def start_of(one: Reply, trace_after: str | None) -> int:
+def start_of(reply: Reply, trace_after: str | None) -> int:
     """The position after the last `trace_after` among a reply's tokens, their number where it never came.
 
     Where no token is asked for, what the log says.
     """
-    if trace_after is None or one.trace is None:
-        return one.trace_start
-    ends = [position for position, token in enumerate(one.tokens) if token == trace_after]
-    return ends[-1] + 1 if ends else len(one.trace.sampled)
+    if trace_after is None or reply.trace is None:
+        return reply.trace_start
+    ends = [position for position, token in enumerate(reply.tokens) if token == trace_after]
+    return ends[-1] + 1 if ends else len(reply.trace.sampled)
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
@@ -132,8 +132,8 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
     """(n_steps,) whether the sampled token stands first and is the least likely of several."""
     first = matrix[:, 0]
     least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
-    found: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
-    return found
+    displaced: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
+    return displaced
 
 
 def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:

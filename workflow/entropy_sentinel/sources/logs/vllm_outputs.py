@@ -23,31 +23,31 @@ class VllmReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The outputs of the request."""
-        found = self.columns(record, usual_columns(record, leave_out=_OWN))
+        columns = self.columns(record, usual_columns(record, leave_out=_OWN))
         identity = record.get("item_id", record.get("request_id"))
         for position, output in enumerate(record["outputs"]):
             reply = _reply(output)
-            reply.item_id, reply.model, reply.columns = identity, record.get("model"), found
+            reply.item_id, reply.model, reply.columns = identity, record.get("model"), columns
             reply.sample = output.get("index", position) if len(record["outputs"]) > 1 else None
             reply.prompt_tokens = len(record.get("prompt_token_ids") or ())
             yield reply
 
 
 def _reply(output: Mapping[str, Any]) -> Reply:
-    token_ids, steps, found, k = output.get("token_ids"), output.get("logprobs"), None, None
+    token_ids, steps, logprobs, k = output.get("token_ids"), output.get("logprobs"), None, None
     text = storable(output.get("text") or "")
     if steps is not None:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have a step for each of `token_ids`")
         top = [[_value(entry) for entry in step.values()] for step in steps]
-        found = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
-        k = int(found.counts.min()) if len(found.counts) else None
+        logprobs = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
+        k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(
-        *(None, None, text, finish(output.get("finish_reason")), found, _tokens(token_ids, steps)),
+        *(None, None, text, finish(output.get("finish_reason")), logprobs, _tokens(token_ids, steps)),
         token_ids=token_ids,
         k=k,
-        unusable=why_unusable(found, text, ()),
+        unusable=why_unusable(logprobs, text, ()),
     )
 
 
