@@ -6,8 +6,7 @@ import pytest
 from attack_cases import Case, cases, text
 
 from entropy_sentinel.judges.judge import Case as Shown
-from entropy_sentinel.judges.math_verify import make
-from entropy_sentinel.judges.separate_process import SeparateProcess
+from entropy_sentinel.judges.separate_process import SeparateProcess, make
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,6 @@
 """Where the CPU time of a job goes: start of Python, imports, reading, writing and work; `make bench-jobs`.
 
-The demo is run with Snakemake's scripts kept, and one job of each of five rules is run again as Snakemake runs it: its
+The demo is run with Snakemake's scripts kept, and five of its jobs are run again as Snakemake runs it: its
 script in a Python process of its own. The generation job asks an engine that is already loaded. `--folder FOLDER` takes
 a copy of the project in which the demo was run with `--skip-script-cleanup`. Prints one JSON object as its last line.
 """
@@ -20,14 +20,21 @@ from workflow_runs import Project
 
 from entropy_sentinel.engines.run import announce_run
 
-RULES = ("generation", "label", "feature", "estimate", "tables")
+# The jobs, by the function that each calls.
+CALLS = {
+    "generation": "stages.generation.write_generations",
+    "label": "stages.label.write_labels",
+    "feature": "stages.feature.write_features",
+    "estimate": "stages.estimate.write_groups",
+    "tables": "analyses.accuracy.tables.",
+}
 REPEATS = 3
 PACKAGES_SHOWN = 8
 # Runs a script and tells what it took, all threads together. Of an import the package whose own code took the time.
 MEASURING = """
 import time
 started = time.process_time()
-import atexit, builtins, json, runpy, sys
+import atexit, builtins, json, resource, runpy, sys
 
 own, stack, spent = {}, [], {"reading": 0.0, "writing": 0.0}
 real = builtins.__import__
@@ -57,10 +64,11 @@ def watch(owner, name, kind):
     setattr(owner, name, outer)
 
 def tell():
-    import os
     total = time.process_time()
     with open(sys.argv[2], "w") as file:
-        json.dump({"start": started, "imports": sum(own.values()), **spent, "total": total, "packages": own}, file)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        facts = {"start": started, "imports": sum(own.values()), **spent, "packages": own}
+        json.dump(facts | {"children": used.ru_utime + used.ru_stime, "total": total}, file)
 
 atexit.register(tell)
 builtins.__import__ = measured
@@ -90,9 +98,10 @@ def measure(folder: Path, script: Path) -> dict[str, Any]:
     return found | {"work": work}
 
 
-def of_rule(folder: Path, rule: str) -> dict[str, Any]:
-    """The medians of a few runs of one of the rule's jobs."""
-    script = sorted((folder / ".snakemake" / "scripts").glob(f"*.{rule}.py"))[0]
+def of_job(folder: Path, call: str) -> dict[str, Any]:
+    """The medians of a few runs of a job that calls this function."""
+    scripts = (folder / ".snakemake" / "scripts").glob("*.py")
+    script = next(path for path in sorted(scripts) if call in path.read_text())
     runs = []
     for number in range(REPEATS + 1):
         for parts in (folder / "results").rglob("*.parquet.parts"):
@@ -100,7 +109,7 @@ def of_rule(folder: Path, rule: str) -> dict[str, Any]:
         run = measure(folder, script)
         if number:  # the first warms caches, and loads the model
             runs.append(run)
-    names = ("total", "start", "imports", "reading", "work", "writing")
+    names = ("total", "start", "imports", "reading", "work", "writing", "children")
     seconds = {name: round(median(run[name] for run in runs), 2) for name in names}
     packages = {name: round(median(run["packages"].get(name, 0) for run in runs), 2) for name in runs[0]["packages"]}
     most = sorted(packages.items(), key=lambda pair: -pair[1])[:PACKAGES_SHOWN]
@@ -117,7 +126,7 @@ def main() -> None:
             folder = Path(scratch)
             Project(folder, ["demo/config.yaml"]).run("--skip-script-cleanup")
         announce_run(60, True)
-        print(json.dumps({rule: of_rule(folder, rule) for rule in RULES}))
+        print(json.dumps({name: of_job(folder, call) for name, call in CALLS.items()}))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import yaml
 from workflow_runs import ROOT, Project
 
 from entropy_sentinel.judges.judge import Case
-from entropy_sentinel.judges.math_verify import make
+from entropy_sentinel.judges.separate_process import make
 
 STUDY = {
     "study": "unlabelled",

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.showing.summary import summarise
 from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
-from entropy_sentinel.judges.fitting import fitting_kind
+from entropy_sentinel.judges.math_verify import kind_for
 
 OPTIONS = "Which gas is lightest?\nA. Helium\nB. Hydrogen, H_2\nC. Neon"
 TEXT = "reference is text, not an expression"
@@ -69,13 +69,13 @@ def test_one_label_or_no_reference_at_all_is_another_matter(written: Any) -> Non
     ],
 )
 def test_the_kind_of_judge_for_a_reference(question: str, reference: str, kind: str) -> None:
-    assert fitting_kind([(question, reference)]) == kind
+    assert kind_for([(question, reference)]) == kind
 
 
 def test_the_kind_of_most_rows_counts() -> None:
     texts = [("Why?", "Rayleigh scattering by air molecules")]
-    assert fitting_kind(texts + [("How many?", "7")] * 2) == "math-verify"
-    assert fitting_kind(texts * 3 + [("How many?", "7")] * 2) == "llm"
+    assert kind_for(texts + [("How many?", "7")] * 2) == "math-verify"
+    assert kind_for(texts * 3 + [("How many?", "7")] * 2) == "llm"
 
 
 def test_the_summary_and_the_failures_tell(written: Any) -> None:

@@ -24,13 +24,14 @@ def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.S
     """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
     import pyarrow as pa
 
+    # Through Polars: PyArrow imports pandas where it is given a list or an array of NumPy.
     nulls = None
     if not isinstance(lengths, np.ndarray):
-        nulls = pa.array([length is None for length in lengths], pa.bool_())
+        nulls = pl.Series([length is None for length in lengths], dtype=pl.Boolean).to_arrow()
         lengths = np.array([length or 0 for length in lengths], dtype=np.int64)
     ends = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=ends[1:])
-    lists = pa.LargeListArray.from_arrays(pa.array(ends), values.to_arrow(), mask=nulls)
+    lists = pa.LargeListArray.from_arrays(pl.Series(ends).to_arrow(), values.to_arrow(), mask=nulls)
     return pl.Series("value", lists, dtype=pl.List(values.dtype))
 
 

@@ -1,18 +1,272 @@
-"""The exact judge: the final answer of a response against the reference, by algebra, units and a tolerance."""
+r"""The exact judge: the final answer of a response against the reference, by algebra, units and a tolerance.
+
+Answers are numbers with units, lists, sets, intervals, points, equations, formulas; or words, which are compared by
+`words`. The judge runs in a process of its own (`separate_process`), which alone needs math-verify.
+"""
 
 import importlib.metadata
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from entropy_sentinel.judges import words
+from entropy_sentinel.judges import expressions, words
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.comparison import same_as_reference
-from entropy_sentinel.judges.expressions import TimeoutException, timeout
+from entropy_sentinel.judges.choice import offered
+from entropy_sentinel.judges.exact import normalised
+from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
-from entropy_sentinel.judges.notation import clean
-from entropy_sentinel.judges.separate_process import SeparateProcess
-from entropy_sentinel.judges.settings import JudgeSettings
-from entropy_sentinel.judges.structure import reference_quantity
+from entropy_sentinel.judges.notation import clean, close, has_words, key
+from entropy_sentinel.judges.structure import (
+    ELEMENT_OF,
+    POINT_NAME,
+    WORDS_AFTER,
+    Structure,
+    at_top_level,
+    json_list,
+    readable,
+    reference_quantity,
+    split,
+    units_in_letters,
+    without_name,
+    without_point_name,
+)
+from entropy_sentinel.judges.units import parse_unit, scales
+
+Tolerance = Mapping[str, Any] | None
+
+_LONGEST = 2000
+_ALMOST = re.compile(r"\\approx(?![A-Za-z])")
+_RELATION = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-z])|[<>]")
+_WORDS = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
+# `5 \\text{ when } x > 0`.
+_HOLDS_WHEN = re.compile(r"(?!\\text).*\\text")
+# `1,00,000`.
+_GROUPED_BY_TWO = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
+# Words that may be a number or a letter, so that an answer of words is not surely another one.
+_AMOUNT = re.compile(
+    r"\b(?:\w+(?:th|st|nd|rd|teen|ty|ty-\w+)|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|"
+    r"thousand|\w+illion|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|"
+    r"both|either|neither|option|choice|[A-J])\b",
+    re.IGNORECASE,
+)
+# `i + 2j`.
+_UNIT_VECTOR = re.compile(r"(?<![A-Za-z\\])[ij](?![A-Za-z])")
+# Ways to write a structure that say the same as another: a list without brackets as a set, a point as a vector.
+_ALSO = {
+    "": (r"\{\}", "()"),
+    r"\{\}": ("", "()"),
+    "list": ("[]", "()", "", r"\{\}", "vector", r"\langle\rangle"),
+    "()": ("", "vector", r"\langle\rangle"),
+    "vector": ("()", "", r"\langle\rangle", "[]"),
+    r"\langle\rangle": ("()", "vector", ""),
+}
+
+
+def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
+    """Whether `answer` is the `reference`, both as they were written. Raises Unclear where that cannot be said.
+
+    `question` is what both answer: words after a number that it counts, `7 zorgs`, change nothing.
+    """
+    for what, text in (("reference", reference), ("answer", answer)):
+        if len(text) > _LONGEST:
+            raise Unclear(f"{what} has more than {_LONGEST:,} characters")
+    expected, found = clean(reference), clean(answer)
+    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(found)):
+        raise Unclear("digits in groups of two, or several numbers")
+    listed, letters = json_list(reference, question), units_in_letters(reference)
+    if not expected or not (listed or readable(expected, letters)):
+        raise Unclear("reference cannot be read")
+    if not found or (has_words(found) and key(found) != key(expected) and quantity(found, True) is None):
+        raise Unclear("answer cannot be read")
+    return _Comparison(tolerance, letters, question).same(expected, found, listed)
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Compares cleaned texts. `units_in_letters`: whether `2 m` in the reference is two metres and no product."""
+
+    tolerance: Tolerance
+    units_in_letters: bool
+    question: str = ""
+
+    def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
+        if key(reference) == key(answer):
+            return True
+        if POINT_NAME.match(answer) and not split(answer) and not POINT_NAME.match(reference) and not split(reference):
+            raise Unclear("a point, or the value of a function")
+        reference, answer = without_point_name(ELEMENT_OF.sub("", reference), answer)
+        structure = listed or split(reference)
+        if _RELATION.search(reference) or _RELATION.search(answer):
+            return self._same_relation(reference, structure, answer)
+        name, expected = (None, reference) if structure and len(structure.parts) > 1 else without_name(reference)
+        if name is not None:
+            structure = split(expected)
+        if "=" in expected and structure is None:
+            return self._same_equation(reference, answer)
+        parts = [without_name(part, keep_lists=True) for part in at_top_level(answer, _ALMOST)]
+        if any("=" in rest and split(rest) is None for _, rest in parts):
+            if "=" in reference:
+                return self._same_equation(reference, answer)
+            raise Unclear("an equation where the reference is none")
+        return any(
+            self._same_value(expected, structure, rest)
+            for label, rest in parts
+            if not (name and label and key(name) != key(label) and "\\text" not in name + label)
+        )
+
+    def _same_relation(self, reference: str, structure: Structure | None, answer: str) -> bool:
+        """Of sets as math-verify has them; an answer to a number only says in which range that lies."""
+        if not _RELATION.search(reference) and not _is_set(structure) and not _HOLDS_WHEN.match(answer):
+            return False
+        if structure is not None and _is_set(structure) and structure.held != "cup" and re.search(r"\bor\b", answer):
+            return False  # several ranges where there is one
+        same = self._same_formula(reference, answer)
+        if not same and any(len(_RELATION.findall(text)) > 1 for text in (reference, answer)):
+            raise Unclear("inequalities cannot be compared")
+        return same
+
+    def _same_equation(self, reference: str, answer: str) -> bool:
+        same = self._same_formula(reference, answer)
+        if not same and "=" in answer:
+            raise Unclear("equations cannot be compared")
+        return same
+
+    def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
+        """Names are off; the same structure or else the same number or formula."""
+        if key(reference) == key(answer):
+            return True
+        other = split(answer)
+        if structure is not None:
+            return self._same_structure(reference, structure, answer, other)
+        if other is not None and other.held == "" and all(map(_is_measured, other.parts)):
+            raise Unclear("several quantities, or one in several units")
+        if other is not None and other.held in ("", r"\{\}"):
+            same = [self.same(reference, part) for part in other.parts]
+            return bool(same) and all(same)
+        if other is not None and len(other.parts) > 1:
+            if other.ordered and _UNIT_VECTOR.search(reference):
+                raise Unclear("a vector in unit vectors, or a formula")
+            return False
+        return self._same_single(reference, answer)
+
+    def _same_structure(self, reference: str, structure: Structure, answer: str, other: Structure | None) -> bool:
+        if other is None and len(structure.parts) == 1 and structure.held in (r"\{\}", "list"):
+            return self.same(structure.parts[0], answer)
+        if other is None:
+            if structure.ordered and _UNIT_VECTOR.search(answer):
+                raise Unclear("a vector in unit vectors, or a formula")
+            return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
+        if structure.ordered and any(without_name(part)[0] for part in other.parts):
+            raise Unclear("names where the reference has an order")
+        if {structure.held, other.held} == {"", "cup"} and self._same_in_any_order(structure.parts, other.parts):
+            raise Unclear("several sets, or their union")
+        if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
+            return self._same_brackets_aside(structure, other)
+        same = self._same_parts(structure, other)
+        both = {structure.held, other.held}
+        if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
+            raise Unclear("a point, an interval or two answers")
+        return same
+
+    def _same_brackets_aside(self, structure: Structure, other: Structure) -> bool:
+        """Brackets matter for two ends, an interval; a longer list may be written in any."""
+        if len(structure.parts) <= 2 or {structure.held, other.held} & {"cup"} or "x" in structure.held + other.held:
+            return False
+        return self._same_parts(structure, other)
+
+    def _same_parts(self, structure: Structure, other: Structure) -> bool:
+        if len(structure.parts) != len(other.parts):
+            return False
+        if structure.ordered:
+            return all(self.same(part, found) for part, found in zip(structure.parts, other.parts, strict=True))
+        return self._same_in_any_order(structure.parts, other.parts)
+
+    def _same_in_any_order(self, reference: Sequence[str], answer: Sequence[str]) -> bool:
+        left = list(answer)
+        for part in reference:
+            position = next((i for i, found in enumerate(left) if self.same(part, found)), None)
+            if position is None:
+                return False
+            del left[position]
+        return True
+
+    def _same_single(self, reference: str, answer: str) -> bool:
+        expected = quantity(reference, self.units_in_letters)
+        found = None if expected is None else quantity(answer, True)
+        if expected is None or found is None:
+            if expected is not None and expected.number.value != 0 and _only_words(answer):
+                return False
+            return self._same_formula(reference, answer)
+        unit = found.unit
+        if expected.unit is None:
+            if SUFFIX.fullmatch(answer):
+                raise Unclear("units cannot be compared")
+            if unit is not None and unit.powers is None and self._counts(unit.text):
+                unit = None
+        if expected.unit and expected.unit.is_base and unit is None and re.search(r"\bbase\b", self.question):
+            unit = expected.unit  # it goes without saying
+        if _percent_of_less_than_one(expected, found):
+            raise Unclear("per cent, or a share")
+        factors = scales(expected.unit, unit)
+        if factors is None:
+            raise Unclear("units cannot be compared")
+        # The tolerance is for the number as it stands: 1 is no answer to 54.7 degrees, though nearly so in radians.
+        named = expected.unit is not None and unit is not None
+        return any(
+            close(expected.number, found.number, factor, self.tolerance if named or factor == 1 else None)
+            for factor in factors
+        )
+
+    def _same_formula(self, reference: str, answer: str) -> bool:
+        try:
+            expected = expressions.read(WORDS_AFTER.sub("", reference))
+        except UnreadableError:
+            raise Unclear("reference cannot be read") from None
+        try:
+            found = expressions.read(self._without_words(answer))
+        except UnreadableError:
+            raise Unclear("answer cannot be read") from None
+        return expressions.equal(expected, found)
+
+    def _without_words(self, text: str) -> str:
+        r"""A formula without the words after it: `2n \text{ ways}`."""
+        found = WORDS_AFTER.search(text)
+        if found is None:
+            return text
+        unit = parse_unit(found[0])
+        if unit is not None and unit.powers is None and not self._counts(found[1]):
+            raise Unclear("words after the answer may change it")
+        return text[: found.start()]
+
+    def _counts(self, words: str) -> bool:
+        """Whether the question asks how many of these there are."""
+        words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
+        asked = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
+        return bool(words and re.search(asked, self.question, re.IGNORECASE))
+
+
+def _is_measured(text: str) -> bool:
+    found = quantity(text, True)
+    return found is not None and found.unit is not None and bool(found.unit.powers)
+
+
+def _is_set(structure: Structure | None) -> bool:
+    """Whether a structure may be an interval, or is a union of such."""
+    return structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
+
+
+def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
+    r"""Whether one of `0.5` and `0.5\%` has no sign: of 12.5 it may go without saying, this may be a share."""
+    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, found)]
+    return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == found.number.value
+
+
+def _only_words(text: str) -> bool:
+    """Whether an answer is words that are no number and no option: `undefined`, `no solution`."""
+    return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)
+
 
 # Of one response, all in all.
 _LIMIT_S = 5
@@ -57,6 +311,15 @@ class MathVerifyJudge:
         return same_as_reference(reference, answer, self.tolerance, question)
 
 
-def make(settings: JudgeSettings) -> SeparateProcess:
-    """The judge in a process of its own, with the benchmark's tolerance where it has one."""
-    return SeparateProcess(__name__, MathVerifyJudge.__name__, settings.get("tolerance"))
+def kind_for(items: Iterable[tuple[str, str]]) -> str:
+    """The kind of judge for most of these questions and references: `choice`, `math-verify` or `llm`; at least one."""
+    return Counter(_kind_for(question, reference) for question, reference in items).most_common(1)[0][0]
+
+
+def _kind_for(question: str, reference: str) -> str:
+    options = dict(offered(question))
+    named = words.option(reference.strip())
+    if named in options or normalised(reference) in map(normalised, options.values()) or words.is_option(reference):
+        return "choice"
+    text = reference_quantity(reference) is None and words.is_words(clean(reference))
+    return "llm" if text and words.single_word(reference) is None and not words.is_truth(reference) else "math-verify"

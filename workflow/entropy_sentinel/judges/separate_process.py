@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.settings import JudgeSettings
 
 _ROOT = Path(__file__).parents[2]
 # Imports of a computer algebra system on a busy machine.
@@ -48,26 +49,26 @@ class SeparateProcess:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
-            self._said.close()
+            self._errors.close()
             self._process = None
 
     __del__ = close
 
     def _start(self) -> str:
         """Start the process, which begins with its version."""
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (its stderr; goes with the process)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (its stderr; goes with the process)
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, self._what],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._errors,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
         )
         try:
             version = self._line(_START_LIMIT_S)
         except (TimeoutError, EOFError):
-            self._said.seek(0)
-            words = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
+            self._errors.seek(0)
+            words = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
             self.close()
             raise EntropySentinelError(
                 f"the process of the judge {self._what} did not start: {' '.join(words)}"
@@ -87,9 +88,9 @@ class SeparateProcess:
         if self._process is None:
             self._start()
         try:
-            asked, _ = self._pipes
-            asked.write(json.dumps(asdict(case)).encode() + b"\n")
-            asked.flush()
+            to_process, _ = self._pipes
+            to_process.write(json.dumps(asdict(case)).encode() + b"\n")
+            to_process.flush()
             return Verdict(**self._line(self._limit_s))
         except TimeoutError:
             reason = f"comparison took more than {self._limit_s:g} s"
@@ -99,14 +100,19 @@ class SeparateProcess:
         return Verdict(None, reason=reason)
 
     def _line(self, limit_s: float) -> Any:
-        """What the process says next; TimeoutError, and EOFError where it ends. It writes whole lines."""
-        _, said = self._pipes
-        ready, _, _ = select([said], [], [], limit_s)
+        """The next line of the process; TimeoutError, and EOFError where it ends. It writes whole lines."""
+        _, replies = self._pipes
+        ready, _, _ = select([replies], [], [], limit_s)
         if not ready:
             raise TimeoutError
-        if not (line := said.readline()):
+        if not (line := replies.readline()):
             raise EOFError
         return json.loads(line)
+
+
+def make(settings: JudgeSettings) -> SeparateProcess:
+    """The judge `math-verify`, with the benchmark's tolerance where it has one; this process needs no math-verify."""
+    return SeparateProcess("entropy_sentinel.judges.math_verify", "MathVerifyJudge", settings.get("tolerance"))
 
 
 def _main(what: str) -> None:

@@ -27,7 +27,7 @@ class MathVerify(Kind):
     whatever the answer.
     """
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.math_verify"
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
     # 4: words around an unboxed number, numbers in words, ratios and times are no longer read, and an answer that the
     # response takes back or changes is none.

@@ -61,10 +61,10 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
 
 
 def _fitting(path: str) -> str:
-    from entropy_sentinel.judges.fitting import fitting_kind  # brings a computer algebra system
+    from entropy_sentinel.judges.math_verify import kind_for  # brings a computer algebra system
 
     asked = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
-    return fitting_kind(asked.iter_rows()) if len(asked) else "file"
+    return kind_for(asked.iter_rows()) if len(asked) else "file"
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:
