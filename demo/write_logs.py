@@ -155,9 +155,9 @@ def write_log(path: Path, exchanges: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Ask one question after the other: what is computed side by side may differ in its last digits."""
     from entropy_sentinel.config.config import load_config, read_config
+    from entropy_sentinel.config.study.generations import served_settings
     from entropy_sentinel.engines.catalogue import PROMPTS
     from entropy_sentinel.engines.server import running_server
-    from entropy_sentinel.jobs.served_model import served_settings
 
     config = load_config(read_config([DEMO.parent / "config.yaml", DEMO / "config.yaml"]))
     settings, prompt = served_settings(config, MODEL), PROMPTS[config.generation.prompt].user

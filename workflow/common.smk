@@ -1,5 +1,5 @@
-# The checked configuration, the names of all files, and what the rules share. Layer 0 of the package only: planning
-# must not wait for heavy imports.
+# The checked configuration, the names of all files, and what the rules share. Imports here are light
+# (tests/test_floors.py): planning must not wait for them.
 
 import math
 import os
@@ -9,22 +9,17 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from entropy_sentinel.config import study
-from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.jobs.content import as_recorded, with_content
-from entropy_sentinel.jobs.finished import keep
+from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
-from entropy_sentinel.jobs.folders import check_folders
+from entropy_sentinel.jobs.outputs import check_folders, keep
 from entropy_sentinel.jobs.ownership import clear
-from entropy_sentinel.jobs.same_items import as_made
-from entropy_sentinel.config.layout import Layout, parts_folder
-from entropy_sentinel.jobs.servers import announce_servers
-from entropy_sentinel.jobs.terminal import show_jobs
+from entropy_sentinel.jobs.terminal import Work, show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
-from entropy_sentinel.jobs.work import Work
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
@@ -56,13 +51,13 @@ if workflow.is_main_process:
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = study.training_groups(CONFIG)
-ESTIMATE_BATCHES, ESTIMATOR_BATCHES = estimate_batches(CONFIG), estimator_batches(CONFIG)
+ESTIMATE_BATCHES, ESTIMATOR_BATCHES = study.estimate_batches(CONFIG), study.estimator_batches(CONFIG)
 # The ids of groups by the name of their files, which is the wildcard {group}.
 GROUP_FILES = study.group_files(CONFIG)
 NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}
 
 announce_versions()
-announce_servers(CONFIG)
+study.announce_servers(CONFIG)
 # Those of the jobs of one machine share engines: a group of jobs in a cluster is a run of its own.
 if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)

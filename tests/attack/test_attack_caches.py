@@ -9,8 +9,8 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases
 from fake_api import completion, fake_api, ok, quiet_litellm
 
+from entropy_sentinel.config.study.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.jobs.servers import announce_servers
 from entropy_sentinel.sources import hub
 
 pytestmark = [quiet_litellm, pytest.mark.slow]

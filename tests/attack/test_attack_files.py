@@ -21,8 +21,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.jobs.inputs import check_inputs
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.pace import progress
-from entropy_sentinel.stages.estimate import write_estimates
-from entropy_sentinel.stages.estimator import write_estimators
+from entropy_sentinel.stages.estimate import write_estimates, write_estimators
 from entropy_sentinel.stages.observation import write_observations
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,8 @@ from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm, step
 
 from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.config.study.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.jobs.servers import announce_servers
 
 pytestmark = [quiet_litellm, pytest.mark.slow]
 

@@ -8,8 +8,7 @@ import pytest
 from a_study import Study, item_ids, step
 from attack_cases import Case, attack, cases, expand
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.generation import GENERATIONS
 
 pytestmark = pytest.mark.slow

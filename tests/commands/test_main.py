@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.commands.main import COMMANDS, main
-from entropy_sentinel.config.schema import study_schema
+from entropy_sentinel.config.config import study_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")

@@ -10,9 +10,9 @@ from snakemake.utils import update_config
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.config.study.generations import config_snippet, served_settings
 from entropy_sentinel.engines.server import flag, server_command, server_environment
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.served_model import config_snippet, served_settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.config.batches import estimate_batches, estimator_batches
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import estimation_settings, group_files
+from entropy_sentinel.config.study.estimates import estimate_batches, estimator_batches
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,11 +12,11 @@ from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config import study, weights
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import benchmark_settings, feature_settings, generation_settings, training_groups
+from entropy_sentinel.config.study.generations import announce_servers
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
-from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from documented import DOCUMENTS, blocks
 
-from entropy_sentinel.config.schema import study_schema
+from entropy_sentinel.config.config import study_schema
 from entropy_sentinel.monitor.partitions import monitor_schema
 
 ROOT = Path(__file__).parents[2]

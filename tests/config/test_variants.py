@@ -11,7 +11,7 @@ from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.jobs.work import Work
+from entropy_sentinel.jobs.terminal import Work
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 PROMPTS = {"level": {"user": "{question} Be {level} % sure, {name}."}}

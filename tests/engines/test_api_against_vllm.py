@@ -23,13 +23,13 @@ from fake_api import quiet_litellm, user
 from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.config.study.generations import announce_servers
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import scan_traces
-from entropy_sentinel.jobs.servers import announce_servers
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40

@@ -17,8 +17,7 @@ from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.study import generation_settings, judge_settings, server_settings
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, InputError

@@ -10,9 +10,8 @@ import pytest
 import scipy.stats
 
 from entropy_sentinel.features import compute
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.jobs import same_items
-from entropy_sentinel.jobs.same_items import as_made
+from entropy_sentinel.jobs import content as same_items
+from entropy_sentinel.jobs.content import as_made
 from entropy_sentinel.stages.benchmark import write_benchmark
 
 ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]

@@ -6,7 +6,7 @@ import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.jobs.work import Work
+from entropy_sentinel.jobs.terminal import Work
 
 ROOT = Path(__file__).parents[2]
 

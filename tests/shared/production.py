@@ -11,8 +11,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.features.catalogue import EXTRAS
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}

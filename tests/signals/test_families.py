@@ -260,7 +260,7 @@ from entropy_sentinel.analyses.rejection.rows import slices
 from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.stages.estimate import by_signals, training_rows
-from entropy_sentinel.stages.estimator import p_correct
+from entropy_sentinel.stages.estimate import p_correct
 
 frame = pl.concat([observations(name) for name in "ac"])
 known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none

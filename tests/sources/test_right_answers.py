@@ -16,7 +16,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.sections import merged
-from entropy_sentinel.jobs.same_items import as_made
+from entropy_sentinel.jobs.content import as_made
 from entropy_sentinel.sources.fields import read_answers, read_counts
 from entropy_sentinel.stages.benchmark import write_benchmark
 

@@ -13,8 +13,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
-from entropy_sentinel.stages.estimate import estimate
-from entropy_sentinel.stages.estimator import write_estimators
+from entropy_sentinel.stages.estimate import estimate, write_estimators
 
 NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
-from entropy_sentinel.jobs.finished import keep
+from entropy_sentinel.jobs.outputs import keep
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.parts import Parts
 

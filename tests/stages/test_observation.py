@@ -5,8 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

@@ -14,8 +14,7 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 

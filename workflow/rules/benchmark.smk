@@ -3,7 +3,7 @@
 #
 # No hash of the code here, a version instead (BENCHMARK_VERSION in frames/benchmark.py): see generation.smk.
 #
-# A local file that changed, and gives the same items, is as old as ever (jobs/same_items.py).
+# A local file that changed, and gives the same items, is as old as ever (jobs/content.py).
 
 
 use rule cpu_job as benchmark with:

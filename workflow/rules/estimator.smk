@@ -26,7 +26,7 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             mem_mb=2000,
             runtime=60,
         params:
-            **calls("stages.estimator.write_groups"),
+            **calls("stages.estimate.write_kept"),
             # The group's id and settings, of each name.
             groups=lambda wildcards, batch=batch: [
                 (CONFIG.groups[name].group_id, study.estimation_settings(CONFIG, KEPT[name]))

@@ -115,8 +115,8 @@ def serve(
     The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
     generate jobs to ask the server.
     """
+    from entropy_sentinel.config.study.generations import config_snippet, served_settings
     from entropy_sentinel.engines.server import server_command, server_environment
-    from entropy_sentinel.jobs.served_model import config_snippet, served_settings
 
     config = load_study(configfile)
     settings = served_settings(config, model)
@@ -141,7 +141,7 @@ def schema(which: Which = Kind.study, output: Output = None) -> None:
 
     Editors check and complete a config with it."""
     from entropy_sentinel.commands.options import BASE
-    from entropy_sentinel.config.schema import study_schema
+    from entropy_sentinel.config.config import study_schema
     from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.monitor.partitions import monitor_schema
 

@@ -1,4 +1,4 @@
-"""Config files: read, checked and fitted to what is run. `load_config` is the only way in."""
+"""Config files: read, checked and fitted to what is run by `load_config`; and the JSON schema of a study's config."""
 
 import json
 import re
@@ -98,3 +98,33 @@ def _shown(problem: Mapping[str, Any]) -> str:
     text = text if len(text) <= 100 else f"{text[:97]}..."
     is_no_text = problem["type"] == "string_type" and value is not None
     return f"; it was {text}" + (", which is no text: put it in quotes" if is_no_text else "")
+
+
+def study_schema() -> str:
+    """The JSON schema of a config file, which may be a part of the configuration."""
+    schema = Config.model_json_schema()
+    return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
+
+
+def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
+    """The schema with nothing required, and one object for the kinds of a thing."""
+    if isinstance(schema, list):
+        return [_partial(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "oneOf" in schema:
+        schema = _any_kind(definitions[one["$ref"].removeprefix("#/$defs/")] for one in schema["oneOf"])
+    # A list is the names of what is required; a key of the config of this name would be a dict.
+    kept = {key: value for key, value in schema.items() if key != "required" or isinstance(value, dict)}
+    return {key: _partial(value, definitions) for key, value in kept.items()}
+
+
+def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """One object with the keys of all kinds; each may be null, by which a file takes back what another one sets."""
+    properties: dict[str, list[dict[str, Any]]] = {}
+    for kind in kinds:
+        for key, settings in kind["properties"].items():
+            if settings not in properties.setdefault(key, []):
+                properties[key].append(settings)
+    merged = {key: {"anyOf": [*choices, {"type": "null"}]} for key, choices in properties.items()}
+    return {"type": "object", "properties": merged, "additionalProperties": False}

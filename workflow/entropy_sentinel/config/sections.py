@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
-from entropy_sentinel.config.asking import check_asking, unaskable
 from entropy_sentinel.config.layout import STAGE_FOLDERS
-from entropy_sentinel.config.settings import Run
+from entropy_sentinel.config.settings import Run, check_asking, unaskable
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.generation import Generation, Rates
 from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights, extended

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, NLL, H, X
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME, NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
@@ -144,3 +144,49 @@ def _reason() -> pl.Expr:
     for reason, holds in reasons.items():
         found = found.when(holds).then(pl.format(reason, k) if "{}" in reason else pl.lit(reason))
     return found
+
+
+def start_after(traces: pl.DataFrame, asked: str | None, found: str | None) -> pl.DataFrame:
+    """The traces with `trace_start` after the last token `asked`, at the end where it never came; 0 if none is asked.
+
+    `found` is the token after which the file of the traces says that they begin: earlier versions wrote that down, and
+    not the tokens. Where neither is given, `trace_start` stays as whoever made the traces has set it. Raises InputError
+    where the tokens are not known.
+    """
+    if asked == found:
+        return traces
+    if asked is None:
+        return traces.with_columns(trace_start=pl.lit(0, pl.UInt32))
+    unknown = traces.filter(pl.col("tokens").is_null(), pl.col("n_tokens") > 0)
+    if len(unknown):
+        first = unknown.row(0, named=True)
+        raise InputError(
+            f"models.{first['model']}.trace_after: '{asked}' must be looked for among the texts of the tokens, which "
+            f"the traces on {first['benchmark']} do not hold (item '{first['item_id']}'): they come from an earlier "
+            "version or from elsewhere; set the key back, or delete their file to generate them again"
+        )
+    last = pl.col("tokens").list.agg(X.eq(asked).arg_true().last())
+    return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))
+
+
+# Columns of a response that are means over its tokens.
+_MEANS = ("captured_mass", "open_steps", "entropy_error_bound")
+
+
+def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, Any]:
+    """Means over all tokens of the responses that have features, so where `reason` is null; null where there is none.
+
+    `captured_mass`, the probability of a step's top k; `open_steps`, the share of steps that leave more than OPEN_MASS;
+    `entropy_error_bound` in nats per token, null too where the vocabulary of one response is not known. And the sums
+    `trace_tokens`, `clamped_tokens`, `displaced_steps` over all responses.
+    """
+    usable, tokens = pl.col(reason).is_null(), pl.col("trace_tokens").cast(pl.Float64)
+    means = [
+        pl.when(pl.col(name).filter(usable).null_count() == 0)
+        .then((pl.col(name) * tokens).filter(usable).sum() / tokens.filter(usable).sum())
+        .fill_nan(None)
+        .alias(name)
+        for name in _MEANS
+    ]
+    sums = pl.col("trace_tokens", "clamped_tokens", "displaced_steps").cast(pl.UInt64).sum()
+    return features.select(*means, sums).row(0, named=True)

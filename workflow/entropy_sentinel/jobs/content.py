@@ -2,14 +2,23 @@
 
 Snakemake looks into an input only where it is newer than the output: `cp -p older.jsonl rows.jsonl` goes unnoticed.
 With a hash among the settings another content is another setting, whatever the dates.
+
+A benchmark's job whose changed file gives the same items must not run at all: Snakemake would run all that follows,
+and responses cost GPU time.
 """
 
 import ast
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.sources.items import items_frame, read_items
+from entropy_sentinel.sources.rows import local_rows
 
 # Larger files are compared by their dates alone, as Snakemake does: max-checksum-file-size in profiles/default.
 LARGEST_BYTES = 100_000_000
@@ -63,3 +72,30 @@ def checksum(file: str, *_: int) -> str:
     """As Snakemake writes it. Read once per size and dates of the file: a job's settings are asked for twice."""
     with open(file, "rb") as opened:
         return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
+
+
+def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, output: str) -> dict[str, Any]:
+    """`settings` of the job that makes the items `output`, or those that it was made with if they give the same items.
+
+    Only of a local file that is not large, and of items that were made by the same version; rows that cannot be read
+    are left to the job, whose error says why.
+    """
+    made = next(recorded_settings(recorded_params), None)
+    if made is None or made == settings or made.get("version") != settings["version"] or not Path(output).is_file():
+        return settings
+    path = settings["path"]
+    if path is None or not Path(path).is_file() or Path(path).stat().st_size > LARGEST_BYTES:
+        return settings
+    ages = Path(path).stat().st_mtime_ns, Path(output).stat().st_mtime_ns
+    return made if _gives(json.dumps(settings), output, *ages) else settings
+
+
+@cache
+def _gives(settings: str, output: str, *_: int) -> bool:
+    """Whether settings, as JSON, give the items of `output`. Once per age of both files, for jobs are asked twice."""
+    asked = json.loads(settings)
+    try:
+        items, _left_out = read_items(local_rows(asked["path"]), asked, asked["path"])
+        return items_frame(items, asked).equals(BENCHMARKS.read(output))
+    except EntropySentinelError:
+        return False

@@ -27,7 +27,7 @@ class Statistic(Column):
 
     Attributes:
         each: True or false, or a number, of each response, null for 0: an expression over the columns of feature files
-            (`features/feature_frame.py`), `excluded`, why a response is not estimated, or null, those of traces
+            (`features/catalogue.py`), `excluded`, why a response is not estimated, or null, those of traces
             (`frames/generation.py`), null for responses of feature files, and other columns of logs by their dotted
             names, as text, null where a log has none of the name. Its sum is kept. What may not be known is counted
             where it is by a statistic of its own, which is then `of`.

@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_FRAME
 from entropy_sentinel.frames.signals import Family, Signal
 
 TOKENS = "tokens"

@@ -2,11 +2,9 @@
 
 import polars as pl
 
-from entropy_sentinel.features.compute import USED, compute_features
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.features.compute import USED, compute_features, missing_mass, start_after
 from entropy_sentinel.features.settings import FeatureSettings
-from entropy_sentinel.features.thinking import start_after
 from entropy_sentinel.frames.arrow import read_traces
 from entropy_sentinel.frames.contract import read_provenance
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.features.settings import SplitSettings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance

@@ -18,7 +18,7 @@ import polars as pl
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.jobs.finished import FINISHED, keep
+from entropy_sentinel.jobs.outputs import FINISHED, keep
 from entropy_sentinel.jobs.ownership import Ownership
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons

@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, AREA, area_measures
 from entropy_sentinel.analyses.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.statistics.variety import answer_entropy, correctness_entropy

@@ -16,7 +16,7 @@ from entropy_sentinel.analyses.intervals.catalogue import CALIBRATION, TEST
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from entropy_sentinel.analyses.intervals.methods import Adjusted, Fitted, available
 from entropy_sentinel.analyses.intervals.questions import Questions, alike, gather
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 
 FOLDS = 5

@@ -3,24 +3,38 @@
 A job carries its stage's settings as one dict, so that Snakemake reruns it when one of them changes, and only then.
 """
 
-from entropy_sentinel.config.study.benchmarks import benchmark_settings, item_limit
-from entropy_sentinel.config.study.comparing import comparing_families, comparing_settings
-from entropy_sentinel.config.study.estimates import estimation_seed, estimation_settings, split_settings
-from entropy_sentinel.config.study.generations import (
-    engines,
-    feature_settings,
-    generation_settings,
-    gpus,
-    prompt_settings,
-    source_file,
-)
-from entropy_sentinel.config.study.groups import (
+from entropy_sentinel.config.study.estimates import (
+    estimate_batches,
+    estimation_seed,
+    estimation_settings,
+    estimator_batches,
     first_group,
     group_files,
     groups_of_judge,
     kept_estimators,
+    pages,
     shown_groups,
+    split_settings,
     training_groups,
+)
+from entropy_sentinel.config.study.generations import (
+    announce_servers,
+    benchmark_settings,
+    comparing_families,
+    comparing_settings,
+    engines,
+    family_settings,
+    feature_settings,
+    generation_settings,
+    given_pass,
+    gpus,
+    item_limit,
+    ledger,
+    pass_gpus,
+    pass_settings,
+    prompt_settings,
+    server_settings,
+    source_file,
 )
 from entropy_sentinel.config.study.judging import (
     hub_models,
@@ -30,18 +44,18 @@ from entropy_sentinel.config.study.judging import (
     paid_judges,
     served_judges,
 )
-from entropy_sentinel.config.study.links import pages
-from entropy_sentinel.config.study.passes import family_settings, given_pass, pass_gpus, pass_settings
-from entropy_sentinel.config.study.servers import ledger, server_settings
 from entropy_sentinel.estimators.settings import group_file
 
 __all__ = [
+    "announce_servers",
     "benchmark_settings",
     "comparing_families",
     "comparing_settings",
     "engines",
+    "estimate_batches",
     "estimation_seed",
     "estimation_settings",
+    "estimator_batches",
     "family_settings",
     "feature_settings",
     "first_group",

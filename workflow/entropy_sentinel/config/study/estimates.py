@@ -1,10 +1,15 @@
-"""The estimates of a training group: what they depend on, the observations aside."""
+"""Training groups and their estimates: which there are, by which jobs and files, and what they depend on."""
 
+import os
 from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, in_order
+from entropy_sentinel.estimators.settings import OWN, EstimationSettings, Group, group_file, group_id
 from entropy_sentinel.features.settings import SplitSettings
+from entropy_sentinel.frames.analysis import Reads
 
 
 def estimation_seed(config: Config) -> int:
@@ -29,3 +34,98 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> Estimation
         "min_samples_split": how.min_samples_split,
         "hidden_layers": how.hidden_layers,
     }
+
+
+def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
+    """Every training group of the study, by id, with the estimators to run for it, in a fixed order.
+
+    A group that several settings ask for gets the union of what they ask.
+    """
+    wanted: dict[str, set[str]] = {}
+    everything = set(CONFIGURATION_NAMES)
+    for name in config.run.groups:
+        group = config.groups[name]
+        estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}
+        wanted.setdefault(group.group_id, set()).update(estimators)
+    for sweep in config.run.sizes:
+        estimators = everything if sweep.configurations == "all" else {config.estimation.default}
+        for benchmarks in combinations(sorted(config.labelled), sweep.number(len(config.labelled))):
+            wanted.setdefault(group_id(benchmarks), set()).update(estimators)
+    return {group: in_order([*estimators, *config.estimation.estimators]) for group, estimators in wanted.items()}
+
+
+def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group that are kept as files, in the order of `estimation.keep` or of `names`."""
+    wanted = list(config.estimation.keep if names is None else names)
+    return {
+        name: tuple(config.groups[name].estimator if one == OWN else one for one in wanted)
+        for name in config.run.groups
+    }
+
+
+def group_files(config: Config) -> dict[str, str]:
+    """The ids of all training groups by the name of their files, the `{group}` wildcard."""
+    return {group_file(group): group for group in training_groups(config)}
+
+
+def groups_of_judge(config: Config, judge: str) -> list[str]:
+    """The files' names of the training groups that are estimated under a judge's labels.
+
+    All where an analysis of the judge's labels reads all; else those that one shows, if any does.
+    """
+    read = {section.READS for section in config.shown.values() if section.is_of(judge)}
+    if Reads.ALL in read:
+        return list(group_files(config))
+    return [group_file(group.group_id) for group in shown_groups(config).values()] if Reads.SHOWN in read else []
+
+
+def first_group(config: Config) -> str | None:
+    """The id of the first training group: of the first named one, or the first of the first size; None without any."""
+    return next(iter(training_groups(config)), None)
+
+
+def shown_groups(config: Config) -> dict[str, Group]:
+    """The named training groups; where none is run, the first training group under its id, or nothing."""
+    group = first_group(config)
+    if config.run.groups or group is None:
+        return {name: config.groups[name] for name in config.run.groups}
+    return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
+
+
+def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
+    """The pages of the other analyses of a judge's labels, as links from the page of the analysis `but`.
+
+    By what they tell; below it by model, or under "" where there is one page.
+    """
+    own = Path(getattr(config.analyses, but).PAGE).parent
+    return {
+        section.TELLS: {
+            model: os.path.relpath(section.PAGE, own).format(judge=judge, model=model)
+            for model in (config.run.models if "{model}" in section.PAGE else [""])
+        }
+        for name, section in config.shown.items()
+        if name != but and section.PAGE and section.is_of(judge)
+    }
+
+
+def estimate_batches(config: Config) -> dict[str, list[str]]:
+    """The files' names of the training groups that one job estimates, by its rule: named groups apart from the others.
+
+    Where a group is a job of its own there is one rule, for the wildcard `{group}`.
+    """
+    named = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
+    others = [file for file in group_files(config) if file not in named]
+    return _batches(config, "estimate", "{group}", named, others)
+
+
+def estimator_batches(config: Config) -> dict[str, list[str]]:
+    """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
+    return _batches(config, "estimator", "{name}", config.run.groups)
+
+
+def _batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
+    size = config.estimation.groups_per_job
+    if size == 1:
+        return {rule: [wildcard]}
+    batches = [part[start : start + size] for part in parts for start in range(0, len(part), size)]
+    return {f"{rule}_{number}": batch for number, batch in enumerate(batches)}

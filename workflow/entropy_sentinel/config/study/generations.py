@@ -1,8 +1,11 @@
-"""The responses of a model: what they and their features depend on, and what they take."""
+"""What a study asks models and servers: what items, responses, passes and signals depend on, and what they take."""
 
 import json
-from typing import Any
+import os
+from typing import Any, cast
 
+from entropy_sentinel.chat.settings import SERVERS
+from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines import generation
@@ -20,12 +23,18 @@ from entropy_sentinel.engines.settings import (
     ApiModel,
     HubModel,
     LocalModel,
+    Model,
     SourceModel,
     Weights,
 )
 from entropy_sentinel.features.settings import FeatureSettings
+from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
-from entropy_sentinel.sources.settings import JobSettings, SourceSettings
+from entropy_sentinel.grouping.settings import TextModel
+from entropy_sentinel.judges.settings import Llm
+from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.sources.settings import ItemsSettings, JobSettings, SourceSettings
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
@@ -132,3 +141,139 @@ def engines(config: Config) -> dict[str, int]:
             assert settings["engine"] == "vllm"
             found[model] = keys.setdefault(json.dumps(loaded(settings), sort_keys=True), len(keys))
     return found
+
+
+def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
+    """The file of what a family's pass said elsewhere, which stands in for an engine; None where there is none."""
+    folder = config.models[model].given_passes(family)
+    return str(folder / f"{benchmark}.parquet") if folder else None
+
+
+def pass_gpus(config: Config, family: str, model: str) -> int:
+    """GPUs of one job: those of the model that is asked, and none where nothing is."""
+    asked = config.asked_again(family, model)
+    return gpus(config, asked) if asked else 0
+
+
+def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
+    """What a pass of a family depends on, the traces and the items aside."""
+    declared = FAMILIES[family].asks
+    assert declared is not None  # only such families have a pass
+    if source := given_pass(config, family, model, benchmark):
+        said_by: dict[str, Any] = {"source": source}
+    else:
+        asked = config.models[model].same_as or model
+        said_by = {"asked_with": {**generation_settings(config, asked, benchmark), **_told(config.models[asked])}}
+    why = config.unaskable(family, model)
+    return {
+        "family": family,
+        "version": declared.version,
+        **said_by,
+        "settings": family_settings(config, family),
+        **({"unaskable": why} if why else {}),
+    }
+
+
+def _told(model: Model) -> dict[str, Any]:
+    """What no server tells of its model, and the config must; vLLM does. What is not set asks nothing again."""
+    if not isinstance(model, ApiModel):
+        return {}
+    ends = {} if model.end_tokens is None else {"end_tokens": model.end_tokens}
+    return {"vocabulary": model.vocabulary, **ends}
+
+
+def family_settings(config: Config, family: str) -> dict[str, Any]:
+    """A family's section of the config; empty for one without."""
+    section = getattr(config.signals, family, None)
+    return {} if section is None else section.model_dump()
+
+
+def comparing_families(config: Config) -> dict[str, TextModel]:
+    """The sections of the families of the study that compare texts, by name."""
+    sections = {name: getattr(config.signals, name, None) for name in config.run.further_families}
+    return {name: section for name, section in sections.items() if isinstance(section, TextModel)}
+
+
+def comparing_settings(config: Config, family: str) -> dict[str, Any]:
+    """A family's section, with the weights that are meant: those of a folder by their content."""
+    section = comparing_families(config)[family]
+    settings = {
+        **section.model_dump(),
+        "model": section.weights,
+        "revisions": f"{Layout(config.study).results}/revisions",
+    }
+    return settings | ({"revision": folder_fingerprint(section.path)} if section.path else {})
+
+
+def server_settings(config: Config) -> dict[str, dict[str, Any]]:
+    """Addresses and limits of the servers of models and judges, by their keys in the config.
+
+    No result depends on them.
+    """
+    models = {
+        f"models.{name}.api": model.api.model_dump(exclude={"model", "logprobs"})
+        | {"ledger": ledger(config, f"models.{name}")}
+        for name, model in config.models.items()
+        if isinstance(model, ApiModel)
+    }
+    judges = {
+        f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
+        | {"ledger": ledger(config, f"judges.{name}")}
+        for name, judge in config.judges.items()
+        if isinstance(judge, Llm)
+    }
+    return models | judges
+
+
+def ledger(config: Config, server: str) -> str:
+    """The file of what the study's calls to a server have cost; `server` is `models.NAME` or `judges.NAME`."""
+    return Layout(config.study).spending.format(server=server)
+
+
+def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
+    """What the rows of a benchmark depend on."""
+    settings = config.benchmarks[benchmark]
+    unset = {key for key in settings.LATER if not getattr(settings, key)}
+    made = {
+        "version": BENCHMARK_VERSION,
+        "benchmark": benchmark,
+        "limit": item_limit(config, benchmark),
+        "seed": config.seed,
+        **settings.model_dump(exclude={*settings.BESIDE, *unset}),
+    }
+    return cast(ItemsSettings, made)
+
+
+def item_limit(config: Config, benchmark: str) -> int | None:
+    """Items of a benchmark at most: its own limit, or else the study's; None for all."""
+    own = config.benchmarks[benchmark].limit
+    return config.limit if own is None else own
+
+
+def announce_servers(config: Config) -> None:
+    """Put the addresses and limits of servers into the environment, which jobs inherit.
+
+    They are no part of a job's settings: the same model at another address has nothing to answer again.
+    """
+    os.environ[SERVERS] = json.dumps(server_settings(config))
+
+
+def served_settings(config: Config, model: str) -> VllmSettings:
+    """`generation_settings` of a model; ConfigError for one that is unknown or has no weights."""
+    if model not in config.models:
+        raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
+    settings = generation_settings(config, model, "")
+    if settings["engine"] != "vllm":
+        raise ConfigError(f"models.{model}: must have 'id' or 'path' to be served, has '{settings['engine']}'")
+    return settings
+
+
+def config_snippet(config: Config, model: str, base_url: str) -> str:
+    """What a further config file must say for this server to answer in the place of the engine, with the same seeds."""
+    # What the server was started with cannot be set for an API as well.
+    given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
+    lines = [f"    {key}: null" for key, value in given.items() if value is not None]
+    if revision := served_settings(config, model)["revision"]:
+        lines.append(f"    revision: '{revision}'  # of the weights that the server has")
+    api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
+    return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])

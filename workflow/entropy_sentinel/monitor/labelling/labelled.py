@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.numbers import counted
 from entropy_sentinel.frames.response import RESPONSE

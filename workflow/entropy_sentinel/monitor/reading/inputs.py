@@ -10,7 +10,6 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError

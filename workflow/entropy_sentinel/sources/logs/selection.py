@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
 from entropy_sentinel.sources.logs.settings import LogOptions

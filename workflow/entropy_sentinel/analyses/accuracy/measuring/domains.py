@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.inputs import read_several
-from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.compute import missing_mass
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.catalogue import SIGNALS
