@@ -15,12 +15,12 @@ from entropy_sentinel.monitor.partitions import monitor_schema
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {"study": study_schema, "monitor": monitor_schema}
 SCHEMA, MONITOR = (json.loads(SCHEMAS[name]()) for name in ("study", "monitor"))
-# Parts of a study, in all that is written for users; the monitor's file is another one.
+# Parts of a study, in all that is written for users; the files of the monitor and of a proxy are others.
 SNIPPETS = [
     snippet
     for document in DOCUMENTS
     for snippet in blocks(document, "yaml")
-    if not snippet.startswith("# monitor.yaml")
+    if not snippet.startswith(("# monitor.yaml", "# config.yaml of the proxy"))
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
