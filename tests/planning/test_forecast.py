@@ -13,8 +13,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.numbers import millions
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
-from entropy_sentinel.planning.rates import model_rates
-from entropy_sentinel.planning.responses import item_counts, responses
+from entropy_sentinel.planning.responses import item_counts, model_rates, responses
 from entropy_sentinel.report.terminal import show
 from entropy_sentinel.signals.catalogue import FAMILIES
 

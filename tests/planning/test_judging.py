@@ -14,8 +14,7 @@ from entropy_sentinel.judges.settings import account
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import forecast, plan
 from entropy_sentinel.planning.judging import Judging, judging
-from entropy_sentinel.planning.rates import model_rates
-from entropy_sentinel.planning.responses import responses
+from entropy_sentinel.planning.responses import model_rates, responses
 from entropy_sentinel.report.terminal import show
 
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}

@@ -113,9 +113,8 @@ def _check_new(path: Path) -> None:
 
 def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":
     from entropy_sentinel.config.plain import read_yaml
-    from entropy_sentinel.starting.named import named_models, named_rows
     from entropy_sentinel.starting.rows import look_at, name_of
-    from entropy_sentinel.starting.study import Start
+    from entropy_sentinel.starting.study import Start, named_models, named_rows
 
     base = read_yaml(BASE)
     benchmarks = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
@@ -124,10 +123,8 @@ def _of_rows(study: Path, files: list[str], models: list[str], question: str | N
 
 def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":
     from entropy_sentinel.config.plain import read_yaml
-    from entropy_sentinel.starting.log import split_log
-    from entropy_sentinel.starting.named import source_lines
-    from entropy_sentinel.starting.rows import name_of
-    from entropy_sentinel.starting.study import Start
+    from entropy_sentinel.starting.rows import name_of, split_log
+    from entropy_sentinel.starting.study import Start, source_lines
 
     folder, base = study.with_suffix(""), read_yaml(BASE)
     model, rows, labelled = split_log(log, by, labels, folder, base)

@@ -6,12 +6,16 @@ and in a second. A test compares it with the plan of Snakemake itself (tests/pla
 Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
 only where something waits for it, a file is outdated by a newer one of another content than it was made from, and what
 is made again is passed on to all that follows. Settings and code, which Snakemake compares with its own records, are
-not looked at.
+not looked at. A file that is newer than what was made from it, as after a copy without dates, is compared with
+Snakemake's record of its content (`.snakemake/metadata`).
 """
 
+import json
+import os
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,7 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.frames.analysis import Made
-from entropy_sentinel.planning.records import is_as_recorded
+from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 
@@ -211,3 +215,43 @@ def _is_whole(path: Path) -> bool:
         return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
     except (OSError, pl.exceptions.PolarsError):
         return False
+
+
+FOLDER = Path(".snakemake") / "metadata"
+
+
+def is_as_recorded(source: Path, made: Path) -> bool:
+    """Whether `source` has the content from which, by Snakemake's record, `made` was made; False where it has none.
+
+    Files above LARGEST_BYTES are compared by their dates alone, as Snakemake does.
+    """
+    known = _inputs(made).get(str(source))
+    if known is None:
+        return False
+    try:
+        found = source.stat()
+        return found.st_size <= LARGEST_BYTES and known == checksum(str(source), found.st_size, found.st_mtime_ns)
+    except OSError:
+        return False
+
+
+def _inputs(made: Path) -> Mapping[str, str]:
+    """The checksums of what a file was made from, by their names; none where there is no record that can be read."""
+    try:
+        record = json.loads(_place(str(made)).read_text())
+    except (OSError, ValueError):
+        return {}
+    found = record.get("input_checksums") if isinstance(record, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _place(name: str) -> Path:
+    """Where Snakemake keeps the record of a file: its name in base 64, in folders where that is too long for one."""
+    text, longest = urlsafe_b64encode(name.encode()).decode(), _longest_name() - 1
+    parts = [text[start : start + longest] for start in range(0, len(text), longest)]
+    return FOLDER.joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
+
+
+@cache
+def _longest_name() -> int:
+    return (os.pathconf(FOLDER, "PC_NAME_MAX") if hasattr(os, "pathconf") and FOLDER.is_dir() else 0) or 255

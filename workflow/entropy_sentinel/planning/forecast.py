@@ -16,8 +16,7 @@ from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
 from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
-from entropy_sentinel.planning.rates import model_rates
-from entropy_sentinel.planning.responses import Responses, responses
+from entropy_sentinel.planning.responses import Responses, model_rates, responses
 from entropy_sentinel.report.terminal import Part, table
 
 

@@ -1,4 +1,7 @@
-"""Responses of a study: how many there are to be, and how many are there."""
+"""Responses of a study: how many there are to be, how many are there, and what one takes.
+
+Rates are measured in finished files where there are any, and else follow from the config.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,9 +12,10 @@ import polars as pl
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import item_limit
+from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, row_count
+from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, read, row_count
 from entropy_sentinel.sources.rows import local_rows
 
 Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it
@@ -86,3 +90,53 @@ def _items_made(path: Path) -> int | None:
     except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
         return None
     return provenance.get("items_in_source")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The size of finished generations: numbers of responses and tokens, and bytes on disk."""
+
+    responses: int = 0
+    tokens: int = 0
+    size: int = 0
+
+    def __add__(self, other: "Traces") -> "Traces":
+        return Traces(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Tokens per response and bytes per token; empty where there is no token."""
+        if not self.tokens:
+            return {}
+        return {"tokens_per_response": self.tokens / self.responses, "bytes_per_token": self.size / self.tokens}
+
+
+def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
+    """The rates of each model that is run, and where the length of its responses is from.
+
+    The model's own files come first, then what the config says of this model, then the files of the study's other
+    models, then what the config says of all.
+    """
+    traces = {model: _traces(config, model, files) for model in config.run.models}
+    all_traces = sum(traces.values(), Traces())
+    found = {}
+    for model, own in traces.items():
+        said = config.models[model].rates
+        values = config.rates.model_dump() | all_traces.rates | said | own.rates
+        origin = "config"
+        if own.tokens:
+            origin = "own files"
+        elif all_traces.tokens and "tokens_per_response" not in said:
+            origin = "others' files"
+        found[model] = (Rates(**values), origin)
+    return found
+
+
+def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
+    paths = [generations_file(config, model, benchmark) for benchmark in config.run.benchmarks]
+    return sum((_measured(path) for path in paths if path in files.modified), Traces())
+
+
+def _measured(path: Path) -> Traces:
+    held = read(pl.scan_parquet(path).select(pl.len().alias("responses"), pl.col("n_tokens").sum().alias("tokens")))
+    return Traces() if held is None else Traces(held["responses"][0], held["tokens"][0], path.stat().st_size)
