@@ -78,7 +78,7 @@ def test_every_verb_is_documented_once() -> None:
     page = verbs.page()
     headings = re.findall(r"heading: es\.(\w+)", page)
     assert sorted(headings) == sorted(es.__all__)
-    assert "::: entropy_sentinel.verbs.features.features\n" in page
+    assert "::: entropy_sentinel.verbs.reading.features\n" in page
     assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
 
 

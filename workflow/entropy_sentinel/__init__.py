@@ -22,11 +22,10 @@ if sys.platform == "win32":
 
 # Verbs by the module that has them, which is imported when a verb is first used: most jobs need none.
 _VERBS = {
-    **dict.fromkeys(("example", "open_logs", "read_features", "read_logs"), "verbs.reading"),
+    **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "verbs.reading"),
     "capture": "capturing.openai",
     "read_labels": "verbs.labels",
     "estimate": "monitor.once",
-    "features": "verbs.features",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "monitor": "monitor.running",
     "sample": "monitor.labelling.sampling",

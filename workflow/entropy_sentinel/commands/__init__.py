@@ -1,1 +1,1 @@
-"""The command line, one module per subcommand."""
+"""The command line, a function per subcommand."""

@@ -1,6 +1,5 @@
 """Rows of a benchmark, from a data set of the hub or from a local file. The only module that imports datasets."""
 
-import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.opening import opened
 from entropy_sentinel.sources.settings import FORMATS
 
 # Far more than a row or a paragraph has: a line that is read is held several times over.
@@ -55,9 +55,9 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Raises InputError naming the line for one that is too long to be held in memory or is not UTF-8, and for a file that
     cannot be read.
     """
-    opener, number = gzip.open if str(path).endswith(".gz") else open, 0
+    number = 0
     try:
-        with opener(path, "rb") as file:
+        with opened(path) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
                 yield number, _decoded(line, f"{path}: line {number}")

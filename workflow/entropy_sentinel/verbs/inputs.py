@@ -12,9 +12,10 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, SUFFIXES, is_log
+from entropy_sentinel.sources.logs.records import SUFFIXES, is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.table import TRACES
+from entropy_sentinel.sources.opening import STANDARD_INPUT
 
 log = logging.getLogger(__name__)
 

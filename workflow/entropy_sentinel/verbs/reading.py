@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.features.compute import compute_features, missing_mass
+from entropy_sentinel.features.compute import compute_features, is_traces
+from entropy_sentinel.features.feature_frame import FEATURE_FRAME
+from entropy_sentinel.features.missing_mass import missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import check_outputs
@@ -17,8 +18,8 @@ from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
-from entropy_sentinel.sources.logs.memory import held
-from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.memory import Replies, held
+from entropy_sentinel.sources.logs.reading import Logs, of_replies
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
@@ -64,7 +65,7 @@ log = logging.getLogger(__name__)
 
 
 @taking(ReadOptions)
-def open_logs(paths: Paths | Any, **options: Any) -> Logs:
+def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
     """The responses of logs as frames of bounded size, to go through once.
 
     Args:
@@ -91,7 +92,7 @@ def open_logs(paths: Paths | Any, **options: Any) -> Logs:
 
 
 @taking(ReadOptions)
-def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
+def read_logs(paths: Paths | Replies, **options: Any) -> pl.DataFrame:
     """The responses of logs, with their log-probabilities, in one frame. What could not be read is a warning.
 
     Args:
@@ -123,7 +124,9 @@ def read_logs(paths: Paths | Any, **options: Any) -> pl.DataFrame:
 
 
 @taking(ReadOptions)
-def read_features(paths: Paths | Any, texts: bool = False, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
+def read_features(
+    paths: Paths | Replies, texts: bool = False, signals: Sequence[str] = (), **options: Any
+) -> pl.DataFrame:
     """Features from files of stage `features` or, computed now, of logs or replies in memory.
 
     Logs are read by the batch: only features are held.
@@ -261,3 +264,37 @@ def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
         f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, as --where "
         f"top_k_returned={widths[-1]}, or write a file for each (--split)"
     )
+
+
+def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[str] = ()) -> pl.DataFrame:
+    """The features of every response.
+
+    All features of a response are null, and `reason` says why, where it has no log-probabilities, where it is empty, or
+    where its trace cannot be one of probabilities: a NaN, a positive log-probability, a step that adds up to more than
+    1, a sampled token above the most likely one, a step without any likely token, steps of equal entries alone, a mean
+    likelihood that no sampler draws.
+
+    Args:
+        traces: What `read_logs` gives; or replies in memory, as for `read_logs`. The entropy is over as many tokens as
+            a step of them has.
+        vocabulary: The number of all tokens of the model, which gives the bound on what the entropy lacks.
+        signals: Names of signals of other families to add: of a column of the name, or else computed where that takes a
+            response's traces alone, or else null.
+
+    Returns:
+        A frame with one row per response: the columns of FEATURE_FRAME, and those that `traces` has beside GENERATIONS,
+        of the log-probabilities and of a log.
+
+    Raises:
+        InputError: For a column that is missing or of another type, and where the two traces of a response do not have
+            `n_tokens` steps each.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> import polars as pl
+        >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
+        ('gsm8k-00000', ...)
+    """
+    frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else of_replies(traces)
+    computed = compute_features(frame, vocabulary)
+    return with_signals(computed, frame.lazy().collect(), signals) if signals else computed

@@ -15,7 +15,6 @@ import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import BufferedReader
 
 import numpy as np
 import polars as pl
@@ -23,9 +22,9 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.reading.times import moments
 from entropy_sentinel.sources.logs.selection import columns_called, first_of
+from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
-_PACKED = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,11 @@ def content(path: str, sizes: Iterable[int] = ()) -> Content:
 
     Of a packed file that is incomplete or damaged it is what can be unpacked.
     """
-    with open(path, "rb") as raw:
-        packed = raw.peek(2)[:2] == _PACKED
-        return _digests(gzip.GzipFile(fileobj=raw) if packed else raw, sorted({size for size in sizes if size}))
+    with opened(path) as stream:
+        return _digests(stream, sorted({size for size in sizes if size}))
 
 
-def _digests(stream: BufferedReader | gzip.GzipFile, sizes: list[int]) -> Content:
+def _digests(stream: Stream, sizes: list[int]) -> Content:
     digest, n_bytes, beginnings = hashlib.sha256(), 0, []
     while block := _block(stream, min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK):
         digest.update(block)
@@ -58,7 +56,7 @@ def _digests(stream: BufferedReader | gzip.GzipFile, sizes: list[int]) -> Conten
     return Content(digest.hexdigest(), n_bytes, tuple(beginnings))
 
 
-def _block(stream: BufferedReader | gzip.GzipFile, size: int) -> bytes:
+def _block(stream: Stream, size: int) -> bytes:
     """The next bytes, `size` at most; none at the end, or where the rest cannot be unpacked."""
     try:
         return stream.read1(size)

@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, on_disk
 from entropy_sentinel.monitor.summing.stored import is_state
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score, support_of
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, standard_input
+from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 
 def check_use(

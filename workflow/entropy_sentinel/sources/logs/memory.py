@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -18,6 +18,17 @@ _FORMS = (
 _PLAIN = {str, int, float, bool, type(None)}
 # What pandas puts where there is nothing; told by name, for pandas need not be installed.
 _MISSING = ("NaTType", "NAType")
+
+
+class ClientReply(Protocol):
+    """A reply as the clients of OpenAI and LiteLLM give it."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """The reply as a dict."""
+
+
+# A reply, several, or a table of them; those of pandas and Arrow are told by what they can do.
+Replies = pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | ClientReply | Iterable[Any]
 
 
 class Held:

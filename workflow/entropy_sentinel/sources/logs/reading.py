@@ -18,12 +18,13 @@ from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
-from entropy_sentinel.sources.logs.records import STANDARD_INPUT, BadRecord, Found, records
+from entropy_sentinel.sources.logs.records import BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
 from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
 from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
+from entropy_sentinel.sources.opening import STANDARD_INPUT
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000

@@ -6,14 +6,12 @@ held at a time.
 
 import codecs
 import csv
-import gzip
 import io
 import json
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
@@ -21,6 +19,7 @@ from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.memory import Held
 from entropy_sentinel.sources.logs.settings import LONGEST_MB
 from entropy_sentinel.sources.logs.table import TRACES
+from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
 MB = 1_000_000
 
@@ -55,8 +54,6 @@ _WHITE = b" \t\r\n"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 # Lines of a server's own text log, which people try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
-
-Stream = io.BufferedReader | gzip.GzipFile
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -183,9 +180,8 @@ def csv_rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[in
 def is_log(path: Path) -> bool:
     """Whether a CSV file, or one that is packed, begins with the columns of log-probabilities."""
     try:
-        with path.open("rb") as raw:
-            packed = raw.peek(2)[:2] == b"\x1f\x8b"
-            head = (gzip.GzipFile(fileobj=raw) if packed else raw).readline(_LONGEST_HEAD)
+        with opened(path) as stream:
+            head = stream.readline(_LONGEST_HEAD)
     except (OSError, EOFError, zlib.error):
         return True  # whoever reads it says what is wrong
     return set(TRACES) <= set(_head(head.decode("utf-8-sig", errors="replace"))[0])
@@ -231,7 +227,6 @@ def _csv_record(cells: dict[str, str]) -> dict[str, Any] | str:
     return record
 
 
-STANDARD_INPUT = "-"
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv")
 
@@ -250,21 +245,11 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         yield from _parquet_rows(path)
         return
     try:
-        with standard_input() if path == STANDARD_INPUT else open(path, "rb") as raw:
-            stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
-            packed = stream.peek(2)[:2] == b"\x1f\x8b"
-            stream = gzip.GzipFile(fileobj=stream) if packed else stream
+        with opened(path) as stream:
             reader = _csv if name.removesuffix(".gz").endswith(".csv") else json_records
             yield from reader(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
         raise IncompleteFileError(f"{name}: cannot be read to its end: {error}") from None
-
-
-def standard_input() -> BinaryIO:
-    """The bytes of standard input; InputError where it is closed."""
-    if sys.stdin is None:
-        raise InputError("standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -")
-    return sys.stdin.buffer
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:

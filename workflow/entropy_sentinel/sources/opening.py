@@ -1,0 +1,31 @@
+"""The one place where files from outside are opened to read their bytes; Polars and PyArrow open Parquet themselves."""
+
+import gzip
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from entropy_sentinel.frames.errors import InputError
+
+STANDARD_INPUT = "-"
+_PACKED = b"\x1f\x8b"
+
+Stream = io.BufferedReader | gzip.GzipFile
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Stream]:
+    """The bytes of a file, unpacked if it is packed, whatever its name; `-` is standard input."""
+    with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
+        stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
+        yield gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _PACKED else stream
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; InputError where it is closed."""
+    if sys.stdin is None:
+        raise InputError("standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -")
+    return sys.stdin.buffer
