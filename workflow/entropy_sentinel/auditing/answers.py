@@ -25,6 +25,7 @@ LABELS = ("correct", "incorrect", "unsure")
 
 Response = tuple[str, str, str, int]
 Answers = dict[Response, str]
+_KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
 
 
 def answers_file(study: str, judge: str) -> Path:
@@ -135,9 +136,6 @@ def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path
         command,
     )
     write_whole(path, content)
-
-
-_KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
 
 
 def label_in_terminal(

@@ -24,6 +24,12 @@ from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson
 
 _SAYS = ("correct", "incorrect")
+_RATES = {
+    "kappa": "Cohen's kappa",
+    "sensitivity": "correct responses that the judge calls correct",
+    "specificity": "incorrect responses that the judge calls incorrect",
+    "correct_among_nulls": "correct among those that the judge left null",
+}
 
 
 @dataclass(frozen=True)
@@ -142,14 +148,6 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
             "upper": share.upper,
             "reason": share.reason,
         }
-
-
-_RATES = {
-    "kappa": "Cohen's kappa",
-    "sensitivity": "correct responses that the judge calls correct",
-    "specificity": "incorrect responses that the judge calls incorrect",
-    "correct_among_nulls": "correct among those that the judge left null",
-}
 
 
 def write_audit(figures: Audit, folder: Path) -> list[Path]:

@@ -22,6 +22,17 @@ Labels = Annotated[
 SlicesFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
 ]
+ScoresFile = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
+]
+_TABLES = (".csv", ".parquet", ".jsonl")
+ToLabelFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
+]
+LabelPage = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
+]
 
 
 @taking(EstimateOptions, by=["model", "benchmark"])
@@ -55,12 +66,6 @@ def estimate(
     report(result.problems)
 
 
-ScoresFile = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
-]
-_TABLES = (".csv", ".parquet", ".jsonl")
-
-
 @taking(ResponseOptions)
 def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **options: Any) -> None:
     """Say of every response how probably it is correct.
@@ -90,15 +95,6 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)
-
-
-ToLabelFile = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
-]
-LabelPage = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
-]
 
 
 @taking(SampleOptions, budget=...)

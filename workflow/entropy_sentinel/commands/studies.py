@@ -14,6 +14,27 @@ from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
     from entropy_sentinel.config.sections import Config
+Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until all is done.")]
+StudyModel = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study.")]
+Benchmark = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark of the study.")]
+Item = Annotated[
+    str | None, typer.Argument(metavar="ITEM", help="An item, as averages-00012; none lists items worth a look.")
+]
+Sample = Annotated[int, typer.Option("--sample", min=0, help="Which of several responses to the item.")]
+Judge = Annotated[str | None, typer.Option("--judge", help="Whose label; the study's first judge if not given.")]
+Colour = Annotated[
+    Literal["entropy", "surprise"], typer.Option("--by", help="What tokens are coloured by, and listed by.")
+]
+Listed = Annotated[int, typer.Option("--tokens", min=0, help="How many of the most uncertain tokens are listed.")]
+ServedModel = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model with `id` or `path` in the config.")]
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for jobs on other machines.")]
+Port = Annotated[int, typer.Option(min=1, max=65535)]
+Print = Annotated[bool, typer.Option("--print", help="Show the server's command and do not run it.")]
+Kind = StrEnum("Kind", ["study", "monitor"])
+Which = Annotated[
+    Kind, typer.Argument(metavar="WHICH", help="Config files of a study, or that of workflow/monitor.smk.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there, do not print it.")]
 
 
 def plan(configfile: ConfigFiles = []) -> None:
@@ -26,9 +47,6 @@ def plan(configfile: ConfigFiles = []) -> None:
     from entropy_sentinel.report.terminal import show
 
     show(plan(load_study(configfile)))
-
-
-Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until all is done.")]
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
@@ -50,19 +68,6 @@ def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
         if watch is None or not files.to_make:
             return
         time.sleep(watch)
-
-
-StudyModel = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study.")]
-Benchmark = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark of the study.")]
-Item = Annotated[
-    str | None, typer.Argument(metavar="ITEM", help="An item, as averages-00012; none lists items worth a look.")
-]
-Sample = Annotated[int, typer.Option("--sample", min=0, help="Which of several responses to the item.")]
-Judge = Annotated[str | None, typer.Option("--judge", help="Whose label; the study's first judge if not given.")]
-Colour = Annotated[
-    Literal["entropy", "surprise"], typer.Option("--by", help="What tokens are coloured by, and listed by.")
-]
-Listed = Annotated[int, typer.Option("--tokens", min=0, help="How many of the most uncertain tokens are listed.")]
 
 
 def show(
@@ -101,12 +106,6 @@ def _check(config: "Config", axis: str, name: str) -> None:
         raise ConfigError(f"'{name}' is none of the study's {axis}: {', '.join(known)}")
 
 
-ServedModel = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model with `id` or `path` in the config.")]
-Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for jobs on other machines.")]
-Port = Annotated[int, typer.Option(min=1, max=65535)]
-Print = Annotated[bool, typer.Option("--print", help="Show the server's command and do not run it.")]
-
-
 def serve(
     model: ServedModel, configfile: ConfigFiles = [], host: Host = "127.0.0.1", port: Port = 8000, show: Print = False
 ) -> None:
@@ -127,13 +126,6 @@ def serve(
     address = os.uname().nodename if host == "0.0.0.0" else "localhost"
     typer.echo(config_snippet(config, model, f"http://{address}:{port}/v1") + "\n")
     os.execve(words[0], words, os.environ | environment)
-
-
-Kind = StrEnum("Kind", ["study", "monitor"])
-Which = Annotated[
-    Kind, typer.Argument(metavar="WHICH", help="Config files of a study, or that of workflow/monitor.smk.")
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there, do not print it.")]
 
 
 def schema(which: Which = Kind.study, output: Output = None) -> None:

@@ -30,6 +30,24 @@ Signals = Annotated[
     typer.Option("--signals", metavar="A,B", help="Signals beside the features, as an estimator needs them."),
 ]
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
+Labels = Annotated[
+    list[str],
+    typer.Option("--labels", "-l", metavar="FILE", help="Labels: .csv, .jsonl or .parquet with item_id and label."),
+]
+Name = Annotated[
+    str,
+    typer.Option("--estimator", "-e", help="Which: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
+]
+EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
+Domain = Annotated[
+    str,
+    typer.Option(
+        "--domain",
+        "-d",
+        metavar="COLUMN",
+        help="Whose values are the domains that the validation leaves out one at a time, as metadata.route of a log.",
+    ),
+]
 
 
 @taking(FormatOptions)
@@ -79,26 +97,6 @@ def _show(summary: "Summary") -> None:
     for row in summary.rows():
         shown.add_row(*map(one_line, row))
     show([shown, *map(one_line, summary.lines())], sys.stderr)
-
-
-Labels = Annotated[
-    list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Labels: .csv, .jsonl or .parquet with item_id and label."),
-]
-Name = Annotated[
-    str,
-    typer.Option("--estimator", "-e", help="Which: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
-]
-EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
-Domain = Annotated[
-    str,
-    typer.Option(
-        "--domain",
-        "-d",
-        metavar="COLUMN",
-        help="Whose values are the domains that the validation leaves out one at a time, as metadata.route of a log.",
-    ),
-]
 
 
 @taking(LogOptions)

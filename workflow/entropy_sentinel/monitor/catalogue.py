@@ -10,6 +10,10 @@ import polars as pl
 
 from entropy_sentinel.statistics.ambiguity import SEVERAL
 
+# Of a log's column `stable_classes`, the number that the family `semantics` gives to all responses to a question: the
+# first response speaks for its question, so that files add up whatever samples they hold.
+_FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -58,10 +62,6 @@ class Statistic(Column):
         """The name of its sums in a state."""
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
 
-
-# Of a log's column `stable_classes`, the number that the family `semantics` gives to all responses to a question: the
-# first response speaks for its question, so that files add up whatever samples they hold.
-_FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 CATALOGUE: dict[str, Column] = {
     column.name: column

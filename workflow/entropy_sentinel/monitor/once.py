@@ -30,6 +30,7 @@ from entropy_sentinel.verbs.inputs import features_table, labels_table, with_lab
 _MOST_SLICES = 100_000
 # What is estimated where nothing else is asked for.
 BY_DEFAULT = ("model", "benchmark")
+_GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 @taking(EstimateOptions)
@@ -106,9 +107,6 @@ def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[st
     """The slice, and of its labelled responses their number, the estimate, the truth and the difference."""
     guess, true = estimator.estimator.accuracy(part), part.filter("label").height / len(part)
     return (*part.select(names).row(0), len(part), guess, true, guess - true)
-
-
-_GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 def score(

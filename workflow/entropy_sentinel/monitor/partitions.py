@@ -12,6 +12,9 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import checked
 from entropy_sentinel.monitor.settings import MonitorFile, Reading
 
+# Where the bound of a number may be null too, Pydantic keeps its own names.
+_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+
 
 class Partitions:
     """The config of `workflow/monitor.smk`, checked: see `MonitorFile`."""
@@ -41,10 +44,6 @@ def _name(path: str) -> str:
     """The name of a file's part: readable, and not that of another file."""
     digest = hashlib.sha256(str(Path(path).absolute()).encode()).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', Path(path).name)}-{digest[:8]}"
-
-
-# Where the bound of a number may be null too, Pydantic keeps its own names.
-_BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
 def monitor_schema() -> str:

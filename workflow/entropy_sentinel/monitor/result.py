@@ -18,6 +18,11 @@ from entropy_sentinel.report.tokens import Token
 
 # Slices that are named in a sentence or shown in a table; files have all. And domains that are named.
 SHOWN, NAMED = 20, 4
+# The column that rows have where labels were given.
+LABELLED = "labelled_accuracy"
+Row = Mapping[str, Any]
+# What stands above a column, and what a row has in it.
+Shown = tuple[str, Callable[[Row], str]]
 
 
 @dataclass(frozen=True)
@@ -133,14 +138,6 @@ class Monitored:
             tables.append(([f"{', '.join(self.by)} ({of})", *head], cells))
         general = self.provenance["general_flags"].values()
         return html(about, [read, *general, *(alerts(self) or ["no alerts"]), *silence(self)], *tables)
-
-
-# The column that rows have where labels were given.
-LABELLED = "labelled_accuracy"
-
-Row = Mapping[str, Any]
-# What stands above a column, and what a row has in it.
-Shown = tuple[str, Callable[[Row], str]]
 
 
 def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:

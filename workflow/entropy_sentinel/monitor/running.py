@@ -93,7 +93,7 @@ def _collected(
     saved, checksum = loaded(estimator, path)
     given = sources(logs, path)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
-    with State.opened(path, whose) as state:
+    with State.opened(None if path is None else Path(path), whose) as state:
         collector = Collector(saved, reading, state, path is not None, single)
         collector.add(given)
         yield _Run(saved, checksum, collector, state)

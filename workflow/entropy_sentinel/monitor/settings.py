@@ -20,6 +20,26 @@ TIME = "time"
 # Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
 # language model was in use then.
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+# What an alert can be about: BELOW where a limit is given, the others where they are asked for.
+BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
+# Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
+Kind = Literal["drop", "support", "cut-off", "stale", "ambiguous"]
+ALERTS = get_args(Kind)
+# What may be overridden, and is then said in every output.
+MODEL, LOGPROBS = "model", "logprobs"
+Level = Annotated[
+    Number,
+    Field(gt=0, lt=1, description="Level of the intervals."),
+    Shown(Panel.SLICES, "SHARE"),
+]
+# A verb takes a frame of labels too.
+Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
+Patterns = Annotated[
+    list[Text],
+    BeforeValidator(
+        lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
+    ),
+]
 
 
 class Slicing(ResponseOptions):
@@ -138,30 +158,6 @@ def shown(period: Reference) -> str:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-# What an alert can be about: BELOW where a limit is given, the others where they are asked for.
-BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
-# Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
-Kind = Literal["drop", "support", "cut-off", "stale", "ambiguous"]
-ALERTS = get_args(Kind)
-
-# What may be overridden, and is then said in every output.
-MODEL, LOGPROBS = "model", "logprobs"
-
-Level = Annotated[
-    Number,
-    Field(gt=0, lt=1, description="Level of the intervals."),
-    Shown(Panel.SLICES, "SHARE"),
-]
-# A verb takes a frame of labels too.
-Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
-Patterns = Annotated[
-    list[Text],
-    BeforeValidator(
-        lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
-    ),
-]
 
 
 class EstimateOptions(Slicing):

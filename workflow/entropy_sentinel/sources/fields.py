@@ -16,6 +16,8 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.settings import FIELD
 
 Row = Mapping[str, Any]
+# The sign and the point of a number stay: -5 is not 5, and 3.5 not 35.
+_PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.punctuation)}])")
 
 
 def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
@@ -116,10 +118,6 @@ def one_text(value: Any, where: str) -> str:
 def _names(fields: Mapping[str, Any]) -> str:
     """Their names for a message, which must be storable whatever the row holds."""
     return ", ".join(fields).encode(errors="backslashreplace").decode()
-
-
-# The sign and the point of a number stay: -5 is not 5, and 3.5 not 35.
-_PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.punctuation)}])")
 
 
 def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[list[str]] | None:

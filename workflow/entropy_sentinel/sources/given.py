@@ -40,6 +40,8 @@ _STEPS = ("token_logprobs", "top_logprobs")
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
 # Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
+# The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
+_LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
 
 
 def import_generations(items: pl.DataFrame, settings: SourceSettings, output: str) -> None:
@@ -192,10 +194,6 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
         log.warning("%s: has no label for %d of %d responses", source, len(frame) - labelled, len(frame))
     reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
     return frame.with_columns(reason=reason).select(LABELS.schema.names()), unused
-
-
-# The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
-_LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
 
 
 def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:

@@ -20,6 +20,7 @@ from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 
 # Traces are looked at by this many responses at a time: as arrays they take several times their memory.
 RESPONSES_AT_A_TIME = 1000
+log = logging.getLogger(__name__)
 
 
 class ImpossibleStep(NamedTuple):
@@ -83,9 +84,6 @@ def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.
     yield "top_logprobs", "must be logarithms of probabilities that add up to 1 at most", total > 1 + ROUNDING
     above = sampled > values[:, 0] + ROUNDING
     yield "token_logprobs", "must be at most the largest of the step's top_logprobs", above
-
-
-log = logging.getLogger(__name__)
 
 
 def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:

@@ -30,6 +30,9 @@ from entropy_sentinel.sources.rows import kind_of, local_rows
 from entropy_sentinel.sources.settings import READINGS, ItemsSettings, Reading, named_columns
 
 LETTERS = "ABCDEFGHIJ"  # those that the judge `choice` knows
+_WORDS = dict(zip(READINGS, ("letter", "number from 0", "number from 1", "text"), strict=True))
+# Rows of a local file that are looked at when a study is planned.
+FIRST_ROWS = 100
 
 
 def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
@@ -134,7 +137,6 @@ def _within(place: int, options: Sequence[str]) -> int | None:
 _READ: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
     zip(READINGS, (_letter, _number(0), _number(1), _text), strict=True)
 )
-_WORDS = dict(zip(READINGS, ("letter", "number from 0", "number from 1", "text"), strict=True))
 
 
 class Item(TypedDict):
@@ -147,10 +149,6 @@ class Item(TypedDict):
     group: str | None
     answers: list[list[str]] | None
     counts: list[float] | None
-
-
-# Rows of a local file that are looked at when a study is planned.
-FIRST_ROWS = 100
 
 
 def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tuple[list[Item], dict[str, list[int]]]:

@@ -20,8 +20,9 @@ Stream = io.BufferedReader | gzip.GzipFile
 def opened(path: str | Path) -> Iterator[Stream]:
     """The bytes of a file, unpacked if it is packed, whatever its name; `-` is standard input."""
     with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
-        stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
-        yield gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _PACKED else stream
+        stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
+        packed = stream.peek(2)[:2] == _PACKED
+        yield gzip.GzipFile(fileobj=stream) if packed else stream
 
 
 def standard_input() -> BinaryIO:

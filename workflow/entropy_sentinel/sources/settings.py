@@ -17,6 +17,16 @@ _FORMATTER = string.Formatter()
 
 # Ends of the names of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
+# What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
+FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
+# Ways in which a reference can name one of several options.
+Reading = Literal["letter", "index", "number", "text"]
+READINGS: tuple[Reading, ...] = get_args(Reading)
+_LISTED = BeforeValidator(
+    lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
+)
+# What says where rows are, by the key that gives them; what one file says takes the place of what others say.
+_SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
 
 
 def _dataset_id(name: str) -> str:
@@ -31,10 +41,6 @@ def _local_file(path: str) -> str:
     return path
 
 
-# What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
-FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
-
-
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
     """The columns that the settings of a benchmark name: in format strings, as options or answers, and as pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
@@ -47,20 +53,6 @@ def named_columns(benchmark: "ItemsSettings") -> list[str]:
 
 def _columns(named: str | list[str] | None) -> list[str]:
     return [named] if isinstance(named, str) else named or []
-
-
-# Ways in which a reference can name one of several options.
-Reading = Literal["letter", "index", "number", "text"]
-READINGS: tuple[Reading, ...] = get_args(Reading)
-
-
-_LISTED = BeforeValidator(
-    lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
-)
-
-
-# What says where rows are, by the key that gives them; what one file says takes the place of what others say.
-_SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
 
 
 def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,11 @@ log = logging.getLogger(__name__)
 _SHOWN = 5
 
 Paths = str | Path | Sequence[str | Path]
+# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
+WEIGHT = "weight"
+# What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
+_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
+OF_LABELS = ("item_id", "label")
 
 
 def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
@@ -50,7 +55,7 @@ def named(paths: Any) -> list[str | Path]:
     return given
 
 
-def log_files(paths: Paths) -> list[Path]:
+def log_files(paths: Any) -> list[Path]:
     """The files of logs, traces or features that paths name, as `files` finds them.
 
     Of a folder, a CSV file is one where it has the columns of log-probabilities; a line says which have not.
@@ -92,13 +97,6 @@ def _passed_over(tables: Sequence[Path]) -> str:
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:
     return not name.startswith(".") and name.removesuffix(".gz").endswith(tuple(suffixes))
-
-
-# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
-WEIGHT = "weight"
-# What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
-_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
-OF_LABELS = ("item_id", "label")
 
 
 def is_table(given: Any) -> bool:

@@ -25,6 +25,8 @@ from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.inputs import Paths, log_files
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Example:
@@ -59,9 +61,6 @@ def example() -> Example:
     """
     folder = Path(__file__).parents[1] / "example"
     return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl", folder / "SOURCES.md")
-
-
-log = logging.getLogger(__name__)
 
 
 @taking(ReadOptions)

@@ -26,6 +26,12 @@ LARGEST_SHARE = 0.1
 
 # Flags with their reasons.
 Reasons = dict[str, str]
+# A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
+FALSE_DISCOVERIES = 0.05
+# Kinds that are flags of rows; that of a statistic has its flag's name.
+_FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
+    statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
+}
 
 
 class Flags:
@@ -100,14 +106,6 @@ def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
     if not about.get("support"):
         flags[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
     return flags
-
-
-# A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
-FALSE_DISCOVERIES = 0.05
-# Kinds that are flags of rows; that of a statistic has its flag's name.
-_FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
-    statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
-}
 
 
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:

@@ -21,6 +21,25 @@ from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
 from entropy_sentinel.verbs.inputs import WEIGHT
 
+COLUMNS = {
+    "n_labelled": pl.Int64,
+    "labelled_accuracy": pl.Float64,
+    "improved_accuracy": pl.Float64,
+    "improved_lower": pl.Float64,
+    "improved_upper": pl.Float64,
+    "labels_worth": pl.Float64,
+}
+# What COLUMNS say where there is no label.
+_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
+# Which number to read, by the headings of the tables, and what to know of it.
+READING = {"read": pl.String, "read_because": pl.String}
+ESTIMATED, LABELS = "estimated", "with labels"
+# Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
+# of its weeks, and say little of the rest.
+LEAST_SHARE = 0.6
+# What gives the estimated responses of all files, part by part, as often as it is called.
+Responses = Callable[[], Iterable[pl.DataFrame]]
+
 
 @dataclass(frozen=True)
 class Improved:
@@ -59,28 +78,6 @@ def improved(
             )
         w = None
     return Improved(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
-
-
-COLUMNS = {
-    "n_labelled": pl.Int64,
-    "labelled_accuracy": pl.Float64,
-    "improved_accuracy": pl.Float64,
-    "improved_lower": pl.Float64,
-    "improved_upper": pl.Float64,
-    "labels_worth": pl.Float64,
-}
-# What COLUMNS say where there is no label.
-_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
-# Which number to read, by the headings of the tables, and what to know of it.
-READING = {"read": pl.String, "read_because": pl.String}
-ESTIMATED, LABELS = "estimated", "with labels"
-
-# Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
-# of its weeks, and say little of the rest.
-LEAST_SHARE = 0.6
-
-# What gives the estimated responses of all files, part by part, as often as it is called.
-Responses = Callable[[], Iterable[pl.DataFrame]]
 
 
 class Labelled:

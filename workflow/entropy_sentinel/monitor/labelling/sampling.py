@@ -30,6 +30,10 @@ from entropy_sentinel.verbs.inputs import WEIGHT
 
 # Of a row, beside the columns of a log, which may have any name: the number of its slice, and its place in the order.
 SLICE, ORDER = "(slice)", "(order)"
+# Strata of a slice: at most so many, and each with room for so many labels.
+MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
+# An estimator may be wrong where it is sure: no stratum is taken for surer than an accuracy of this, or 1 less it.
+SUREST = 0.95
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
@@ -55,12 +59,6 @@ def _order(rows: pl.DataFrame, seed: int) -> pl.Series:
 
 def _drawn_number(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
-
-
-# Strata of a slice: at most so many, and each with room for so many labels.
-MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
-# An estimator may be wrong where it is sure: no stratum is taken for surer than an accuracy of this, or 1 less it.
-SUREST = 0.95
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ LABEL = "label"
 _SEPARATORS = ",;\t"
 
 Row = dict[str, Any]
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {".csv": write_csv, ".jsonl": pl.DataFrame.write_ndjson}
+SUFFIXES = tuple(_WRITERS)
+# What `read_labels` takes for an answer; of those that a person is unsure about there is no label.
+_SAVED = {"correct": "true", "incorrect": "false"}
 
 
 def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
@@ -92,11 +96,6 @@ def _read_jsonl(path: Path) -> list[Row]:
 
 
 _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl": _read_jsonl}
-_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {".csv": write_csv, ".jsonl": pl.DataFrame.write_ndjson}
-SUFFIXES = tuple(_WRITERS)
-
-# What `read_labels` takes for an answer; of those that a person is unsure about there is no label.
-_SAVED = {"correct": "true", "incorrect": "false"}
 
 
 def write_page(sample: Sample, path: str | Path) -> None:

@@ -25,6 +25,9 @@ from entropy_sentinel.sources.logs.selection import columns_called, first_of
 from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
+# Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
+RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
+NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,6 @@ def _block(stream: Stream, size: int) -> bytes:
         return stream.read1(size)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         return b""
-
-
-# Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
-RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
-NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
 
 class Seen:

@@ -34,6 +34,18 @@ from entropy_sentinel.verbs.reading import open_logs
 
 Logs = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
+# Files whose columns an error names.
+_LOOKED_AT = 3
+_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
+# Rows of a file of features that are held at a time.
+FEATURES_AT_A_TIME = 20_000
+# Columns of a frame, before the name of the log's own column.
+BY = "by."
+# What statistics are made of: columns of feature files, those of traces alone, which features do not have, and those
+# that a log has beside them.
+_OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
+_OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
+_OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
 
 
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
@@ -55,11 +67,6 @@ def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
         if path.resolve() not in own:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())
-
-
-# Files whose columns an error names.
-_LOOKED_AT = 3
-_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
 
 
 def check_columns(
@@ -102,17 +109,6 @@ def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = 
     options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
     return open_logs(path, **{**options, "strict": strict, "columns": columns, "places": True})
-
-
-# Rows of a file of features that are held at a time.
-FEATURES_AT_A_TIME = 20_000
-# Columns of a frame, before the name of the log's own column.
-BY = "by."
-# What statistics are made of: columns of feature files, those of traces alone, which features do not have, and those
-# that a log has beside them.
-_OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
-_OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
-_OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
 
 
 class Inputs:

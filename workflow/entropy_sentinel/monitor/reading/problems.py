@@ -16,6 +16,8 @@ from entropy_sentinel.sources.logs.settings import Matching
 # Places that are shown of a kind; and kinds that are told apart, for a name in one can be anything.
 SHOWN, MOST_KINDS = 3, 50
 _FURTHER = "other problems"
+# Reasons for which a response has no features that are no fault of the log.
+HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 
 @dataclass
@@ -84,10 +86,6 @@ def _words(count: int, kind: str) -> str:
     """How many of a kind there are, whose first word is a plural: "1 response without a time"."""
     things, space, rest = kind.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
-
-
-# Reasons for which a response has no features that are no fault of the log.
-HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 
 class Excluding:

@@ -9,6 +9,9 @@ from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 
 DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
+IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
+# A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
+JUMP_S = 3600
 
 
 def moments(column: pl.Series) -> pl.Series:
@@ -73,11 +76,6 @@ def _of_text(text: str) -> datetime | None:
     except ValueError:
         return None
     return number
-
-
-IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
-# A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
-JUMP_S = 3600
 
 
 class Clock:

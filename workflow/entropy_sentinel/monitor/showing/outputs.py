@@ -25,6 +25,7 @@ PREFIX = "entropy_sentinel_"
 
 # Labels by name, and the value that they are of.
 Sample = tuple[Mapping[str, Any], float]
+_STAGE = "monitor"
 
 
 def metrics(result: Monitored) -> str:
@@ -131,9 +132,6 @@ def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -
     for labels, value in samples:
         made.add_sample(made.name, dict(labels), value)
     return made
-
-
-_STAGE = "monitor"
 
 
 def write_rows(result: Monitored, path: str | Path) -> None:

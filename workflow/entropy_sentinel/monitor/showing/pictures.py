@@ -22,6 +22,11 @@ LABELLED = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 _WITH_LABELS = (LABELLED, "improved_lower", "improved_upper")
+# Panels, and windows of each; tables and files have all.
+MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
+# A panel's box: accuracy 0 is at BOTTOM and 1 at TOP, with room for half a dot beyond each, and for text.
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 320, 150, 36, 310, 12, 120
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -124,14 +129,6 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
         if LABELLED in rows.columns and rows[LABELLED].count():
             return rows.drop_nulls([LABELLED, "estimated_accuracy"]), of
     return result.slices.head(0), ""
-
-
-# Panels, and windows of each; tables and files have all.
-MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
-# A panel's box: accuracy 0 is at BOTTOM and 1 at TOP, with room for half a dot beyond each, and for text.
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 320, 150, 36, 310, 12, 120
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,15 @@ from entropy_sentinel.monitor.reading.identity import Others, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, on_disk
-from entropy_sentinel.monitor.summing.stored import is_state
+from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score, support_of
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
+
+log = logging.getLogger(__name__)
+# What is said of responses that stand in the sums of two parts.
+_IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
+# What is said of files that were read when a statistic was not there, or made in another way.
+_NOT_KNOWN = "files of which '{}' is not known, nor of slices with responses in them: it is where they are given again"
 
 
 def check_use(
@@ -42,14 +47,6 @@ def check_use(
     rejected = sum((Counter(file.rejected) for file in files), Counter[str]())
     if rejected and rejected.total() == n_responses:
         raise nothing_fits(rejected, about)
-
-
-log = logging.getLogger(__name__)
-
-# What is said of responses that stand in the sums of two parts.
-_IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
-# What is said of files that were read when a statistic was not there, or made in another way.
-_NOT_KNOWN = "files of which '{}' is not known, nor of slices with responses in them: it is where they are given again"
 
 
 class _Changed(Exception):

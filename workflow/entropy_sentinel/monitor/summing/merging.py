@@ -32,6 +32,8 @@ ALL, EVERYTHING = "slice", "all"
 
 # What gives the sums of all files, part by part, as often as it is called.
 Parts = Callable[[], Iterable[Partial]]
+# Windows that alerts are about: the newest, which may have only begun, and the one before it.
+NEWEST_WINDOWS = 2
 
 
 class Windows(NamedTuple):
@@ -181,10 +183,6 @@ def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, 
         sums["windows"] = more if known is None else Sums(*map(np.concatenate, zip(known, more, strict=True)))
     sums["windows"].add(places(rows, grid), part)
     return grid
-
-
-# Windows that alerts are about: the newest, which may have only begun, and the one before it.
-NEWEST_WINDOWS = 2
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,12 @@ from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.signals.catalogue import SIGNALS
 
+_PLACES = {name: place for place, name in enumerate(STATISTICS)}
+# Sums of more than one number each.
+_LISTS = ("values", "products", "histogram")
+# Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
+HELD = 20_000
+
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """What the estimator says of each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
@@ -32,11 +38,6 @@ def one_value(given: Any) -> np.ndarray:
     """(n,) from one or several values per response."""
     values = np.asarray(given, dtype=float)
     return values.mean(axis=1) if values.ndim == 2 else values
-
-
-_PLACES = {name: place for place, name in enumerate(STATISTICS)}
-# Sums of more than one number each.
-_LISTS = ("values", "products", "histogram")
 
 
 class Sums(NamedTuple):
@@ -183,10 +184,6 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
         among.with_row_index("place"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
     )
     return matches["place"].cast(pl.Int64).fill_null(-1).to_numpy()
-
-
-# Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
-HELD = 20_000
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:

@@ -19,6 +19,9 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.reader import IDS, Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, Trace, finish, refused, storable, trace, why_unusable
 
+_CLOSING = ("response.completed", "response.incomplete", "response.failed")
+_STREAMED = ("content", "refusal", "reasoning_content", "reasoning")
+
 
 class ReplyReader(Reader):
     """One reply per record."""
@@ -120,9 +123,6 @@ def _text_choice(choice: Mapping[str, Any]) -> Reply:
         token_ids=choice.get("token_ids"),
         unusable=why_unusable(response, text, ()),
     )
-
-
-_CLOSING = ("response.completed", "response.incomplete", "response.failed")
 
 
 class ResponseReader(Reader):
@@ -239,9 +239,6 @@ class PairReader(Reader):
             seed = request.get("seed")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply
-
-
-_STREAMED = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 class StreamReader(Reader):

@@ -16,6 +16,12 @@ _REQUESTS = ("request", "body", "kwargs")
 _TEXTS = ("question", "prompt", "input", "instruction", "query")
 # Columns of a table in which there may be a question.
 ASKED = {"messages", *_REQUESTS, *_TEXTS}
+# A longer text is an answer or a prompt, and no slice.
+LONGEST_VALUE = 200
+# What a proxy writes among the metadata of a call about who sent it: hashes of keys, addresses of people.
+_PRIVATE = ("user_api_key", "requester_")
+# What requests say of how tokens were drawn, and on whose behalf.
+OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
 
 def question_of(record: Any) -> str | None:
@@ -42,14 +48,6 @@ def _text(content: Any) -> str:
         return content
     parts: Iterable[Any] = content if isinstance(content, list) else ()
     return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
-
-
-# A longer text is an answer or a prompt, and no slice.
-LONGEST_VALUE = 200
-# What a proxy writes among the metadata of a call about who sent it: hashes of keys, addresses of people.
-_PRIVATE = ("user_api_key", "requester_")
-# What requests say of how tokens were drawn, and on whose behalf.
-OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
 
 def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:

@@ -22,6 +22,18 @@ from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
 MB = 1_000_000
+_BLOCK = 1 << 20
+_WHITE = b" \t\r\n"
+_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
+# Lines of a server's own text log, which people try first.
+_SERVER_LOG = (b"Generated response ", b"Received request ")
+# Cells that are JSON, where they are filled in, and those that are whole numbers.
+_JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
+_WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
+_LONGEST_HEAD = 1 << 20
+_DELIMITERS = (",", ";", "\t")
+# Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv")
 
 
 class Found(NamedTuple):
@@ -47,13 +59,6 @@ def checked(content: Any, where: str) -> Found | BadRecord:
 def too_long(longest: int) -> str:
     raised = "raise max_record_mb (`features --max-record-mb`) to read it"
     return f"is longer than {longest / MB:g} MB and left out; {raised}"
-
-
-_BLOCK = 1 << 20
-_WHITE = b" \t\r\n"
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
-# Lines of a server's own text log, which people try first.
-_SERVER_LOG = (b"Generated response ", b"Received request ")
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -150,13 +155,6 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
             return
 
 
-# Cells that are JSON, where they are filled in, and those that are whole numbers.
-_JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
-_WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
-_LONGEST_HEAD = 1 << 20
-_DELIMITERS = (",", ";", "\t")
-
-
 def csv_rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
     """The rows of a table, from 1, or why one cannot be read; an empty cell is null.
 
@@ -225,10 +223,6 @@ def _csv_record(cells: dict[str, str]) -> dict[str, Any] | str:
         if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
             record[name] = int(value)
     return record
-
-
-# Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv")
 
 
 def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:

@@ -19,6 +19,9 @@ Record = Mapping[str, Any]
 # The longest record that is read unless the user says otherwise. A token with 20 alternatives is some 6 kB of JSON as
 # OpenAI's servers write it, so this is a response of 40,000 tokens; as objects in memory it takes ten times as much.
 LONGEST_MB = 256
+_ROOM = "entropy_sentinel.sources.logs"
+# What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
+Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,6 @@ class Format:
     recognises: Callable[[Record], bool]
 
 
-_ROOM = "entropy_sentinel.sources.logs"
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
@@ -90,10 +92,6 @@ FORMATS: dict[str, Format] = {
 def recognise(record: Record) -> Format | None:
     """The format of a record; None where it is of none."""
     return next((format for format in FORMATS.values() if format.recognises(record)), None)
-
-
-# What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
-Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
 def _as_pairs(given: Any) -> Any:

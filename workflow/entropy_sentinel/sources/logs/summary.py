@@ -13,13 +13,13 @@ from entropy_sentinel.sources.logs.records import BadRecord
 
 # Whatever a record makes a reader or a library raise; what is written in Rust panics with an error of its own.
 ANY_ERROR = (Exception, pl.exceptions.PanicException)
+Rows = TypeVar("Rows", list[Any], np.ndarray)
+# Bad records that are shown one by one; all are counted.
+SHOWN = 5
 
 
 class WholeFileError(InputError):
     """What is wrong with a file as a whole, and with none of its records."""
-
-
-Rows = TypeVar("Rows", list[Any], np.ndarray)
 
 
 def frames(
@@ -63,10 +63,6 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return f"has no {error}, which its format must have"
     return f"has not the form of its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
-
-
-# Bad records that are shown one by one; all are counted.
-SHOWN = 5
 
 
 @dataclass

@@ -32,6 +32,7 @@ from entropy_sentinel.sources.logs.traces import ROWS, Responses
 TEXTS = ("text", "response", "completion", "output", "answer")
 OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
 TRACES = ("token_logprobs", "top_logprobs")
+Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
 class TableReader(Reader):
@@ -70,9 +71,6 @@ def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def _numbers(step: Any) -> list[Any]:
     entries = list(step.values()) if isinstance(step, Mapping) else step or ()
     return [entry["logprob"] if isinstance(entry, Mapping) else entry for entry in entries]
-
-
-Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
 def unnested(table: Table) -> Table:
