@@ -5,22 +5,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.contract import read_provenance
 
 EXAMPLE = TINY
 TRAINING = [str(EXAMPLE.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    """Exit status, output and errors of a call."""
-    with pytest.raises(SystemExit) as end:
-        main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return end.value.code, printed.out, printed.err
 
 
 def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -6,17 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import run
 from production import line, log_file, saved, traffic, written
-
-from entropy_sentinel.commands.main import main
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    """Exit status, output and errors of a call."""
-    with pytest.raises(SystemExit) as end:
-        main(["monitor", *map(str, arguments)])
-    printed = capsys.readouterr()
-    return end.value.code, printed.out, printed.err
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +20,7 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     files = [tmp_path / name for name in ("rows.csv", "sentinel.prom", "alerts.json")]
     options = ["--by", "route", "--window", "day", "--reference", "2026-11-02..2026-11-03", "--alert-on", "drop"]
     options += ["--output", files[0], "--metrics", files[1], "--alerts", files[2], "--state", tmp_path / "state"]
-    status, said, errors = run(capsys, estimator, log, *options)
+    status, said, errors = run(capsys, "monitor", estimator, log, *options)
     assert (status, errors) == (0, "")
     assert all(path.exists() for path in files)
     assert json.loads(files[2].read_text())["alerts"] == []
@@ -40,7 +31,7 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     (shop,) = [one.split() for one in lines if one.startswith("shop")][:1]
     assert int(shop[1]) == table.filter(pl.col("route") == "shop")["n_estimated"].sum()
 
-    status, said, _ = run(capsys, estimator, log, *options, "--fail-below", "0.99")
+    status, said, _ = run(capsys, "monitor", estimator, log, *options, "--fail-below", "0.99")
     assert status == 4
     assert "read now: 0" in said
     alerts = json.loads(files[2].read_text())["alerts"]
@@ -50,22 +41,23 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(0), "{broken", line(2)])
-    assert run(capsys, estimator, log, "--by", "route", "--min-responses", 1)[0] == 3
+    assert run(capsys, "monitor", estimator, log, "--by", "route", "--min-responses", 1)[0] == 3
     # That nothing can be said goes before it.
-    status, said, errors = run(capsys, estimator, log, "--by", "route")
+    status, said, errors = run(capsys, "monitor", estimator, log, "--by", "route")
     assert status == 5
     assert said.endswith("nothing can be said: no slice has 30 estimated responses\n")
     assert errors.startswith(f"1 record that cannot be read: {log}: line 2 (must be a JSON object")
     assert "few responses: school, shop: 1 response with an estimate, fewer than 30" in said
     # An alert goes before it.
-    assert run(capsys, estimator, log, written(traffic(90), tmp_path / "more.parquet"), "--fail-below", "0.99")[0] == 4
-    status, _, errors = run(capsys, estimator, log, "--strict")
+    more = written(traffic(90), tmp_path / "more.parquet")
+    assert run(capsys, "monitor", estimator, log, more, "--fail-below", "0.99")[0] == 4
+    status, _, errors = run(capsys, "monitor", estimator, log, "--strict")
     assert (status, errors.splitlines()[0].startswith(f"InputError: {log}: line 2: ")) == (1, True)
 
 
 def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(number, route=f"r{number}") for number in range(30)])
-    _, said, _ = run(capsys, estimator, log, "--by", "route")
+    _, said, _ = run(capsys, "monitor", estimator, log, "--by", "route")
     assert "... and 10 more slices: --output has them all" in said
 
 
@@ -79,7 +71,7 @@ def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: 
 )
 def test_errors_say_what_to_do(estimator: Path, tmp_path: Path, capsys, options, said: str) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(0)])
-    status, _, errors = run(capsys, estimator, log, *options)
+    status, _, errors = run(capsys, "monitor", estimator, log, *options)
     assert status == 1
     assert said in errors
 
@@ -89,7 +81,7 @@ def test_a_closed_standard_input_is_said(estimator: Path, tmp_path: Path, capsys
     """As of `monitor mine.estimator - <&-`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)
-    status, _, errors = run(capsys, estimator, "-", *more)
+    status, _, errors = run(capsys, "monitor", estimator, "-", *more)
     assert (status, errors) == (
         1,
         "InputError: standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -\n",

@@ -7,22 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 from browser import found_on, needs_browser
+from calling import run
 from production import line, log_file, saved
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.monitor.labelling.to_label import write_page
 
 EXAMPLE = TINY
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    """Exit status, output and errors of a call."""
-    with pytest.raises(SystemExit) as end:
-        main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return end.value.code, printed.out, printed.err
 
 
 @pytest.fixture(scope="module")

@@ -9,22 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import run
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 VERBS = ("monitor", "estimate", "score", "sample")
 OWN = ("token_logprobs", "top_logprobs")
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    """Exit status, output and errors of a call."""
-    with pytest.raises(SystemExit) as end:
-        main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return end.value.code or 0, printed.out, printed.err
 
 
 def call(verb: str, estimator: Path, log: Path, folder: Path, *more: object) -> list[object]:

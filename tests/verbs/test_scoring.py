@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from calling import run
 from production import LOGPROBS, fitted, traffic
 from sklearn.linear_model import LogisticRegression
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.once import score
 
@@ -78,13 +78,6 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
     found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
     assert "these responses differ: 10 of model 'other'" in found["overridden"][0]
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
-
-
-def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as end:
-        main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return end.value.code, printed.out, printed.err
 
 
 def test_the_command(

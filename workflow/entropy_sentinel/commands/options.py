@@ -14,8 +14,6 @@ from entropy_sentinel.frames.options import Options, Panel, choices, in_order, i
 from entropy_sentinel.frames.printable import one_line
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from entropy_sentinel.config.sections import Config
     from entropy_sentinel.monitor.reading.problems import Problems
 
@@ -115,22 +113,6 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
     """InputError where the name of a file for a table ends otherwise than with one of `suffixes`."""
     if path.suffix not in suffixes:
         raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
-
-
-def write_table(table: "pl.DataFrame", path: Path) -> None:
-    """Write a table in one step, by the end of the name: .csv, .parquet, .json or .jsonl."""
-    from entropy_sentinel.frames.files import whole_file
-    from entropy_sentinel.frames.printable import write_csv
-
-    with whole_file(path) as partial:
-        if path.suffix == ".csv":
-            write_csv(table, partial)
-        elif path.suffix == ".parquet":
-            table.write_parquet(partial)
-        elif path.suffix == ".json":
-            table.write_json(partial)
-        else:
-            table.write_ndjson(partial)
 
 
 def load_study(files: Iterable[Path]) -> "Config":

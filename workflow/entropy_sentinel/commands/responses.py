@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, check_table_path, report, say, taking, write_table
+from entropy_sentinel.commands.options import ResponseFiles, check_table_path, report, say, taking
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions
 from entropy_sentinel.sources.logs.settings import ResponseOptions
@@ -72,7 +72,8 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
 
     A table with a row per response: what identifies it, P(correct), and the reason where it has none.
     """
-    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.frames.files import check_outputs, whole_file
+    from entropy_sentinel.frames.printable import write_csv
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -86,7 +87,13 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
     loaded = load(estimator)
     read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
-    write_table(scores, output)
+    with whole_file(output) as partial:
+        if output.suffix == ".csv":
+            write_csv(scores, partial)
+        elif output.suffix == ".parquet":
+            scores.write_parquet(partial)
+        else:
+            scores.write_ndjson(partial)
     without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
     say(
         f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
