@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.compute import compute_features, is_traces
-from entropy_sentinel.features.feature_frame import FEATURE_FRAME
-from entropy_sentinel.features.missing_mass import missing_mass
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import check_outputs
