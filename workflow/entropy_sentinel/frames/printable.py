@@ -8,10 +8,11 @@ was. Numbers stay numbers.
 
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-import polars.selectors as cs
+# Polars is imported where a file is written or read: help texts and errors are printable without it, and at once.
+if TYPE_CHECKING:
+    import polars as pl
 
 # What joins letters in some scripts and in emoji.
 _JOINERS = "\u200c\u200d"
@@ -40,27 +41,34 @@ def _visible(char: str) -> str:
 _BEGINS = r"[=+\-@\t\r\n＝＋－＠]"
 
 
-def write_csv(frame: pl.DataFrame, path: str | Path) -> None:
+def write_csv(frame: "pl.DataFrame", path: str | Path) -> None:
     """Write a frame, its texts and the names of its columns so that a spreadsheet shows them."""
+    import polars.selectors as cs
+
     frame.with_columns(as_shown(cs.string())).rename(_shown_names(frame.columns)).write_csv(path)
 
 
-def read_csv(path: str | Path, **options: Any) -> pl.DataFrame:
+def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":
     """Read such a file, its texts as they were; `options` are those of polars.read_csv."""
-    found = pl.read_csv(path, **options).with_columns(as_written(cs.string()))
-    return found.rename({name: pl.select(as_written(pl.lit(name))).item() for name in found.columns})
+    import polars as pl
+    import polars.selectors as cs
+
+    table = pl.read_csv(path, **options).with_columns(as_written(cs.string()))
+    return table.rename({name: pl.select(as_written(pl.lit(name))).item() for name in table.columns})
 
 
-def as_shown(texts: pl.Expr) -> pl.Expr:
+def as_shown(texts: "pl.Expr") -> "pl.Expr":
     """Texts as they stand in the file."""
     return texts.str.replace(f"^('*{_BEGINS})", "'$1")
 
 
-def as_written(texts: pl.Expr) -> pl.Expr:
+def as_written(texts: "pl.Expr") -> "pl.Expr":
     """Texts of a file as they were."""
     return texts.str.replace(f"^'('*{_BEGINS})", "$1")
 
 
 def _shown_names(names: list[str]) -> dict[str, str]:
-    found = pl.select(as_shown(pl.lit(pl.Series(names, dtype=pl.String)))).to_series()
-    return dict(zip(names, found, strict=True))
+    import polars as pl
+
+    shown = pl.select(as_shown(pl.lit(pl.Series(names, dtype=pl.String)))).to_series()
+    return dict(zip(names, shown, strict=True))
