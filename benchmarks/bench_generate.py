@@ -29,7 +29,7 @@ from entropy_sentinel.jobs.logs import job_log
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages.benchmark import write_benchmark
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 GOAL, GOAL_BYTES = 0.9, 100
 
 

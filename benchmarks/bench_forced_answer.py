@@ -28,7 +28,7 @@ from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.stages import engine_pass, generation
 from entropy_sentinel.stages.benchmark import write_benchmark
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 GOAL = 3.0
 SPAWN = multiprocessing.get_context("spawn")
 FEWER: dict[str, str | int] = {"every_4th": 4, "every_8th": 8, "sentence_ends": "sentence-ends"}

@@ -32,7 +32,7 @@ from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.jobs.logs import job_log
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 MAX_MODEL_LEN, SEED, TEMPERATURE, START_S = 512, 42, 0.5, 300
 Chats = list[list[dict[str, str]]]
 

@@ -1,13 +1,13 @@
 """Speed and memory of features, in processes of their own and on the same synthetic traces:
 
 - `compute_features` against the obvious way, a loop over responses with numpy and scipy (features agree to 1e-9);
-- against LM-Polygraph's estimators and uqlm's scorers (tests/benchmarks/peers_features.py), in an environment of their
+- against LM-Polygraph's estimators and uqlm's scorers (benchmarks/peers_features.py), in an environment of their
   own: the Python that ENTROPY_SENTINEL_PEERS names, or one that is made here from tests/golden/requirements.txt;
 - from a log, a flat Parquet table, to features against merely reading it, in bounded memory.
 
 The last line printed is one JSON object. `--full` has the log of 100,000 responses of 300 tokens (some minutes).
 
-    PYTHONPATH=workflow python tests/benchmarks/bench_features.py --responses 400 --tokens 500
+    PYTHONPATH=workflow python benchmarks/bench_features.py --responses 400 --tokens 500
 """
 
 import argparse
@@ -28,7 +28,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 # Responses that a log is made of again and again, with ids of their own.
 BLOCK = 1000
 SIDES = ("polars", "loop")

@@ -31,7 +31,7 @@ from entropy_sentinel.grouping.exact import ExactBackend
 from entropy_sentinel.monitor.estimating.alerts import AMBIGUOUS, OUTSIDE_SUPPORT
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
 
-DEMO = Path(__file__).parents[2] / "demo"
+DEMO = Path(__file__).parents[1] / "demo"
 BENCHMARKS = ("facts-single", "facts-several")
 PROMPT, TOP_K, MAX_TOKENS = "Q: {question}\nA:", 20, 16
 SHARES, QUESTIONS, BAD = (0.0, 0.25, 0.5, 0.75, 1.0), 40, 0.1

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from bench_intervals import winkler
 from tabulate import tabulate
 
+from bench_intervals import winkler
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.fit import one_thread

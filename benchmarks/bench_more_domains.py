@@ -14,9 +14,9 @@ import json
 import multiprocessing
 
 import numpy as np
-from bench_verdict import draw, normal
 from tabulate import tabulate
 
+from bench_verdict import draw, normal
 from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide
 from entropy_sentinel.statistics.intervals import Residuals
 

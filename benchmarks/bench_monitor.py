@@ -6,7 +6,7 @@
 
 The last line printed is one JSON object. `--full` has 1,000,000 responses as features and 100,000 raw (some minutes).
 
-    PYTHONPATH=workflow:tests/shared python tests/benchmarks/bench_monitor.py
+    PYTHONPATH=workflow:tests/shared python benchmarks/bench_monitor.py
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
 from bench_features import _apart, _run, peak_mib, synthetic_traces
 
 BLOCK, DAYS, ROUTES = 1000, 30, 20
