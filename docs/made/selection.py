@@ -21,9 +21,16 @@ _PAGE = """\
 <!-- of the analysis selection -->
 # Which items to train on
 
-A model may learn most from items that it is unsure of; several numbers say which these are. The command `select`
-takes the items that one of them puts first, as a file that a trainer reads; a study makes the files of all of them
-and compares them. The strategies are those of Zhu et al., *Uncertainty Under the Curve* (2025), Section 4.
+This page is for people who choose training items for a model. The command `select` writes the items that one strategy
+ranks first, as a file that a trainer reads:
+
+```
+entropy-sentinel select MODEL -c mine.yaml --strategy eas --size 5000 --output train.jsonl
+```
+
+A model may learn most from items of which it is unsure. Each strategy ranks items by one measure; a study writes the
+files of all strategies and compares them. The strategies are those of Zhu et al., *Uncertainty Under the Curve* (2025),
+Section 4. **Nothing below shows that one strategy is better than another.**
 
 {strategies}
 
@@ -43,36 +50,31 @@ analyses:
 ```
 
 After `snakemake --configfile mine.yaml`, `results/STUDY/JUDGE/selection/` has `MODEL/STRATEGY.jsonl` for each
-strategy, tables and figures of overlap, difficulty and length, and `report.html`. One file alone, with another size
-or seed:
+strategy, tables and figures of overlap, difficulty and length, and `report.html`. `select` writes a single file, with
+another size or seed.
 
-```
-entropy-sentinel select MODEL -c mine.yaml --strategy eas --size 5000 --output train.jsonl
-```
+Each line has `messages`: the model's prompt and the answer to learn. If the prompt is plain text, it has `prompt` and
+`completion` instead. Question, reference, `scores` and `reason`, the reason for the choice, follow.
 
-A line has `messages`, the prompt as the model was asked it and the answer to learn (`prompt` and `completion` where
-the prompt is plain text), then question, reference, `scores` and `reason`, why it was taken.
-
-- **Candidates** have a reference and a response; each question counts once. Length, accuracy and entropy area are of
-  the first response, the pass rate is over the first `tries`.
-- **The entropy area** is of the response's own answer; `answer: reference` (with `signals.forced_answer.answers:
-  [reference]`) is the paper's.
-- **Where scores are equal**, the order is that of `random` with the same seed: a pass rate over four tries has three
-  values.
-- **Where a strategy has fewer candidates than were asked for**, it takes them all, says so, and fills nothing in.
+- **Candidates** have a reference and a response; each question counts once. Length, accuracy and entropy area refer to
+  the first response, the pass rate to the first `tries`.
+- **The entropy area** uses the response's own answer. The paper's uses the reference: `answer: reference` (with
+  `signals.forced_answer.answers: [reference]`).
+- **Equal scores** are ordered as by `random` with the same seed: a pass rate over four tries has three values.
+- **Too few candidates**: a strategy takes all it has and says so.
 
 ## Shown on a tiny model
 
 **Read this first.** One selection of each kind was drawn, of {size} problems, and accuracy is measured on 100
-problems, one of which is a point. The intervals are over seeds of training and answers only. Over other draws
-and problems they would be far wider: "above" and "below" random hold for these selections and these problems,
-and are no reason to prefer a strategy. The model is tiny and its problems are made up; it was trained on tens
-of thousands of problems like these before, so {size} more teach it little that is new. The published
-differences have no intervals, so do not compare the two number by number.
+problems, so one problem is a point. The intervals cover only seeds of training and answers. Over other draws and
+problems they would be far wider. "Above" and "below" random hold for these selections and these problems, and are no
+reason to prefer a strategy. The model is tiny and its problems are made up. It had already been trained on tens of
+thousands of similar problems, so {size} more teach it little. The published differences have no intervals, so do not
+compare the two number by number.
 
-`make study-selection` takes {n_candidates} training problems of the demo's ten domains, four responses of
-tiny-1m to each, the pass, and {size} problems selected by each strategy. Then it trains the same checkpoint on
-each selection with the same steps and {seeds} seeds, and the trained models answer new problems.
+`make study-selection` takes {n_candidates} training problems of the demo's ten domains, with four responses of tiny-1m
+to each, and runs the pass. Each strategy selects {size} problems. The same checkpoint is trained on each selection with
+the same steps and {seeds} seeds, and the trained models answer new problems.
 
 {verdict}
 
@@ -80,7 +82,7 @@ each selection with the same steps and {seeds} seeds, and the trained models ans
 
 <img src="selection/{figure}" width="560" alt="{alt}">
 
-Pass@1 by domain, in per cent, means over the seeds:
+Mean pass@1 over the seeds, by domain, in per cent:
 
 {domains}
 What each strategy prefers:
