@@ -78,7 +78,7 @@ study-ambigqa: $(INSTALLED)
 
 # Writes docs/selection.md from the results of `make study-selection`.
 selection-page: $(INSTALLED)
-	PYTHONPATH=docs:workflow $(BIN)/python -m made.selection results/demo-selection docs
+	PYTHONPATH=docs:workflow:demo $(BIN)/python -m made.selection results/demo-selection docs
 
 # Writes the tables and figures of study-real to a page of docs/.
 gallery: $(INSTALLED)

@@ -5,7 +5,7 @@
 The folder has a file for each strategy, `random.jsonl` among them. The same checkpoint is trained on each with the same
 steps, once for each seed; a seed says in which order the problems come, and how answers are drawn. Pass@1 is the mean
 over held-out problems of all domains and 32 rounds of answers. FOLDER gets `runs.csv`, and Table 3 of the paper with
-its values beside ours (`entropy_sentinel.analyses.selection.trained`).
+its values beside ours (trained.py).
 """
 
 import argparse
@@ -27,9 +27,9 @@ from transformers import AutoTokenizer, DynamicCache, LlamaForCausalLM, PreTrain
 from transformers.utils.logging import disable_progress_bar
 
 from corpus import IGNORED, PROMPT, render
-from entropy_sentinel.analyses.selection.trained import BEFORE, RUNS, write_trained
 from problems import DOMAINS, Problem, held_out
 from train import is_correct
+from trained import BEFORE, RUNS, write_trained
 
 HELD_OUT_SEED = 4  # apart from the problems of demo/benchmarks, of the model's card and of the judge
 

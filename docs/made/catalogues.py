@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from importlib import import_module
-from types import ModuleType
 
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
-from entropy_sentinel.frames.analysis import sections
+from entropy_sentinel.frames.analysis import Analysis, sections
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import KINDS
@@ -133,20 +132,11 @@ def exhibits() -> str:
     for name, settings in sections().items():
         room = f"entropy_sentinel.analyses.{name}"
         parts += [f"## {name}\n", f"{paragraphs(import_module(room).__doc__)}\n", f"{paragraphs(settings.__doc__)}\n"]
-        parts += _shown(import_module(f"{room}.catalogue")) if _has_catalogue(room) else []
+        parts += _shown(settings)
     return "\n".join(parts)
 
 
-def _has_catalogue(room: str) -> bool:
-    try:
-        import_module(f"{room}.catalogue")
-    except ModuleNotFoundError:
-        return False
-    return True
-
-
-def _shown(catalogue: ModuleType) -> Iterator[str]:
-    for kind in ("TABLES", "FIGURES"):
-        if found := getattr(catalogue, kind, None):
-            rows = ([code(name), plain(title)] for name, title in found.items())
-            yield table([kind.lower().removesuffix("s"), "title"], rows)
+def _shown(settings: type[Analysis]) -> Iterator[str]:
+    for kind, exhibits in (("table", settings.TABLES), ("figure", settings.FIGURES)):
+        if exhibits:
+            yield table([kind, "title"], ([code(name), plain(title)] for name, title in exhibits.items()))

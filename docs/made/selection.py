@@ -1,7 +1,7 @@
 """The page "Which items to train on": how to select, and what came of it on the demo, from the results.
 
-`PYTHONPATH=docs:workflow python -m made.selection results/demo-selection docs` writes docs/selection.md and pictures
-from the results of `make study-selection`.
+`PYTHONPATH=docs:workflow:demo python -m made.selection results/demo-selection docs` writes docs/selection.md and
+pictures from the results of `make study-selection`.
 """
 
 import argparse
@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
-from entropy_sentinel.analyses.selection.trained import BASELINE, BEFORE, FIGURE, TABLE, differences
 from entropy_sentinel.report.pages import Exhibit
 from made.markdown import table
+from trained import BASELINE, BEFORE, FIGURE, TABLE, differences
 
 JUDGE = "math-verify"
 _PAGE = """\

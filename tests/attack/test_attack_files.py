@@ -13,8 +13,7 @@ import yaml
 from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
-from entropy_sentinel.analyses.accuracy.measuring.domains import write_domains
-from entropy_sentinel.analyses.accuracy.measuring.sweep import write_sweep
+from entropy_sentinel.analyses.accuracy.measures import write_domains, write_sweep
 from entropy_sentinel.config.study import estimation_settings, split_settings
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.frames.contract import PROVENANCE_KEY

@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
+from entropy_sentinel.analyses.accuracy import figures, panels
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.showing.verdicts import Domain, Method, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import Domain, Method, ModelValidation
+from entropy_sentinel.analyses.exhibits import draw
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.report.figures import Drawing
 from entropy_sentinel.report.tables import Table
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
@@ -334,3 +337,8 @@ def auroc_frame(models: list[str]) -> pl.DataFrame:
             rows.append((model, "x", feature, 0.5 + number / 100, 0.4, 0.8, 10, 10, None))
             rows.append((model, "y", feature, None, None, None, 10, 0, "no incorrect response"))
     return AUROC.frame(rows)
+
+
+def draw_figure(name: str, inputs: dict[str, Any]) -> Drawing:
+    """The figure of the catalogue of this name."""
+    return draw(name, vars(figures) | vars(panels), inputs)

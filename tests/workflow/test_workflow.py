@@ -180,13 +180,13 @@ def test_a_colour_reruns_the_analyses_and_no_estimate(project: Project, edit) ->
 
 
 def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/analyses/accuracy/tables/by_model.py", "0.5 is chance", "0.5 is luck")
+    edit(f"{PACKAGE}/analyses/accuracy/tables_by_model.py", "0.5 is chance", "0.5 is luck")
     assert project.planned() == {"accuracy_tables": 1, "accuracy_report": 1}
 
 
 def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) -> None:
     edit(
-        f"{PACKAGE}/analyses/accuracy/showing/report.html.j2",
+        f"{PACKAGE}/analyses/accuracy/report.html.j2",
         "Can I trust this on my model",
         "Can you trust this on your model",
     )

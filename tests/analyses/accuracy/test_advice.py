@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 from frames import DEFAULT, MASS, UNKNOWN, domains, sweep_rows, validation
 
+from entropy_sentinel.analyses.accuracy.advice import advise, failures, gaps
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
-from entropy_sentinel.analyses.accuracy.showing.advice import advise
-from entropy_sentinel.analyses.accuracy.showing.failures import failures, gaps
 from entropy_sentinel.analyses.headings import TrainingGroup
 
 EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)

@@ -8,7 +8,7 @@ import pytest
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.accuracy.measuring.domains import auroc_rows, domain_row, write_domains
+from entropy_sentinel.analyses.accuracy.measures import auroc_rows, domain_row, write_domains
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 

@@ -7,6 +7,7 @@ from frames import (
     UNLABELLED,
     SyntheticStudy,
     auroc_frame,
+    draw_figure,
     estimate_rows,
     sweep_rows,
     validation,
@@ -15,15 +16,17 @@ from matplotlib.figure import Figure
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES
-from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
-from entropy_sentinel.analyses.accuracy.figures.of_accuracies import figure_1_accuracies, figure_3_accuracies_by_model
-from entropy_sentinel.analyses.accuracy.figures.of_distributions import (
+from entropy_sentinel.analyses.accuracy.figures import (
     figure_2_entropy_densities,
     figure_4_errors_by_group_accuracy,
+    figure_auroc_by_domain,
 )
-from entropy_sentinel.analyses.accuracy.figures.of_features import figure_auroc_by_domain
-from entropy_sentinel.analyses.accuracy.figures.of_validation import figure_validation
 from entropy_sentinel.analyses.accuracy.frames import AUROC
+from entropy_sentinel.analyses.accuracy.panels import (
+    figure_1_accuracies,
+    figure_3_accuracies_by_model,
+    figure_validation,
+)
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.pages import Exhibit

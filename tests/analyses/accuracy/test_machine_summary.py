@@ -8,7 +8,7 @@ from typing import Any
 
 from frames import GROUPS, LABEL, SyntheticStudy, validation
 
-from entropy_sentinel.analyses.accuracy.showing.study import Study
+from entropy_sentinel.analyses.accuracy.report import Study
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "summary.md"
 

@@ -6,8 +6,7 @@ import polars as pl
 from observations import SETTINGS, observations
 
 from entropy_sentinel.analyses.accuracy.frames import REPEATS
-from entropy_sentinel.analyses.accuracy.measuring.repeats import write_repeats
-from entropy_sentinel.analyses.accuracy.measuring.sweep import sweep
+from entropy_sentinel.analyses.accuracy.measures import sweep, write_repeats
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 

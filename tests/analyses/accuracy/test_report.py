@@ -15,18 +15,17 @@ from frames import (
     UNKNOWN,
     SyntheticStudy,
     domains,
+    draw_figure,
     estimate_rows,
     sweep_rows,
     validation,
 )
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.accuracy.figures.drawing import draw_figure
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS
-from entropy_sentinel.analyses.accuracy.showing.report import render_report
-from entropy_sentinel.analyses.accuracy.showing.study import Study
-from entropy_sentinel.analyses.accuracy.showing.summary import summarise
-from entropy_sentinel.analyses.accuracy.tables.writing import make_table
+from entropy_sentinel.analyses.accuracy.report import Study, render_report
+from entropy_sentinel.analyses.accuracy.summary import summarise
+from entropy_sentinel.analyses.accuracy.tables import make_table
 from entropy_sentinel.report.figures import write_figure
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import write_table

@@ -20,28 +20,24 @@ from frames import (
     validation,
 )
 
+from entropy_sentinel.analyses.accuracy import figures, panels, tables, tables_by_model, tables_of_groups
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.accuracy.figures import of_accuracies as figures_of_accuracies
-from entropy_sentinel.analyses.accuracy.figures import of_distributions as figures_of_distributions
-from entropy_sentinel.analyses.accuracy.figures import of_features as figures_of_features
-from entropy_sentinel.analyses.accuracy.figures import of_validation as figures_of_validation
-from entropy_sentinel.analyses.accuracy.tables import by_model as tables_by_model
-from entropy_sentinel.analyses.accuracy.tables import of_domains as tables_of_domains
-from entropy_sentinel.analyses.accuracy.tables import of_groups as tables_of_groups
-from entropy_sentinel.analyses.accuracy.tables import of_medians as tables_of_medians
-from entropy_sentinel.analyses.accuracy.tables import of_methods as tables_of_methods
-from entropy_sentinel.analyses.accuracy.tables import of_validation as tables_of_validation
-from entropy_sentinel.analyses.accuracy.tables.by_model import (
+from entropy_sentinel.analyses.accuracy.tables import (
+    make_table,
+    table_cut_off,
+    table_estimates,
+    table_methods,
+    table_recommended,
+    table_repeats,
+    table_validation,
+)
+from entropy_sentinel.analyses.accuracy.tables_by_model import (
     table_1_auroc,
     table_2_by_model,
     table_6_auroc_further_models,
     table_7_by_model_further_groups,
     table_8_simple_estimators_by_model,
 )
-from entropy_sentinel.analyses.accuracy.tables.of_domains import table_cut_off, table_estimates
-from entropy_sentinel.analyses.accuracy.tables.of_methods import table_recommended, table_repeats
-from entropy_sentinel.analyses.accuracy.tables.of_validation import table_methods, table_validation
-from entropy_sentinel.analyses.accuracy.tables.writing import make_table
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
@@ -323,17 +319,12 @@ def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch)
 
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
-    of_studies = (tables_by_model, tables_of_domains, tables_of_methods, tables_of_validation)
     for kind, modules, names in (
-        ("table", (*of_studies, tables_of_medians, tables_of_groups), TABLES),
-        (
-            "figure",
-            (figures_of_accuracies, figures_of_distributions, figures_of_features, figures_of_validation),
-            FIGURES,
-        ),
+        ("table", (tables, tables_by_model, tables_of_groups), TABLES),
+        ("figure", (figures, panels), FIGURES),
     ):
-        functions = [one.removeprefix(f"{kind}_") for module in modules for one in vars(module)]
-        assert {one for one in functions if f"{kind}_{one}" in {n for m in modules for n in vars(m)}} == set(names)
+        functions = [name for module in modules for name in vars(module) if name.startswith(f"{kind}_")]
+        assert {name.removeprefix(f"{kind}_") for name in functions} == set(names)
 
 
 def test_synthetic_study_has_every_benchmark(study):

@@ -6,13 +6,14 @@ import polars as pl
 import pytest
 from frames import DEFAULT, GROUPS, cell, domains, sweep_rows
 
-from entropy_sentinel.analyses.accuracy.measuring.aggregation import bin_errors, group_accuracies
-from entropy_sentinel.analyses.accuracy.tables.of_groups import (
+from entropy_sentinel.analyses.accuracy.aggregation import bin_errors, group_accuracies
+from entropy_sentinel.analyses.accuracy.tables_of_groups import (
+    table_3_simple_estimators,
     table_4_by_size,
+    table_5_design_choices,
     table_9_best_and_worst_groups,
     table_10_leave_one_out,
 )
-from entropy_sentinel.analyses.accuracy.tables.of_medians import table_3_simple_estimators, table_5_design_choices
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 
 DATA = Path(__file__).parents[2] / "data"

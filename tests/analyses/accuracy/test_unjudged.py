@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, validation
 
-from entropy_sentinel.analyses.accuracy.showing.study import Study
-from entropy_sentinel.analyses.accuracy.showing.summary import summarise
-from entropy_sentinel.analyses.accuracy.showing.unjudged import Unjudged, unjudged
+from entropy_sentinel.analyses.accuracy.report import Study
+from entropy_sentinel.analyses.accuracy.summary import Unjudged, summarise, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.math_verify import kind_for

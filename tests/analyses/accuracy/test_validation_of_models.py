@@ -8,8 +8,12 @@ import polars as pl
 import pytest
 from observations import SETTINGS, observations
 
-from entropy_sentinel.analyses.accuracy.measuring.validation import validation, write_validation
-from entropy_sentinel.analyses.accuracy.showing.verdicts import ModelValidation, read_validations
+from entropy_sentinel.analyses.accuracy.validation import (
+    ModelValidation,
+    read_validations,
+    validation,
+    write_validation,
+)
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

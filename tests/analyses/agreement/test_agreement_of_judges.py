@@ -10,11 +10,10 @@ import yaml
 from frames import GROUPS, LABEL, cell, estimate_rows
 from sklearn.metrics import cohen_kappa_score
 
-from entropy_sentinel.analyses.agreement.catalogue import TABLES
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.agreement.judged import errors, judged, write_judged
-from entropy_sentinel.analyses.agreement.pairs import pairs, write_pairs
+from entropy_sentinel.analyses.agreement.pairs import errors, judged, pairs, write_judged, write_pairs
 from entropy_sentinel.analyses.agreement.report import sentences, summarise, write_report
+from entropy_sentinel.analyses.agreement.settings import Agreement
 from entropy_sentinel.analyses.agreement.tables import (
     table_accuracies,
     table_agreement,
@@ -186,12 +185,12 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
         sources.append({"judge": judge, "path": str(tmp_path / f"{judge}.parquet")})
     write_judged(sources, EXTREMES, made["judged"], made["errors"])
     settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes", "own_judges": {"gases": "letters"}}
-    write_tables(made, settings, TABLES, str(tmp_path))
-    tables = [str(tmp_path / f"table_{name}.html") for name in TABLES]
+    write_tables(made, settings, Agreement.TABLES, str(tmp_path))
+    tables = [str(tmp_path / f"table_{name}.html") for name in Agreement.TABLES]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
     write_report(made | {"tables": tables}, settings, str(page), str(summary))
     assert "agree on 10 of 11" in page.read_text()
-    assert all(title in page.read_text() for title in TABLES.values())
+    assert all(title in page.read_text() for title in Agreement.TABLES.values())
     assert "agree on 10 of 11" in summary.read_text()
     apart = "gases is not compared: all its labels are by its own judge, letters."
     assert apart in page.read_text()
@@ -211,7 +210,7 @@ def test_it_takes_two_judges() -> None:
     config = load_config(study(["math-verify", "other"], ["accuracy", "agreement"]))
     assert config.run.analyses == ["accuracy", "agreement"]
     assert config.analyses.agreement.headline_group == "extremes"
-    assert config.analyses.agreement.tables == list(TABLES)
+    assert config.analyses.agreement.tables == list(Agreement.TABLES)
     one = load_config(study(["math-verify"], ["accuracy", "agreement"]))
     assert one.run.analyses == ["accuracy"]
     why = "run.analyses: agreement left out, since it compares judges, and run.judges has one, math-verify"

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
 
-from entropy_sentinel.analyses.ambiguity.aligned import write_aligned
-from entropy_sentinel.analyses.ambiguity.aligning import Classes, matched
+from entropy_sentinel.analyses.ambiguity.aligned import Classes, matched, of_file, of_items, write_aligned
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED
-from entropy_sentinel.analyses.ambiguity.sources import of_file, of_items
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question

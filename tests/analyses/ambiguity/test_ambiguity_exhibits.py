@@ -15,8 +15,7 @@ from entropy_sentinel.analyses.ambiguity.comparison import printed
 from entropy_sentinel.analyses.ambiguity.figures import write_figures
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.measures import write_measures
-from entropy_sentinel.analyses.ambiguity.report import write_report
-from entropy_sentinel.analyses.ambiguity.summary import Summary, answer
+from entropy_sentinel.analyses.ambiguity.report import Summary, answer, write_report
 from entropy_sentinel.analyses.ambiguity.tables import write_tables
 
 MODELS, BENCHMARKS, N_ITEMS = ["gemma-3-12b", "other"], ["triviaqa", "maqa"], 60

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from entropy_sentinel.analyses.ambiguity.aligned import write_aligned
 from entropy_sentinel.analyses.ambiguity.frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.measures import write_measures
-from entropy_sentinel.analyses.ambiguity.tables_of_p_star import statistics
+from entropy_sentinel.analyses.ambiguity.tables import statistics
 from entropy_sentinel.analyses.ambiguity.uncertainties import write_uncertainties
 
 N_ITEMS, K = 40, 12

@@ -11,12 +11,11 @@ import pytest
 from entropy_sentinel.analyses.entropy_area.catalogue import FIGURES, TABLES, compared
 from entropy_sentinel.analyses.entropy_area.figures import write_figures
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
-from entropy_sentinel.analyses.entropy_area.items import by_item
+from entropy_sentinel.analyses.entropy_area.items import by_item, write_truncation
 from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
 from entropy_sentinel.analyses.entropy_area.report import write_report
 from entropy_sentinel.analyses.entropy_area.tables import write_tables
 from entropy_sentinel.analyses.entropy_area.trajectories import by_range, median_item, trajectory, with_options
-from entropy_sentinel.analyses.entropy_area.truncation import write_truncation
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]

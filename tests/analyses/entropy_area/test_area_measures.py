@@ -17,9 +17,8 @@ from entropy_sentinel.analyses.entropy_area.frames import (
     SPREAD,
     TRUNCATION,
 )
-from entropy_sentinel.analyses.entropy_area.items import by_item, gather
+from entropy_sentinel.analyses.entropy_area.items import by_item, gather, write_truncation
 from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
-from entropy_sentinel.analyses.entropy_area.truncation import write_truncation
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 SETTINGS: Any = {"sets": {"b": ["b"], "both": ["c", "d"]}, "answers": ["reference", "own"], "resamples": 50, "seed": 1}

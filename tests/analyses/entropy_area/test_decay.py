@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.decay import decayed
+from entropy_sentinel.analyses.entropy_area.trajectories import decayed
 
 P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
 

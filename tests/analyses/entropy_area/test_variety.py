@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.statistics.variety import answer_entropy, correctness_entropy, entropy_bits
+from entropy_sentinel.analyses.entropy_area.items import answer_entropy, correctness_entropy, entropy_bits
 
 
 def test_entropy_of_counts_is_in_bits() -> None:

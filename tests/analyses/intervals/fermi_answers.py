@@ -9,10 +9,8 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.adjusted import write_adjusted
 from entropy_sentinel.analyses.intervals.beliefs import write_beliefs
-from entropy_sentinel.analyses.intervals.scores import write_scores
-from entropy_sentinel.analyses.intervals.sets import write_sets
+from entropy_sentinel.analyses.intervals.scores import write_scores, write_sets, write_tunnel_index
 from entropy_sentinel.analyses.intervals.stated import write_integers, write_stated
-from entropy_sentinel.analyses.intervals.tunnel_index import write_tunnel_index
 from entropy_sentinel.config import study
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS

@@ -7,15 +7,14 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from entropy_sentinel.analyses.intervals.adjusted import of_model
+from entropy_sentinel.analyses.intervals.adjusted import Fitted, available, end_of, of_model
 from entropy_sentinel.analyses.intervals.beliefs import of_pass, of_samples, of_tokens
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
-from entropy_sentinel.analyses.intervals.methods import Fitted, available, end_of
 from entropy_sentinel.analyses.intervals.questions import Questions
+from entropy_sentinel.analyses.intervals.report import summaries
 from entropy_sentinel.analyses.intervals.scores import differences, scores
 from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
 from entropy_sentinel.analyses.intervals.smallest_mass import Distribution
-from entropy_sentinel.analyses.intervals.summary import summaries
 
 LEVEL = 90.0
 

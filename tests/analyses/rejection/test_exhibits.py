@@ -24,16 +24,20 @@ from assessed import (
 from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.analyses.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
 from entropy_sentinel.analyses.rejection.curves import curve
-from entropy_sentinel.analyses.rejection.figures import write_figures
-from entropy_sentinel.analyses.rejection.figures_of_curves import figure_curves_by_domain
+from entropy_sentinel.analyses.rejection.figures import figure_curves_by_domain, write_figures
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.analyses.rejection.headings import absent_notes
 from entropy_sentinel.analyses.rejection.measures import measure
 from entropy_sentinel.analyses.rejection.report import render_report, write_report
 from entropy_sentinel.analyses.rejection.rows import slices
-from entropy_sentinel.analyses.rejection.tables import write_tables
-from entropy_sentinel.analyses.rejection.tables_of_curves import table_areas, table_auarc, table_coverage
-from entropy_sentinel.analyses.rejection.tables_of_pairs import best_pairs, table_best_pairs
+from entropy_sentinel.analyses.rejection.tables import (
+    best_pairs,
+    table_areas,
+    table_auarc,
+    table_best_pairs,
+    table_coverage,
+    write_tables,
+)
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 NO_LABELS = "puzzles takes no part for tiny-a, tiny-b: no response with a label and features."

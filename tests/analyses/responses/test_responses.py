@@ -12,9 +12,8 @@ from observations import observations
 from rich.console import Console
 
 from entropy_sentinel.analyses.responses import terminal
-from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.page import render_page, write_page
-from entropy_sentinel.analyses.responses.reading import ResponseFiles, estimator_of, read_responses
+from entropy_sentinel.analyses.responses.reading import ResponseFiles, choose, estimator_of, read_responses
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.analyses.responses.page import render_page
-from entropy_sentinel.analyses.responses.reading import Response
-from entropy_sentinel.analyses.responses.trajectory import Trajectory, read_trajectories
+from entropy_sentinel.analyses.responses.reading import Response, Trajectory, read_trajectories
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 from selectable import ANSWERS, write_study_files
 
-from entropy_sentinel.analyses.selection.candidates import CandidateFiles, read_candidates
-from entropy_sentinel.analyses.selection.choosing import Selected, select
-from entropy_sentinel.analyses.selection.comparing import domains, overlaps, profiles
+from entropy_sentinel.analyses.selection.choosing import CandidateFiles, Selected, read_candidates, select
 from entropy_sentinel.analyses.selection.frames import CANDIDATES
-from entropy_sentinel.analyses.selection.training_file import read_solutions, training_rows
+from entropy_sentinel.analyses.selection.making import read_solutions, training_rows
+from entropy_sentinel.analyses.selection.tables import domains, overlaps, profiles
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from entropy_sentinel.analyses.selection.trained import RUNS, differences
 from made.selection import verdict
+from trained import RUNS, differences
 
 # Accuracies by strategy, one for each of the seeds 0 to 3.
 ACCURACIES = {

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from entropy_sentinel.analyses.selection.trained import RUNS, differences, published, table_3_selection, write_trained
 from entropy_sentinel.frames.errors import InputError
+from trained import RUNS, differences, published, table_3_selection, write_trained
 
 # Accuracies by strategy, one for each of the seeds 0 to 3.
 ACCURACIES = {

@@ -17,7 +17,7 @@ use rule cpu_job as accuracy_sweep with:
     log:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
     params:
-        **calls("analyses.accuracy.measuring.sweep.write_sweep"),
+        **calls("analyses.accuracy.measures.write_sweep"),
         models=MODELS,
         groups=list(GROUPS),
 
@@ -31,7 +31,7 @@ use rule cpu_job as accuracy_domains with:
     log:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
     params:
-        **calls("analyses.accuracy.measuring.domains.write_domains"),
+        **calls("analyses.accuracy.measures.write_domains"),
         models=MODELS,
 
 
@@ -46,7 +46,7 @@ use rule cpu_job as accuracy_repeats with:
         mem_mb=2000,
         runtime=240,
     params:
-        **calls("analyses.accuracy.measuring.repeats.write_repeats"),
+        **calls("analyses.accuracy.measures.write_repeats"),
         groups=ACCURACY_REPEATED,
         settings=study.estimation_settings(CONFIG, []),
         seeds=[study.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
@@ -63,7 +63,7 @@ use rule cpu_job as accuracy_validation with:
         mem_mb=2000,
         runtime=60,
     params:
-        **calls("analyses.accuracy.measuring.validation.write_validation"),
+        **calls("analyses.accuracy.validation.write_validation"),
         settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
 
 
@@ -83,7 +83,7 @@ use rule cpu_job as accuracy_tables with:
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
     params:
-        **calls("analyses.accuracy.tables.writing.write_tables"),
+        **calls("analyses.accuracy.tables.write_tables"),
         titles={name: ACCURACY.TABLES[name] for name in ACCURACY.tables},
         settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
 
@@ -101,7 +101,7 @@ use rule cpu_job as accuracy_figures with:
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
     params:
-        **calls("analyses.accuracy.figures.drawing.write_figures"),
+        **calls("analyses.accuracy.figures.write_figures"),
         titles={name: ACCURACY.FIGURES[name] for name in ACCURACY.figures},
         settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
 
@@ -124,7 +124,7 @@ use rule cpu_job as accuracy_report with:
     log:
         f"{LOGS}/{{judge}}/accuracy_report.log",
     params:
-        **calls("analyses.accuracy.showing.report.write_report"),
+        **calls("analyses.accuracy.report.write_report"),
         settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}

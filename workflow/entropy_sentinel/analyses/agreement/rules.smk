@@ -28,7 +28,7 @@ use rule cpu_job as agreement_judged with:
     log:
         f"{LOGS}/agreement/judged.log",
     params:
-        **calls("analyses.agreement.judged.write_judged"),
+        **calls("analyses.agreement.pairs.write_judged"),
         files=AGREEMENT_ESTIMATES,
         groups=NAMED_GROUPS,
 

@@ -4,7 +4,6 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.analyses.agreement import catalogue
 from entropy_sentinel.frames.analysis import Analysis, Reads, Studied
 
 
@@ -14,7 +13,11 @@ class Agreement(Analysis):
     PAGE = "agreement/report.html"
     TELLS = "how far the judges agree"
     READS = Reads.SHOWN
-    TABLES = catalogue.TABLES
+    TABLES = {
+        "agreement": "Agreement of the judges",
+        "errors": "Errors of the estimates under each judge",
+        "accuracies": "True and estimated accuracy under each judge",
+    }
 
     headline_group: str | None = Field(
         None, description="named group of the accuracies and of the summary; null for the first"

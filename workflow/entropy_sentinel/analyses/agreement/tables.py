@@ -1,16 +1,15 @@
 """The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypedDict
 
 import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.analyses.exhibits import save_tables
 from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import Table, headed, write_table
+from entropy_sentinel.report.tables import Table, headed
 
 _ALL = "all"
 _PAIR = {
@@ -45,17 +44,13 @@ class TableFiles(TypedDict):
 
 def write_tables(files: TableFiles, settings: Shown, titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`."""
-    tables = {
-        "agreement": lambda: table_agreement(PAIRS.read(files["pairs"])),
-        "errors": lambda: table_errors(ERRORS.read(files["errors"]), settings["groups"]),
-        "accuracies": lambda: table_accuracies(
-            JUDGED.read(files["judged"]), settings["groups"], settings["headline_group"]
-        ),
+    inputs = {
+        **settings,
+        "pairs": PAIRS.read(files["pairs"]),
+        "judged": JUDGED.read(files["judged"]),
+        "errors": ERRORS.read(files["errors"]),
     }
-    for name, heading in titles.items():
-        table = tables[name]()
-        table = replace(table, notes=(*table.notes, f"Study: {settings['label']}."))
-        write_table(Exhibit("table", name, heading), table, folder)
+    save_tables(titles, globals(), inputs, settings["label"], folder)
 
 
 def table_agreement(pairs: pl.DataFrame) -> Table:

@@ -1,23 +1,131 @@
-"""Stage `aligned`: the classes of a model's answers to the items of a benchmark, beside the right answers."""
+"""Stage `aligned`: the classes of a model's answers to the items of a benchmark, beside the right answers.
+
+The true probabilities p* are from the counts of a benchmark's own answers, or from a file of the same questions. Which
+class is which right answer is decided by the comparison that grouped the answers.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.aligning import Classes, matched
 from entropy_sentinel.analyses.ambiguity.catalogue import ESTIMATORS
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED
-from entropy_sentinel.analyses.ambiguity.sources import PStar, of_file, of_items
+from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import contract_of
-from entropy_sentinel.grouping.backend import Backend, Question, make_backend
+from entropy_sentinel.grouping.backend import Backend, Pair, Question, make_backend
+from entropy_sentinel.grouping.exact import ExactBackend
 from entropy_sentinel.grouping.settings import GroupingSettings
 from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.sources.fields import look_up, normalised, one_text, read_answers, read_counts
+from entropy_sentinel.sources.rows import local_rows
 
 log = logging.getLogger(__name__)
+
+# The columns of a file of further counts.
+_QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
+
+
+@dataclass(frozen=True)
+class PStar:
+    """A question's right answers, each with its names, and how often each is seen; None where that is not known."""
+
+    question: str
+    answers: tuple[tuple[str, ...], ...]
+    counts: tuple[float, ...] | None
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """p*, (n_answers,): the shares of the counts, or equal ones."""
+        weights = np.ones(len(self.answers)) if self.counts is None else np.array(self.counts)
+        return np.asarray(weights / weights.sum())
+
+
+def of_items(benchmark: str) -> dict[str, PStar]:
+    """p* of the items in a file of a benchmark that have answers, by item_id."""
+    rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
+    return {
+        item: PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
+        for item, question, answers, counts in rows.iter_rows()
+    }
+
+
+def of_file(path: str, benchmark: str) -> dict[str, PStar]:
+    """p* of items of a benchmark by the rows of a file with columns question, answers and counts, by item_id.
+
+    Rows are matched by their question. One without counts, or with a count of 0, is left out, as in the paper. An
+    answer has all names of the benchmark's answer with which it shares one, too. Raises InputError naming file and row
+    for what is no question, answers or counts, for a second row of a question, and where no question is the
+    benchmark's.
+    """
+    items: dict[str, list[tuple[str, PStar]]] = {}
+    for item, own in of_items(benchmark).items():
+        items.setdefault(own.question, []).append((item, own))
+    found, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
+    for n_rows, row in enumerate(local_rows(path), start=1):
+        where = f"{path}: row {n_rows - 1}"
+        question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        if rows.setdefault(question, n_rows - 1) != n_rows - 1:
+            raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
+        answers = read_answers(_ANSWERS, row, where)
+        counts = read_counts(_COUNTS, answers, row, where, zero=True)
+        if question not in items:
+            continue
+        if not answers or not all(counts or [0]):
+            uncounted += 1
+            continue
+        for item, own in items[question]:
+            named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
+            found[item] = PStar(question, named, tuple(counts or ()))
+    if not found:
+        raise InputError(f"{path}: must have counts of questions of {benchmark}, none of its {n_rows} rows has")
+    log.info("%s: p* of %d items; %d have an answer without a count", path, len(found), uncounted)
+    return found
+
+
+def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The names, and those of the first of `answers` that shares one of them."""
+    own = set(map(normalised, names))
+    return (*names, *next((other for other in answers if own & set(map(normalised, other))), ()))
+
+
+class Classes(NamedTuple):
+    """The classes of the answers to a question, each with its different texts, the first of its samples first."""
+
+    question: Question
+    texts: Sequence[Sequence[str]]
+
+
+def matched(asked: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
+    """Of each class of each question the number of the right answer that it is; None where it is none.
+
+    A class with a text that is a name of an answer is that answer. Of the others the backend compares the first text
+    with the first name of each answer, and the first one that means the same has the class. An answer may have several
+    classes, a class one answer.
+    """
+    found: list[list[int | None]] = [[None] * len(one.texts) for one in asked]
+    for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
+        open_ = [
+            (item, place, number, Pair(one.question, names[0], text))
+            for item, one in enumerate(asked)
+            for place, texts in enumerate(one.texts)
+            if found[item][place] is None
+            for number, names in enumerate(one.question.answers)
+            for text in texts[:n_texts]
+            if text
+        ]
+        same = comparing.same([pair for *_, pair in open_])
+        for (item, place, number, _), is_same in zip(open_, same, strict=True):
+            if is_same and found[item][place] is None:
+                found[item][place] = number
+    return found
+
 
 SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
 

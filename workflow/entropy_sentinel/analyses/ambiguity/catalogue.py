@@ -1,12 +1,12 @@
-"""The tables and figures of this analysis, the estimators that it compares, and the forms of the uncertainty.
+"""The tables and figures of this analysis, the estimators that it compares, the forms of the uncertainty, and notes.
 
-The function of a table is called `table_<name>` and stands in `tables_of_*.py`; that of a figure is called
-`figure_<name>` and stands in `figures_of_*.py`.
+The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 # The paper's tables, as printed, and what they are of: models and benchmarks by the names of studies/ambiguity.yaml.
 PUBLISHED = Path(__file__).with_name("published")
@@ -91,3 +91,35 @@ def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bo
     """Whether the paper prints values for a table of these models and benchmarks."""
     of_models, of_benchmarks = PRINTED.get(table, ((), ()))
     return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))
+
+
+class AmbiguityShown(TypedDict):
+    """What all exhibits and the page are told.
+
+    `source` is what the benchmarks' own counts are called, `epsilon` what is put in for an answer that no sample gave,
+    `grouping` how answers were grouped.
+    """
+
+    label: str
+    models: list[str]
+    benchmarks: list[str]
+    source: str
+    epsilon: float
+    grouping: str
+
+
+AUC_NOTE = (
+    "AUC_c: P(EU_i > EU_j | estimator_i > estimator_j), 0.5 is chance. Pairs with equal estimators are left out, pairs "
+    "with equal epistemic uncertainty (EU) count half."
+)
+COMMON_NOTE = "All estimators of a row are compared on the same items: those that have every estimator that any has."
+INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesimal jackknife over items."
+
+
+def made_note(settings: AmbiguityShown) -> str:
+    """How the uncertainties were made."""
+    return (
+        f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
+        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be "
+        "below 0 by a little."
+    )

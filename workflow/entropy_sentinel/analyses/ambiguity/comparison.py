@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, compared
-from entropy_sentinel.analyses.ambiguity.headings import AmbiguityShown
+from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
 from entropy_sentinel.report.tables import Table, headed
 
 # The benchmarks of the paper's tables, and the items of each by how many answers they have.

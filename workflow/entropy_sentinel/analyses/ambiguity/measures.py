@@ -1,16 +1,50 @@
-"""Stage `measures`: how well each estimator ranks and separates items by what a model does not know."""
+"""Stage `measures`: how well estimators rank and separate items by what a model does not know; what p* is like."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, KL
 from entropy_sentinel.analyses.ambiguity.concordance import concordance, separation
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
-from entropy_sentinel.analyses.ambiguity.p_star import p_stars
-from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.analyses.ambiguity.uncertainty import jensen_shannon, uncertainty
+from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.sources.fields import normalised
+
+
+def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
+    """Rows of P_STARS from the right answers of a frame ALIGNED; p* does not depend on the model.
+
+    The divergence is from the benchmark's own, `source`, over the answers of either; names are the same up to case,
+    punctuation, articles and space.
+    """
+    distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
+    found = dict(distinct.group_by(P_STARS.key, maintain_order=True))
+    for (benchmark, name, item), own in found.items():
+        shares = own["p_star"].to_numpy()
+        first = found.get((benchmark, source, item))
+        yield {
+            "benchmark": benchmark,
+            "source": name,
+            "item_id": item,
+            "n_answers": len(own),
+            "counts": None if own["count"].has_nulls() else own["count"].to_list(),
+            "entropy": uncertainty(shares, shares).aleatoric,
+            "divergence": None if name == source or first is None else _divergence(_named(first), _named(own)),
+        }
+
+
+def _named(own: pl.DataFrame) -> dict[str, float]:
+    return {normalised(name): share for name, share in own.select("name", "p_star").iter_rows()}
+
+
+def _divergence(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    names = dict.fromkeys([*one, *other])
+    return jensen_shannon(*(np.array([known.get(name, 0.0) for name in names]) for known in (one, other)))
+
 
 # Items with one right answer, and with several.
 KINDS: Mapping[str, pl.Expr] = {"one": pl.col("n_answers") == 1, "several": pl.col("n_answers") > 1}

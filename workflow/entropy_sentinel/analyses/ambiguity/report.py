@@ -1,17 +1,144 @@
-"""The page of this analysis, and its closing lines for the terminal."""
+"""The page of this analysis, and its closing lines for the terminal: does entropy find what a model does not know?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from statistics import median
+from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS
+from entropy_sentinel.analyses.ambiguity.catalogue import (
+    ANSWERS,
+    AUC_NOTE,
+    BY_FREQUENCY,
+    COMMON_NOTE,
+    ESTIMATORS,
+    FREQUENCIES,
+    KL,
+    AmbiguityShown,
+    made_note,
+)
 from entropy_sentinel.analyses.ambiguity.frames import CONCORDANCES, P_STARS
-from entropy_sentinel.analyses.ambiguity.headings import AUC_NOTE, COMMON_NOTE, AmbiguityShown, made_note
-from entropy_sentinel.analyses.ambiguity.summary import answer, by_frequency, interval, summaries, summarise
+from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.report.plain_text import text_table
+
+# What an AUC_c above chance is worth: words of this project.
+_WELL, _SOMEWHAT = 0.75, 0.6
+# Shares of pairs that a sentence is worth.
+_MANY = 0.2
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How well each estimator ranks the items of a model and benchmark that have one answer, or several."""
+
+    model: str
+    benchmark: str
+    answers: str
+    n_items: int
+    # By estimator: rows of CONCORDANCES.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}, {ANSWERS[self.answers]}"
+
+    @property
+    def verdict(self) -> str:
+        """What semantic entropy is worth, and what speaks against saying so."""
+        row = self.found["se"]
+        if row["auc_c"] is None:
+            return f"Nothing can be said of semantic entropy: {row['reason']}."
+        found = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        return " ".join([f"Semantic entropy {_worth(row)}: {found}.", *self.caveats])
+
+    @property
+    def caveats(self) -> list[str]:
+        """Sentences on pairs of items that show nothing of semantic entropy, where these are many."""
+        row, said = self.found["se"], []
+        if (row["tied"] or 0) >= _MANY:
+            said.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
+        if (row["alike"] or 0) >= _MANY:
+            said.append(
+                f"Of the {'others' if said else 'pairs of items'} {row['alike']:.0%} count half, since the model knows "
+                "both equally well, as a rule not at all: that alone brings AUC_c near 0.5."
+            )
+        return said
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
+        return "is no better than chance at finding what the model does not know"
+    if row["auc_c"] < _SOMEWHAT:
+        return "is hardly better than chance at finding what the model does not know"
+    return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CONCORDANCES, in brackets; nothing where it has none."""
+    return "" if row["lower"] is None else f" ({span(row)})"
+
+
+def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
+    """One for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
+    for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
+        found = {row["estimator"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], found)
+
+
+def answer(found: Sequence[Summary]) -> str:
+    """The plain answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    parts = []
+    for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
+        rows = [one.found["se"] for one in found if one.answers == kind]
+        known = [row for row in rows if row["auc_c"] is not None]
+        if not known:
+            parts.append(f"{where}, this study cannot say")
+            continue
+        middle, alike = (median(row[name] for row in known) for name in ("auc_c", "alike"))
+        beaten = sum((row["lower"] or 0) > 0.5 for row in known)
+        worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
+        if not beaten:
+            worth = "no"
+        if alike >= 0.5:  # such pairs draw AUC_c to chance, whatever entropy is worth
+            worth = f"this study can hardly say, for {alike:.0%} of the pairs count half in the median"
+        parts.append(
+            f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
+            "cases its interval is above chance, 0.5"
+        )
+    return f"Does entropy find what the model does not know? {'; '.join(_capital(parts))}."
+
+
+def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+    """The same medians with p and semantic entropy from the shares of the samples; empty where there are none."""
+    rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
+    medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
+    said = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"By the shares of the samples in place of their probabilities, {' and '.join(said)}." if said else ""
+
+
+def _capital(parts: Sequence[str]) -> list[str]:
+    return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
+
+
+def summarise(found: Sequence[Summary], frequencies: str) -> str:
+    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    lines = [answer(found), frequencies, ""] if found else ["There are no items."]
+    rows = [
+        [one.model, one.benchmark, ANSWERS[one.answers], str(one.n_items)]
+        + [number(one.found[name]["auc_c"], ".2f") + interval(one.found[name]) for name in ESTIMATORS]
+        for one in found
+    ]
+    headings = ["model", "benchmark", "answers", "items", *(one.title for one in ESTIMATORS.values())]
+    table = text_table(headings, rows)
+    notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
+    notes += [" ".join([f"{one.title}, SE:", *one.caveats]) for one in found if one.caveats]
+    return "\n".join([*lines, *([*table, *notes] if found else [])]) + "\n"
+
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
@@ -31,8 +158,8 @@ def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summar
     found, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)
     p_stars = P_STARS.read(files["p_stars"]).filter(source=source)
     assumed = p_stars.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
-    content = render(
-        TEMPLATE,
+    save_page(
+        *(TEMPLATE, files, page),
         title="Entropy and ambiguity",
         label=settings["label"],
         answer=answer(found) if found else None,
@@ -43,8 +170,5 @@ def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summar
         interval=interval,
         notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
         assumed=assumed.to_list(),
-        tables=[read_fragment(path) for path in files["tables"]],
-        figures=[read_fragment(path) for path in files["figures"]],
     )
     write_whole(summary, summarise(found, frequencies))
-    write_whole(page, content)

@@ -1,11 +1,11 @@
-"""The tables and figures of this analysis, and what it compares: numbers of a response, and entropies over samples.
+"""The tables and figures of this analysis, the measures and entropies that it compares, and notes that exhibits share.
 
-The function of a table is called `table_<name>` and stands in `tables_of_*.py`; that of a figure is called
-`figure_<name>` and stands in `figures_of_*.py`.
+The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 # The paper's tables, as printed.
 PUBLISHED = Path(__file__).with_name("published")
@@ -85,3 +85,45 @@ def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: It
     theirs = COMPARED.get(table)
     same = theirs and set(theirs[0]) & set(models) and set(theirs[1]) & set(sets)
     return bool(same) and "reference" in answers
+
+
+class AreaShown(TypedDict):
+    """What all exhibits and the page are told.
+
+    `sets` are benchmarks that are shown as one, by name; `answers` the kinds of answers that were put in, of which
+    `answer` is shown where one is.
+    """
+
+    label: str
+    sets: dict[str, list[str]]
+    answers: list[str]
+    answer: str
+    alpha: float
+
+
+FIRST_NOTE = "Measures are of one response to each item, the first sample; entropies are of all its samples."
+ENTROPY_NOTE = (
+    "Answer entropy: over the answers that the judge takes for different; samples without a readable answer are one "
+    "answer. Correctness entropy: over being correct or not, where what cannot be read is not correct."
+)
+INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
+
+
+def answer_note(answers: Sequence[str]) -> str:
+    """What the kinds of answers are."""
+    said = {
+        "reference": "reference: the benchmark's answer is put in, as in the paper, which needs a label",
+        "own": "own answer: the response's own final answer, which needs none",
+        "none": "no answer: nothing after the brace",
+    }
+    return "; ".join(said[one] for one in answers) + "."
+
+
+def benchmark_title(name: str) -> str:
+    """A set of benchmarks as it is shown."""
+    return "all" if name == EVERY else name
+
+
+def answer_title(answer: str) -> str:
+    """A kind of answer as it is shown."""
+    return ANSWERS[answer]

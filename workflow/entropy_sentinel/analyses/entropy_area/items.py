@@ -1,16 +1,55 @@
-"""Stage `items`: of each item of one model, how much its samples vary, and the measures of its first response."""
+"""Stages `items` and `truncation`: how much the samples of each item vary, and the measures of its first response.
 
-from collections.abc import Sequence
+Entropies are in bits, over the answers to one question (Zhu et al., Uncertainty Under the Curve, 2025, section 3.1).
+Truncation is how much of the distributions the 20 most likely tokens leave out, over all positions.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypedDict
 
+import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, AREA, area_measures
-from entropy_sentinel.analyses.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES
+from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, AREA, EVERY, area_measures
+from entropy_sentinel.analyses.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.frames.arrow import flat
+from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
-from entropy_sentinel.statistics.variety import answer_entropy, correctness_entropy
+from entropy_sentinel.statistics.numbers import Numbers
+
+
+def entropy_bits(counts: Numbers) -> float:
+    """The entropy of the shares of these counts, (n_classes,), in bits; classes without any count for nothing.
+
+    Raises ValueError where the counts are of nothing.
+    """
+    found = np.asarray(counts, dtype=float)
+    if not found.sum() > 0:
+        raise ValueError("counts must be of something, all were 0")
+    shares = found[found > 0] / found.sum()
+    # 0.0 of one class would else be -0.0.
+    return abs(float(-(shares * np.log2(shares)).sum()))
+
+
+def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) -> float | None:
+    """The entropy of the answers to one question, (n_samples,), of which equal ones are the same answer; in bits.
+
+    None is a sample without a readable answer: all of them are one class, or, with `unreadable` false, they are left
+    out. Null where nothing is left.
+    """
+    counted = [one for one in answers if unreadable or one is not None]
+    if not counted:
+        return None
+    return entropy_bits([counted.count(one) for one in dict.fromkeys(counted)])
+
+
+def correctness_entropy(n_correct: int, n_samples: int) -> float:
+    """The entropy of being correct or not, of `n_correct` of `n_samples` answers to one question, in bits."""
+    if not 0 <= n_correct <= n_samples:
+        raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, was {n_correct}")
+    return entropy_bits([n_correct, n_samples - n_correct])
 
 
 class ItemFiles(TypedDict):
@@ -65,3 +104,43 @@ def by_item(responses: pl.DataFrame) -> pl.DataFrame:
             | {name: first[name] for name in ("sample", *area_measures(list(ANSWERS)), "ppl", "n_tokens")}
         )
     return ITEMS.frame(rows)
+
+
+_QUANTILES = {"q90": 0.9, "q95": 0.95, "q99": 0.99}
+_COLUMNS = ("missing_masses", "bounds", "entropies")
+
+
+def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], output: str) -> None:
+    """Mean and quantiles over the positions of one model's responses, for each of `sets` of benchmarks.
+
+    Where there are several, for all benchmarks together, too.
+    """
+    by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
+    model = read_provenance(passes[0])["model"]
+    rows = []
+    for name, benchmarks in ({**sets} | ({EVERY: list(by_benchmark)} if len(sets) > 1 else {})).items():
+        of_set = [by_benchmark[one] for one in benchmarks]
+        rows += [{"model": model, "benchmark": name} | row for row in statistics(of_set)]
+    TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
+
+
+def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
+
+    A quantile of the missing mass is one of its own, not that of the positions at which the bound has its quantile.
+    """
+    lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
+    with readable(passes[0], FORCED_ANSWERS.stage):
+        kinds = set(lazy.select(pl.col("answer").unique()).collect().to_series())
+    for answer in [one for one in ANSWERS if one in kinds]:
+        with readable(passes[0], FORCED_ANSWERS.stage):
+            found = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
+        if not len(found):
+            continue
+        missing, bounds, entropies = (flat(found[name]).to_numpy().astype(float) for name in _COLUMNS)
+        about = {"answer": answer, "n_responses": len(found), "n_positions": len(bounds)}
+        rows = {"mean": [float(np.mean(one)) for one in (missing, bounds, entropies)]}
+        for name, share in _QUANTILES.items():
+            rows[name] = [float(np.quantile(one, share)) for one in (missing, bounds, entropies)]
+        for name, (mass, bound, entropy) in rows.items():
+            yield about | {"statistic": name, "top_20_mass": 1 - mass, "bound_bits": bound, "entropy": entropy}

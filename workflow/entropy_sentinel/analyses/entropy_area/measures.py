@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.analyses.entropy_area.catalogue import TARGETS, measure_title, measures
 from entropy_sentinel.analyses.entropy_area.correlation import correlate, why_none
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
-from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.analyses.exhibits import read_several
 
 Sets = Mapping[str, Sequence[str]]
 

@@ -1,15 +1,75 @@
-"""The page of this analysis, and its closing lines for the terminal."""
+"""The page of this analysis, and its closing lines for the terminal, from a frame CORRELATIONS."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from entropy_sentinel.analyses.entropy_area.catalogue import measure_title
+import polars as pl
+
+from entropy_sentinel.analyses.entropy_area.catalogue import AreaShown, answer_note, measure_title
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS
-from entropy_sentinel.analyses.entropy_area.headings import AreaShown, answer_note
-from entropy_sentinel.analyses.entropy_area.summary import interval, summaries, summarise
+from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.report.plain_text import below, text_table
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How well each measure of the first responses goes with the answer entropy, of a model and a set of benchmarks."""
+
+    model: str
+    benchmark: str
+    n_items: int
+    # By measure, those of the area first: rows of CORRELATIONS.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which measure goes furthest with the answer entropy, and whether EAS does."""
+        known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
+        if not known:
+            reason = next(iter(self.found.values()))["reason"]
+            return f"No correlation can be said: {reason}."
+        best = max(known, key=lambda name: abs(known[name]))
+        row = self.found[best]
+        r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
+        said = f"{measure_title(best)} goes furthest with the answer entropy: {r}"
+        if best.startswith("eas_"):
+            return f"{said}."
+        score = next((name for name in known if name.startswith("eas_")), None)
+        if score is None:
+            return f"{said}; EAS has no r."
+        return f"{said}; {measure_title(score)} has {number(known[score], '+.2f')} ({interval(self.found[score])})."
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CORRELATIONS as text."""
+    return span(row, "+.2f")
+
+
+def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
+    """One per model and set of benchmarks, in their order."""
+    rows = correlations.filter(target="answer_entropy")
+    for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
+        found = {row["measure"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), own["n_items"][0], found)
+
+
+def summarise(found: Sequence[Summary]) -> str:
+    """Plain text: r of every measure with the answer entropy, by model and benchmark, and one sentence for each."""
+    parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
+    for one in found:
+        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in one.found.items()]
+        table = text_table(["measure", "r", "interval"], rows)
+        parts.append(below(f"{one.title}: {one.n_items} items", [*table, one.verdict]))
+    return "\n\n".join(parts) + "\n"
+
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
@@ -25,16 +85,13 @@ class ReportFiles(TypedDict):
 def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     found = list(summaries(CORRELATIONS.read(files["correlations"])))
-    content = render(
-        TEMPLATE,
+    save_page(
+        *(TEMPLATE, files, page),
         title="Entropy area score",
         label=settings["label"],
         summaries=found,
         measures=[(name, measure_title(name)) for name in found[0].found] if found else [],
         interval=interval,
         answers=answer_note(settings["answers"]),
-        tables=[read_fragment(path) for path in files["tables"]],
-        figures=[read_fragment(path) for path in files["figures"]],
     )
     write_whole(summary, summarise(found))
-    write_whole(page, content)

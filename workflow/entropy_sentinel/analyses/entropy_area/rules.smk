@@ -48,7 +48,7 @@ use rule cpu_job as entropy_area_truncation with:
         mem_mb=16000,
         runtime=60,
     params:
-        **calls("analyses.entropy_area.truncation.write_truncation"),
+        **calls("analyses.entropy_area.items.write_truncation"),
         sets=AREA_SETS,
 
 

@@ -1,15 +1,191 @@
 """The tables of the catalogue, from the files of all models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses import tables
-from entropy_sentinel.analyses.entropy_area import tables_of_correlations, tables_of_scores
+from entropy_sentinel.analyses.entropy_area.catalogue import (
+    COMPARED,
+    ENTROPY_NOTE,
+    FIRST_NOTE,
+    INTERVAL_NOTE,
+    PUBLISHED,
+    RANGES,
+    TARGETS,
+    AreaShown,
+    answer_note,
+    answer_title,
+    benchmark_title,
+    compared,
+    measure_title,
+    range_of,
+)
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
-from entropy_sentinel.analyses.entropy_area.headings import AreaShown
-from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.analyses.entropy_area.measures import of_set
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
+
+_STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
+
+
+def table_1_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> Table:
+    """Mass of the 20 most likely tokens and the bound of the entropy, over all positions of all responses."""
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
+        "statistic": "Statistic",
+        "n_positions": "Positions",
+        "top_20_mass": "Top-20 mass",
+        "bound_bits": "Bound, bits",
+        "entropy": "H(t), bits",
+    }
+    words = {"benchmark": benchmark_title, "answer": answer_title, "statistic": _STATISTICS.__getitem__}
+    return Table(
+        "Probability of the 20 most likely tokens, and by how much H(t) may be too small for what they leave out, over "
+        "all positions of all responses.",
+        headed(truncation, headings, words),
+        (
+            "The percentiles are of the bad end: mass that 10, 5 and 1 % of the positions stay below, and bound that "
+            "they pass.",
+            "Bound: eps log2((V - 20) / eps), eps the mass left out and V the model's vocabulary. H(t) beside it: its "
+            "own mean and percentiles.",
+            answer_note(answers),
+        ),
+        decimals=4,
+        published=_published_truncation(truncation, answers, models, sets),
+    )
+
+
+def _published_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Iterable[str]
+) -> Table | None:
+    if not compared("1_truncation", models, sets, answers):
+        return None
+    (model,), (benchmark,) = COMPARED["1_truncation"]
+    ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
+    theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
+    joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
+    headings = {
+        "statistic": "Statistic",
+        "top_20_mass: ours": "Top-20 mass",
+        "top_20_mass": "Top-20 mass: paper",
+        "bound_bits: ours": "Bound, bits",
+        "bound_bits": "Bound, bits: paper",
+    }
+    shown = headed(joined, headings, {"statistic": _STATISTICS.__getitem__})
+    note = (
+        f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
+        "`percentile average`, which we take for the percentile over positions."
+    )
+    return Table("This study's values and those that the paper printed.", shown, (note,), decimals=4)
+
+
+def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
+    """How many items have low, medium and high answer entropy, and what their first responses are like."""
+    keys = ["Model", "Benchmark", "Answer entropy"]
+    numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
+    rows = []
+    for model in models:
+        for name, benchmarks in sets.items():
+            own = of_set(items, model, benchmarks)
+            groups = pl.Series([range_of(entropy) for entropy in own["answer_entropy"]], dtype=pl.String)
+            for group, (title, *_) in RANGES.items():
+                part = own.filter(groups == group)
+                never = part.filter(pl.col("accuracy") == 0)
+                means = [part[one].mean() for one in ("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens")]
+                values = [model, name, title, len(part), len(never), *means]
+                rows.append(dict(zip([*keys, *numbers], values, strict=True)))
+    return Table(
+        f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
+        f"({answer_title(answer)}), mean EAS and length of the first.",
+        number_frame(rows, keys, numbers),
+        (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is, as with answers that are wrong and always the same."),
+    )
+
+
+def table_spread(spread: pl.DataFrame) -> Table:
+    """How much EAS differs between the samples of an item, and what that does to the correlation."""
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
+        "n_items": "Items",
+        "n_scores": "Scores",
+        "within_sd": "SD within items",
+        "between_sd": "SD between items",
+        "r_first": "r, first sample",
+        "r_lowest": "lowest",
+        "r_highest": "highest",
+        "r_mean": "r, mean of samples",
+    }
+    return Table(
+        "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
+        "entropy by which sample is taken for the one.",
+        headed(spread, headings, {"answer": answer_title}),
+        (
+            "SD between items: of the items' means. lowest, highest: over sample numbers. Only items of which two "
+            "samples have a score.",
+        ),
+    )
+
+
+_HEADINGS = {
+    **{"model": "Model", "benchmark": "Benchmark", "target": "Against", "measure": "Measure", "n_items": "Items"},
+    **{"r": "r", "lower": "from", "upper": "to", "p": "p", "rho": "rho", "rho_p": "p of rho"},
+}
+
+
+def table_2_correlation(
+    correlations: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> Table:
+    """Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
+    rows = correlations.sort(*_order(correlations), maintain_order=True)
+    lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
+    reasons = missing_notes(
+        (f"r of {measure_title(measure)} with {TARGETS[target]}", reason, f"{model}, {benchmark}")
+        for model, benchmark, measure, target, reason in lacking.iter_rows()
+    )
+    return Table(
+        "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
+        headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
+        (
+            FIRST_NOTE,
+            ENTROPY_NOTE,
+            f"{INTERVAL_NOTE} p: two-sided, of no correlation; 0.00 is less than 0.005, the CSV has all digits.",
+            "All measures are compared on the same items: those whose first response has them all.",
+            answer_note(answers),
+            *reasons,
+        ),
+        decimals=2,  # with 10,000 bootstrap samples of 40 items another seed moves an end by up to 0.015
+        published=_published(correlations) if compared("2_correlation", models, sets, answers) else None,
+    )
+
+
+def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
+    """By model and benchmark as they are, then by what is compared with."""
+    return [
+        pl.col(name).cast(pl.Enum(correlations[name].unique(maintain_order=True))) for name in ("model", "benchmark")
+    ] + [pl.col("target").cast(pl.Enum(list(TARGETS)))]
+
+
+def _published(correlations: pl.DataFrame) -> Table:
+    """The paper's Table 2 beside ours, of the models and benchmarks that the study has under the same names."""
+    theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
+    ours = correlations.filter(measure="eas_reference", target="answer_entropy")
+    joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")
+    headings = {
+        **{"model": "Model", "benchmark": "Benchmark", "r": "r", "lower": "from", "upper": "to"},
+        **{"pearson_r": "r: paper", "difference": "r: difference"},
+    }
+    shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
+    note = "The paper states p < 5e-5 of all four, and neither temperature nor which response EAS is of."
+    return Table(
+        "Pearson's r of EAS (reference) with the answer entropy, here and as the paper printed it.", shown, (note,)
+    )
 
 
 class TableFiles(TypedDict):
@@ -33,4 +209,4 @@ def write_tables(
         "correlations": CORRELATIONS.read(files["correlations"]),
         "spread": SPREAD.read(files["spread"]),
     }
-    tables.write_tables(titles, [tables_of_scores, tables_of_correlations], inputs, settings["label"], folder)
+    save_tables(titles, globals(), inputs, settings["label"], folder)

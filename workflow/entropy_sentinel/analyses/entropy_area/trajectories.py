@@ -9,7 +9,19 @@ import polars as pl
 from entropy_sentinel.analyses.entropy_area.catalogue import RANGES, range_of
 from entropy_sentinel.frames.contract import readable
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
-from entropy_sentinel.statistics.decay import decayed
+
+
+def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
+    """The decayed sums of probabilities over steps, (n_options, n_steps) of both: at step t the sum over k = 1 .. t of
+    (t - k + 1)^-alpha P_k.
+
+    Nothing is renormalised: at a step the options need not add up to 1. With alpha = 0 it is the plain sum, with alpha
+    = inf the probability of the step itself.
+    """
+    steps = probabilities.shape[1]
+    weights = np.arange(1, steps + 1, dtype=float) ** -alpha
+    return np.array([np.convolve(one, weights)[:steps] for one in probabilities]).reshape(probabilities.shape)
+
 
 _COLUMNS = (
     *("tokens_to_answer", "answer_text", "positions", "entropies"),

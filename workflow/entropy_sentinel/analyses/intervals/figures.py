@@ -1,16 +1,197 @@
-"""The figures of the catalogue, from scores of all models, right answers, and a simulation."""
+"""The figures of the catalogue: how many intervals hold, the right answers, and the perception tunnel by simulation."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from scipy.stats import norm
 
-from entropy_sentinel.analyses import figures
-from entropy_sentinel.analyses.intervals import figures_of_coverage, figures_of_theory
+from entropy_sentinel.analyses.exhibits import save_figures
+from entropy_sentinel.analyses.intervals.catalogue import TEST, IntervalsShown, method_title
 from entropy_sentinel.analyses.intervals.frames import SCORES
-from entropy_sentinel.analyses.intervals.headings import IntervalsShown
 from entropy_sentinel.analyses.intervals.questions import exponents
+from entropy_sentinel.analyses.intervals.tunnel import (
+    asymptotic_covariance,
+    perceived,
+    quantiles_of_quantiles,
+    simulate,
+)
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
+
+_COLOURS, _MARKERS = (BLUE, ORANGE, GREEN), "osD^vP"
+_BARS = "Bars: Wilson's 95 % interval."
+# What Figure 6 of the paper shows.
+_SHOWN = (-20, 40)
+
+
+def figure_1_calibration(scores: pl.DataFrame, label: str) -> Drawing:
+    """Observed against nominal coverage of the intervals that models state."""
+    return _calibration(scores, scores["model"].unique(maintain_order=True).to_list(), label)
+
+
+def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label: str) -> Drawing:
+    """The same of the models whose weights are open."""
+    return _calibration(scores, open_models, label)
+
+
+def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
+    rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
+    if not len(rows):
+        return nothing("no such model has an interval that can be read", label)
+    figure = new_figure(5.5, 4, label)
+    axes = figure.subplots()
+    for number, model in enumerate(rows["model"].unique(maintain_order=True)):
+        _curve(axes, rows.filter(model=model), model, number)
+    _identity(axes, rows)
+    axes.legend(fontsize=8, frameon=False)
+    return Drawing(
+        figure, f"Below the line: overconfident. {_BARS} Of the intervals on the test half that can be read."
+    )
+
+
+def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
+    """A panel for each model: observed against nominal coverage, as stated and after conformal adjustment."""
+    rows = scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
+    models = rows["model"].unique(maintain_order=True).to_list()
+    if not models:
+        return nothing("no model has an interval that can be read", label)
+    columns = min(3, len(models))
+    figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), label)
+    panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
+    for axes, model in zip(panels, models, strict=False):
+        own = rows.filter(model=model)
+        for number, method in enumerate(("base", "conformal")):
+            _curve(axes, own.filter(method=method), method_title(method), number)
+        _identity(axes, own)
+        axes.set_title(model, fontsize=9)
+    for axes in list(panels)[len(models) :]:
+        axes.set_visible(False)
+    next(iter(figure.axes)).legend(fontsize=8, frameon=False)
+    infinite = rows.filter(pl.col("n_infinite") > 0).select("model", "level").rows()
+    said = "".join(f" {model}, {level:g} %: infinite after adjustment." for model, level in infinite)
+    return Drawing(figure, f"Test half, adjusted by the calibration half. {_BARS}{said}")
+
+
+def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
+    """Coverage by level, moved a little sideways so that bars do not hide each other."""
+    own = rows.sort("level")
+    x, y = own["level"].to_numpy() + 0.12 * number, 100 * own["coverage"].to_numpy()
+    ends = 100 * own.select("coverage_lower", "coverage_upper").to_numpy().T
+    axes.errorbar(
+        *(x, y),
+        yerr=np.abs(ends - y),
+        label=name,
+        color=_COLOURS[number % len(_COLOURS)],
+        marker=_MARKERS[number % len(_MARKERS)],
+        markersize=5,
+        linewidth=1.2,
+        elinewidth=0.8,
+    )
+
+
+def _identity(axes: Axes, rows: pl.DataFrame) -> None:
+    ends = np.array([rows["level"].min(), rows["level"].max()], dtype=float)
+    axes.plot(ends, ends, color="0.4", linestyle="--", linewidth=1, label="Perfect calibration")
+    plain(axes)
+    axes.set_ylim(0, 102)
+    axes.set_xlabel("Nominal coverage, %", fontsize=9)
+    axes.set_ylabel("Observed coverage, %", fontsize=9)
+
+
+def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
+    """How many questions have each power of ten as their answer, between -20 and 40."""
+    low, high = _SHOWN
+    inside = answers[(answers >= low) & (answers <= high)]
+    figure = new_figure(6, 3, label)
+    axes = figure.subplots()
+    axes.hist(inside, bins=[at - 0.5 for at in range(low, high + 2)], color=BLUE, linewidth=0)
+    plain(axes)
+    axes.set_xlabel("Right answer, power of ten", fontsize=9)
+    axes.set_ylabel("Questions", fontsize=9)
+    outside = len(answers) - len(inside)
+    return Drawing(
+        figure,
+        f"{len(answers)} questions of both halves; {outside} answers are outside of {low} to {high} and not shown.",
+    )
+
+
+# Of the shown queries: the share of the distribution that each perceives, where two of them begin, and their level.
+_BETA = 0.5
+_STARTS = (0.05, 0.45)
+_ALPHA = 0.1
+_BETAS = {0.2: BLUE, 0.5: ORANGE, 0.8: GREEN}
+_N_QUERIES = (10, 20, 50, 100, 200, 500, 1000, 2000)
+_N_REPEATS, _SEED = 400, 42
+# Where curves are drawn.
+_GRID = np.linspace(-3.5, 3.5, 701)
+
+
+def figure_3_tunnel(label: str) -> Drawing:
+    """The inferred distribution, what two queries perceive of it, and the intervals that they state."""
+    figure = new_figure(6, 3.2, label)
+    axes = figure.subplots()
+    axes.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="Inferred distribution F")
+    for number, (start, colour) in enumerate(zip(_STARTS, (ORANGE, GREEN), strict=True)):
+        low, high = norm.ppf([start, start + _BETA])
+        inside = np.linspace(low, high, 201)
+        axes.fill_between(inside, norm.pdf(inside) / _BETA, color=colour, alpha=0.3, linewidth=0)
+        ends = [float(end[0]) for end in perceived(norm.ppf, np.array([start]), _BETA, _ALPHA)]
+        height = -0.06 * (number + 1)
+        axes.plot(ends, [height, height], color=colour, linewidth=3, label=f"Query {number + 1}: seen, and stated")
+    _dress(axes)
+    return Drawing(
+        figure,
+        f"A query sees a share of {_BETA} of the distribution, which begins at random, and takes it for all of it "
+        f"(filled, as a density). Lines below: the {100 * (1 - _ALPHA):.0f} % intervals that it then states.",
+    )
+
+
+def figure_4_bounds(label: str) -> Drawing:
+    """How the bounds of many queries are spread, and how fast their quantiles come to those of the distribution."""
+    figure = new_figure(10, 3.4, label)
+    left, right = figure.subplots(1, 2)
+    lower, upper = simulate(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)
+    left.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="F")
+    for ends, colour, name in ((lower, ORANGE, "Lower bounds"), (upper, BLUE, "Upper bounds")):
+        left.hist(ends, bins=80, density=True, color=colour, alpha=0.4, linewidth=0, label=name)
+    for end in norm.ppf([_ALPHA / 2, 1 - _ALPHA / 2]):
+        left.axvline(end, color="0.4", linestyle="--", linewidth=1)
+    _dress(left)
+    for beta, colour in _BETAS.items():
+        right.plot(_N_QUERIES, [_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
+        density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
+        expected = np.sqrt(asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0] / np.array(_N_QUERIES))
+        right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
+    plain(right)
+    right.set(xscale="log", yscale="log")
+    for axis in (right.xaxis, right.yaxis):
+        # Plain numbers: labels are not read as formulas here.
+        axis.set_major_formatter("{x:g}")
+    right.set_xlabel("Queries", fontsize=9)
+    right.set_ylabel("Standard error of the lower quantile", fontsize=9)
+    right.legend(fontsize=8, frameon=False)
+    return Drawing(
+        figure,
+        f"Left: bounds that 20,000 queries state at {100 * (1 - _ALPHA):.0f} %, each of which sees a share of {_BETA}; "
+        "dashed: the quantiles of F, which the bounds have as outer quantiles. Right: how far the estimate from "
+        f"repeated queries is off, over {_N_REPEATS} simulations (points), and the limit of Proposition 1, with the "
+        "variance derived anew (lines): the rate is the root of the number of queries, beta moves the constant alone.",
+    )
+
+
+def _error(beta: float, n_queries: int) -> float:
+    found, _ = quantiles_of_quantiles(*simulate(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
+    return float(np.sqrt(np.mean((found - norm.ppf(_ALPHA / 2)) ** 2)))
+
+
+def _dress(axes: Axes) -> None:
+    plain(axes)
+    axes.set_xlabel("Answer", fontsize=9)
+    axes.set_ylabel("Density", fontsize=9)
+    axes.legend(fontsize=8, frameon=False)
 
 
 class FigureFiles(TypedDict):
@@ -24,4 +205,4 @@ def write_figures(files: FigureFiles, settings: IntervalsShown, titles: Mapping[
     """Write the figures of these names and titles to `folder`."""
     answers = [one for path in files["benchmarks"] for one in exponents(BENCHMARKS.read(path)).values()]
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
-    figures.write_figures(titles, [figures_of_coverage, figures_of_theory], inputs, folder)
+    save_figures(titles, globals(), inputs, folder)

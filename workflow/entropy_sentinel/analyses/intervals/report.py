@@ -1,15 +1,169 @@
-"""The page of this analysis, and its closing lines for the terminal."""
+"""The page of this analysis, and its closing lines for the terminal, from frames SCORES and DIFFERENCES."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from entropy_sentinel.analyses.intervals.catalogue import level_title, method_title
+import polars as pl
+
+from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.analyses.intervals.catalogue import (
+    CALIBRATION,
+    TEST,
+    IntervalsShown,
+    end_note,
+    level_title,
+    method_title,
+)
 from entropy_sentinel.analyses.intervals.frames import DIFFERENCES, SCORES
-from entropy_sentinel.analyses.intervals.headings import IntervalsShown
-from entropy_sentinel.analyses.intervals.summary import headline, summaries, summarise
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.report.plain_text import below, text_table
+
+# The level that the page begins with, or the nearest that is asked for.
+HEADLINE = 99.0
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a model at a level, on the test half: rows of SCORES by method, and of DIFFERENCES by method.
+
+    `chosen` is the method to use by the calibration half, see `choice`, `best` the one of the lowest score on the test
+    half; None where no question has an interval of every method, or no score is finite. `may_hold` says whether the
+    chosen one's intervals hold as often as the level says, as far as the calibration half can tell.
+    """
+
+    model: str
+    level: float
+    scores: Mapping[str, Row]
+    differences: Mapping[str, Row]
+    chosen: str | None
+    may_hold: bool
+    best: str | None
+
+    @property
+    def n_common(self) -> int:
+        """The questions for which every method has an interval."""
+        return max(int(row["n_common"]) for row in self.scores.values())
+
+    @property
+    def holds(self) -> str:
+        """One sentence: what share of the stated intervals hold."""
+        base = self.scores["base"]
+        if base["coverage"] is None:
+            return f"No {level_title(self.level)} interval of {self.model} could be read."
+        unread = base["n_questions"] - base["n"]
+        return (
+            f"Of {base['n']} intervals of {level_title(self.level)} that {self.model} states, {_share(base)} hold"
+            + (f"; {unread} more answers could not be read." if unread else ".")
+        )
+
+    @property
+    def advice(self) -> str:
+        """Which method to use by the calibration half, and what it did on the test half."""
+        if self.chosen is None:
+            return "No method can be chosen: on no question do all have a finite interval."
+        scored, title = self.scores[self.chosen], method_title(self.chosen)
+        if scored["coverage"] is None:
+            return f"{title} {self._why}; on the test half it has no interval."
+        others = (row for name, row in self.differences.items() if name != "base")
+        if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
+            return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
+        if self.chosen == "base":
+            said = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
+            return f"{said} on the calibration half."
+        found = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
+        if end := scored.get("temperature_end"):
+            found += f" {end_note(title, scored['temperature'], end)}"
+        if not self.may_hold:
+            return f"No method with finite ends holds at this level. {title} {self._why}. {found}"
+        said = f"Use {title}: it {self._why}. {found}"
+        if self.best in (None, self.chosen):
+            return said
+        return f"{said} Whether they hold or not, {method_title(str(self.best))} has the lowest score on the test half."
+
+    @property
+    def _why(self) -> str:
+        return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
+
+    def _compared(self) -> str:
+        row = self.differences[str(self.chosen)]
+        if row["difference"] is None:
+            return f"not compared, since {row['reason']}"
+        ends = span(row, "+.1f")
+        if row["lower"] <= 0 <= row["upper"]:
+            return f"not clearly another than that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
+        side = "lower" if row["upper"] < 0 else "higher"
+        return f"{side} than that of the stated ones by {number(abs(row['difference']), '.1f')} ({ends})"
+
+
+def _share(row: Row) -> str:
+    return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
+
+
+def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
+    """One per model and level, in their order."""
+    found = []
+    for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
+        compared = differences.filter(model=model, level=level)
+        test = compared.filter(half=TEST)
+        found.append(
+            Summary(
+                *(str(model), float(str(level)), _by_method(own), _by_method(test)),
+                *choice(scores.filter(model=model, level=level, half=CALIBRATION), compared.filter(half=CALIBRATION)),
+                _lowest(test),
+            )
+        )
+    return found
+
+
+def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
+    """Which method to use, by rows of SCORES and of DIFFERENCES of one model, level and half; whether it may hold.
+
+    Of the methods that may hold, those with the level in the Wilson interval of their coverage or below it, the one of
+    the lowest finite score; where none may, the one of the lowest of all: an interval that does not hold is no answer
+    to the question which adjustment to use, however well it scores.
+    """
+    may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
+    among = _lowest(differences.filter(pl.col("method").is_in(may_hold.implode())))
+    return (among, True) if among is not None else (_lowest(differences), False)
+
+
+def _lowest(differences: pl.DataFrame) -> str | None:
+    """The method with the lowest finite score of rows of DIFFERENCES; the first of the catalogue of several."""
+    finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
+    return finite["method"][0] if len(finite) else None
+
+
+def headline(found: Sequence[Summary]) -> list[Summary]:
+    """Of each model the summary that the page begins with."""
+    nearest: dict[str, Summary] = {}
+    for one in sorted(found, key=lambda one: abs(one.level - HEADLINE)):
+        nearest.setdefault(one.model, one)
+    return [nearest[model] for model in dict.fromkeys(one.model for one in found)]
+
+
+def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
+    return {row["method"]: row for row in rows.iter_rows(named=True)}
+
+
+def summarise(found: Sequence[Summary]) -> str:
+    """Plain text: what holds and what to use, by model, and scores of every method at the level of the headline."""
+    parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
+    for one in headline(found):
+        rows = [
+            [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
+            for name, row in one.scores.items()
+        ]
+        table = text_table(["method", "score", "coverage", "questions"], rows)
+        compared = f"Scores are over the {one.n_common} questions for which every method has an interval."
+        parts.append(below(f"{one.model}, {level_title(one.level)}", [*table, compared, one.holds, one.advice]))
+    return "\n\n".join(parts) + "\n"
+
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
@@ -26,16 +180,13 @@ class ReportFiles(TypedDict):
 def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     found = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
-    content = render(
-        TEMPLATE,
+    save_page(
+        *(TEMPLATE, files, page),
         title="Intervals that a model states",
         label=settings["label"],
         headline=headline(found),
         summaries=found,
         level_title=level_title,
         method_title=method_title,
-        tables=[read_fragment(path) for path in files["tables"]],
-        figures=[read_fragment(path) for path in files["figures"]],
     )
     write_whole(summary, summarise(found))
-    write_whole(page, content)

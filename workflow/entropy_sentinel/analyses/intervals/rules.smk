@@ -96,7 +96,7 @@ use rule cpu_job as intervals_sets with:
     log:
         f"{LOGS}/intervals_sets.log",
     params:
-        **calls("analyses.intervals.sets.write_sets"),
+        **calls("analyses.intervals.scores.write_sets"),
 
 
 use rule cpu_job as intervals_tunnel_index with:
@@ -109,7 +109,7 @@ use rule cpu_job as intervals_tunnel_index with:
     log:
         f"{LOGS}/intervals_tunnel_index.log",
     params:
-        **calls("analyses.intervals.tunnel_index.write_tunnel_index"),
+        **calls("analyses.intervals.scores.write_tunnel_index"),
         models=INTERVALS_MODELS,
         settings=INTERVALS_RESAMPLES,
 

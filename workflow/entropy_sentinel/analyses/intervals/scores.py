@@ -1,15 +1,35 @@
-"""Stage `scores`: how good the intervals of every method are, and how much better than those that the model states."""
+"""Stages `scores`, `sets` and `tunnel_index`: how good intervals and distributions are.
 
-from collections.abc import Iterator
+`scores` has the score of every method, and how much better it is than the stated intervals; `sets` the coverage of the
+smallest sets of likely integers and of their hulls; `tunnel_index` how much surer sampled answers look than the
+distribution that they are from (Appendix G of the paper).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
+from scipy.stats import entropy
 
-from entropy_sentinel.analyses.intervals.catalogue import alpha_of
-from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, SCORES
+from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.analyses.intervals.adjusted import TEMPERATURES, end_of
+from entropy_sentinel.analyses.intervals.catalogue import BASES, TEST, alpha_of
+from entropy_sentinel.analyses.intervals.frames import (
+    ADJUSTED,
+    BELIEFS,
+    DIFFERENCES,
+    INTEGER_ANSWERS,
+    SCORES,
+    SETS,
+    TUNNEL_INDEX,
+)
 from entropy_sentinel.analyses.intervals.interval_score import score_difference, winkler
-from entropy_sentinel.statistics.conformal import coverage
+from entropy_sentinel.analyses.intervals.questions import distributions, exponents, first_basis
+from entropy_sentinel.analyses.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
+from entropy_sentinel.analyses.intervals.tunnel import point_masses, self_consistency_index
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.statistics.conformal import coverage, covered
 
 Rows = Iterator[dict[str, Any]]
 _OF = ("model", "level", "half")
@@ -90,3 +110,113 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
                 **{"method": method, "n": len(score), "score": float(score.mean()) if len(score) else None},
                 **{"difference": found.mean, "lower": found.lower, "upper": found.upper, "reason": found.reason},
             }
+
+
+class SetFiles(TypedDict):
+    """Files of all models: distributions, adjusted intervals; items of both halves."""
+
+    beliefs: str
+    adjusted: str
+    calibration: str
+    test: str
+
+
+def write_sets(files: SetFiles, output: str) -> None:
+    """Write the coverage of the smallest sets of every model, basis and level."""
+    beliefs, adjusted = BELIEFS.read(files["beliefs"]), ADJUSTED.read(files["adjusted"])
+    calibration, test = (exponents(BENCHMARKS.read(files[half])) for half in ("calibration", "test"))
+    base = adjusted.filter(half=TEST, method="base")
+    SETS.write(SETS.frame(list(sets(beliefs, base, calibration, test))), output, {})
+
+
+def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
+    """Rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
+    for model in beliefs["model"].unique(maintain_order=True):
+        own = base.filter(model=model)
+        levels = own["level"].unique().sort().to_list()
+        for basis in BASES:
+            all_of = distributions(beliefs.filter(model=model), basis)
+            known, new = ([one for one in all_of if one[0] in half] for half in (calibration, test))
+            if not known or not new:
+                continue
+            true = [calibration[item] for item, _, _ in known]
+            at = best_temperature([one for _, one, _ in known], true, [alpha_of(one) for one in levels], TEMPERATURES)
+            for level in levels:
+                beside = own.filter(pl.col("item_id").is_in([item for item, _, _ in new]), level=level)
+                yield {
+                    **{"model": model, "basis": basis, "level": level, "n": len(new)},
+                    **{"temperature": at, "temperature_end": end_of(at, TEMPERATURES)},
+                    **_coverage([one for _, one, _ in new], [test[item] for item, _, _ in new], alpha_of(level), at),
+                    **{"missing": float(np.mean([missing for _, _, missing in new]))},
+                    **_base(beside.drop_nulls("lower")),
+                }
+
+
+def _coverage(found: Sequence[Distribution], true: Sequence[int], alpha: float, at: float) -> dict[str, float]:
+    in_set = [answer in smallest_set(*one, 1 - alpha) for one, answer in zip(found, true, strict=True)]
+    scaled = [one.scaled(at) for one in found]
+    return {
+        "in_set": float(np.mean(in_set)),
+        "in_hull": float(covered(*hulls(found, 1 - alpha), true).mean()),
+        "in_scaled_hull": float(covered(*hulls(scaled, 1 - alpha), true).mean()),
+    }
+
+
+def _base(rows: pl.DataFrame) -> dict[str, Any]:
+    held = covered(rows["lower"], rows["upper"], rows["true"])
+    return {"n_base": len(rows), "base": float(held.mean()) if len(rows) else None}
+
+
+# Numbers of answers, as far as there are so many.
+_ANSWERS = (1, 2, 5, 10, 20, 50, 100)
+
+
+class IndexFiles(TypedDict):
+    """Files: distributions of all models, integers of every variant, items of the test half."""
+
+    beliefs: str
+    integers: Sequence[str]
+    test: str
+
+
+def write_tunnel_index(files: IndexFiles, models: Mapping[str, str], settings: ScoreSettings, output: str) -> None:
+    """Write the empirical tunnel index; `models` are the names that are shown, by variant."""
+    items = BENCHMARKS.read(files["test"], ["item_id"])
+    beliefs = BELIEFS.read(files["beliefs"]).join(items, on="item_id", how="semi", maintain_order="left")
+    answers = read_all(INTEGER_ANSWERS, files["integers"])
+    shown = answers.with_columns(pl.col("model").replace_strict(models, return_dtype=pl.String))
+    TUNNEL_INDEX.write(
+        TUNNEL_INDEX.frame(list(indices(beliefs, shown, settings))), output, {"settings": dict(settings)}
+    )
+
+
+def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSettings) -> Rows:
+    """Rows of TUNNEL_INDEX: of the first m readable answers to each question that has so many, and a distribution."""
+    read = answers.drop_nulls("value").sort("sample", maintain_order=True)
+    for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
+        mine = beliefs.filter(model=model)
+        direct = {item: one for item, one, _ in distributions(mine, first_basis(mine))}
+        values = {
+            item: rows["value"].to_numpy().astype(float)
+            for (item,), rows in own.group_by("item_id", maintain_order=True)
+            if item in direct
+        }
+        for m in _ANSWERS:
+            enough = {item: found[:m] for item, found in values.items() if len(found) >= m}
+            if not enough:
+                continue
+            index = [_index(direct[item], first) for item, first in enough.items()]
+            found = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
+            whole = float(np.mean([entropy(direct[item].probabilities) for item in enough]))
+            yield {
+                **{"model": model, "temperature": temperature, "m": m, "n": len(index), "entropy": whole},
+                **{"index": found.mean, "lower": found.lower, "upper": found.upper},
+            }
+
+
+def _index(direct: Distribution, answers: np.ndarray) -> float:
+    """Of one question; an answer that the distribution has not has no probability in it."""
+    values = np.union1d(direct.values, answers)
+    probabilities = np.zeros(len(values))
+    probabilities[np.searchsorted(values, direct.values)] = direct.probabilities
+    return self_consistency_index(probabilities, point_masses(answers, values))

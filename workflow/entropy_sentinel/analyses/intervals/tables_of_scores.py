@@ -7,21 +7,19 @@ import polars as pl
 
 from entropy_sentinel.analyses.intervals.catalogue import (
     CALIBRATION,
-    PUBLISHED,
-    TEST,
-    level_title,
-    method_title,
-)
-from entropy_sentinel.analyses.intervals.headings import (
     COMMON_NOTE,
+    PUBLISHED,
     READ_NOTE,
     SCORE_NOTE,
+    TEST,
     WILSON_NOTE,
     WORDS,
     end_note,
+    level_title,
     method_note,
+    method_title,
 )
-from entropy_sentinel.analyses.intervals.summary import choice
+from entropy_sentinel.analyses.intervals.report import choice
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
 _KEYS = {"model": "Model", "level": "Level", "method": "Method"}

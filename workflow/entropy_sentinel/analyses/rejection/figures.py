@@ -1,15 +1,137 @@
-"""The figures of the catalogue, from the observations and scores of all models."""
+"""Accuracy-rejection curves, a panel for each set of responses and in it a line for each assessor."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Any, NamedTuple, TypedDict
 
-from entropy_sentinel.analyses.figures import DrawnFigure, write_figures_of_models
-from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.inputs import read_several
-from entropy_sentinel.analyses.rejection import figures_of_curves
-from entropy_sentinel.analyses.rejection.headings import RejectionShown
-from entropy_sentinel.analyses.rejection.rows import read_scores, scored, slices
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
+from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
+from entropy_sentinel.analyses.rejection.curves import curve
+from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, RejectionShown, assessor_title
+from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
+from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+
+# Lines of the estimators in turn, from the colours of Okabe and Ito; each with a dash of its own.
+_LINES: tuple[tuple[str, Any], ...] = (
+    (BLUE, "-"),
+    (ORANGE, "--"),
+    ("#CC79A7", "-."),
+    ("#E69F00", (0, (5, 1))),
+    ("#56B4E9", (0, (3, 1, 1, 1))),
+)
+_QUESTION_LINE: tuple[str, Any] = (GREEN, (0, (1, 1)))
+_WIDTH, _HEIGHT = 2.75, 2.45
+_TOGETHER = {"held_out": "unseen domains", "training": "training domains, test split"}
+_CAPTION = (
+    "Accuracy of the responses that are kept when the least certain ones are rejected. On the left none is; on "
+    "the far right a handful is left, whose accuracy moves with each response. Grey: the accuracy of all responses, "
+    "which an order at random has at every rejection. Thin lines: "
+)
+
+
+class Panel(NamedTuple):
+    """Responses with a column of scores for each assessor, and what is written over them."""
+
+    title: str
+    rows: pl.DataFrame
+
+
+def figure_curves_by_domain(
+    by_model: Mapping[str, Sequence[Slice]],
+    group: TrainingGroup,
+    names: Sequence[str],
+    accuracies: Sequence[float],
+    model: str,
+    label: str,
+) -> Drawing:
+    """A panel for each labelled domain of one model, those of each distribution together first."""
+    panels = [
+        Panel(_TOGETHER[one.role] if one.benchmark == EVERY else f"{one.benchmark} ({ROLES[one.role]})", one.rows)
+        for one in _in_order(by_model[model])
+    ]
+    return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
+
+
+def figure_curves_by_model(
+    by_model: Mapping[str, Sequence[Slice]],
+    group: TrainingGroup,
+    names: Sequence[str],
+    accuracies: Sequence[float],
+    label: str,
+) -> Drawing:
+    """Two panels for each model: all unseen domains together, and the test split of all training domains."""
+    panels = [
+        Panel(f"{model}: {_TOGETHER[one.role]}", one.rows)
+        for model, found in by_model.items()
+        for one in _in_order(found)
+        if one.benchmark == EVERY
+    ]
+    return _drawing(panels, names, accuracies, f"Assessors trained on {group.benchmarks}", label)
+
+
+def _in_order(found: Sequence[Slice]) -> list[Slice]:
+    """Those with responses: unseen ones first, all domains before each, domains by falling accuracy."""
+    order = list(DISTRIBUTIONS)
+    there = [one for one in found if len(one.rows)]
+    return sorted(
+        there, key=lambda one: (one.benchmark != EVERY, order.index(one.role), -one.rows["label"].to_numpy().mean())
+    )
+
+
+def _drawing(
+    panels: Sequence[Panel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
+) -> Drawing:
+    if not panels:
+        return nothing("No labelled responses", label)
+    columns = min(4, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure = new_figure(_WIDTH * columns, _HEIGHT * rows + 0.9, label)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flatten()
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    lines = _lines(names)
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw(axes, panel, lines, accuracies)
+    for axes in grid[max(0, len(panels) - columns) : len(panels)]:
+        axes.set_xlabel("Share rejected", fontsize=9)
+        axes.tick_params(labelbottom=True)
+    for axes in grid[: len(panels) : columns]:
+        axes.set_ylabel("Accuracy of the rest", fontsize=9)
+    legend = legend_of(grid[: len(panels)])
+    look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
+    figure.legend(list(legend.values()), list(legend), title=title, **look)
+    return Drawing(figure, f"{_CAPTION}{', '.join(f'{one:g}' for one in accuracies)}.")
+
+
+def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """Colour and dash of every assessor."""
+    estimators = [name for name in names if name != QUESTION_ONLY]
+    return {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)} | {
+        QUESTION_ONLY: _QUESTION_LINE
+    }
+
+
+def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
+    correct, n = panel.rows["label"].to_numpy(), len(panel.rows)
+    for accuracy in accuracies:
+        axes.axhline(accuracy, color="0.85", linewidth=0.7, zorder=1)
+    axes.axhline(correct.mean(), color="0.5", linewidth=1, label="no order (random)", zorder=2)
+    for name, (color, dash) in lines.items():
+        if name in panel.rows.columns:
+            rejected = 1 - np.arange(1, n + 1) / n
+            look: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.5, "zorder": 3}
+            axes.plot(rejected, curve(panel.rows[name].to_numpy(), correct), label=assessor_title(name), **look)
+    axes.set(xlim=(0, 1), ylim=(0, 1.03))
+    axes.set_title(f"{panel.title}\n{n:,} responses, accuracy {number(correct.mean(), '.2f')}", fontsize=8.5)
+    plain(axes)
+    axes.tick_params(labelsize=8)
 
 
 class FigureFiles(TypedDict):
@@ -42,4 +164,4 @@ def write_figures(
         "accuracies": settings["accuracies"],
         "label": settings["label"],
     }
-    write_figures_of_models(exhibits, [figures_of_curves], inputs, folder)
+    save_figures(exhibits, globals(), inputs, folder)

@@ -1,13 +1,14 @@
 """The page of this analysis, and its closing lines for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.analyses.headings import TrainingGroup, training_group
 from entropy_sentinel.analyses.rejection.catalogue import (
     coverage_measure,
     kept_accuracy_measure,
@@ -15,11 +16,113 @@ from entropy_sentinel.analyses.rejection.catalogue import (
     threshold_measure,
 )
 from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.headings import RejectionShown, absent_notes, assessor_title, domain_notes
-from entropy_sentinel.analyses.rejection.summary import summaries, summarise
+from entropy_sentinel.analyses.rejection.headings import (
+    DISTRIBUTIONS,
+    RejectionShown,
+    absent_notes,
+    assessor_title,
+    domain_notes,
+)
+from entropy_sentinel.analyses.rejection.rows import EVERY
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import span
+from entropy_sentinel.frames.numbers import number, span
 from entropy_sentinel.report.pages import read_fragment, render
+from entropy_sentinel.report.plain_text import below, text_table
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One model's assessors on all domains of a distribution: rows of MEASURES by assessor and measure."""
+
+    model: str
+    role: str
+    n_responses: int
+    accuracy: float
+    found: dict[str, dict[str, dict[str, Any]]]
+    own: str
+
+    @property
+    def title(self) -> str:
+        """`tiny-1m, out of distribution`."""
+        return f"{self.model}, {DISTRIBUTIONS[self.role]}"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: what the trace adds to the question."""
+        gain = self.found.get(self.own, {}).get("gain")
+        if gain is None:
+            return "What the trace adds cannot be said: one of the two assessors could not be fitted."
+        size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
+        if gain["lower"] > 0:
+            return f"The trace adds to what the question alone says ({size})."
+        if gain["upper"] < 0:
+            return f"The question alone ranks these responses better than the trace does ({size})."
+        return f"That the trace adds to what the question alone says is not shown ({size})."
+
+
+def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:
+    """One per model and distribution that has labelled responses, out of distribution first."""
+    rows = measures.filter(
+        pl.col("group") == group.group,
+        pl.col("benchmark") == EVERY,
+        pl.col("n_responses") > 0,
+        pl.col("assessor").is_in(assessors),
+    )
+    found = []
+    for model in rows["model"].unique(maintain_order=True):
+        for role in DISTRIBUTIONS:
+            part = rows.filter(model=model, role=role)
+            if len(part):
+                by_name: dict[str, dict[str, dict[str, Any]]] = {}
+                for row in part.iter_rows(named=True):
+                    by_name.setdefault(row["assessor"], {})[row["measure"]] = row
+                found.append(
+                    Summary(model, role, part["n_responses"][0], part["accuracy"][0], by_name, group.estimator)
+                )
+    return found
+
+
+_LEGEND = (
+    "for 0.9, out of distribution: the share that is kept, and its accuracy, by the threshold that reaches 0.9 on the",
+    "training group's test split. In brackets, and in distribution: the largest share that could be kept, chosen with",
+    "the labels of these very responses. AUARC: with its 95 % interval.",
+)
+
+
+def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
+    """`0.42 at 0.87 (0.51)` of an assessor's rows by measure; the last alone where the threshold is chosen."""
+    most = number(of[coverage_measure(accuracy)]["value"], ".2f")
+    if kept_measure(accuracy) not in of:
+        return most
+    share, right = (of[name(accuracy)]["value"] for name in (kept_measure, kept_accuracy_measure))
+    return f"{number(share, '.2f')} at {number(right, '.2f')} ({most})"
+
+
+def summarise(
+    measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
+) -> str:
+    """Plain text: for each model and distribution AUARC of every assessor, what it keeps, and what the trace adds."""
+    parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
+    for one in summaries(measures, group, assessors):
+        headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
+        rows = [
+            [
+                assessor_title(name),
+                f"{number(of['auarc']['value'], '.3f')} ({span(of['auarc'])})",
+                *(_kept(of, accuracy) for accuracy in accuracies),
+            ]
+            for name, of in one.found.items()
+        ]
+        title = f"{one.title}: {one.n_responses:,} responses, {number(one.accuracy)} of them correct"
+        parts.append(below(title, [*text_table(headings, rows), one.verdict]))
+    if len(parts) == 1:
+        parts.append("No results for this training group.")
+    else:
+        parts.append("\n".join(_LEGEND))
+    if notes := domain_notes(measures.filter(pl.col("group") == group.group)):
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts) + "\n"
+
 
 # What is shown of an assessor for a wanted accuracy: names of measures.
 _OF_ACCURACY = {

@@ -1,12 +1,218 @@
-"""The tables of the catalogue, from the measures of all models."""
+"""The tables of the catalogue, from the measures of all models. Values are shares in [0, 1], but gains and PRR."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from entropy_sentinel.analyses import tables
-from entropy_sentinel.analyses.inputs import read_several
-from entropy_sentinel.analyses.rejection import tables_of_curves, tables_of_pairs
+import polars as pl
+
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.analyses.headings import Groups, training_group
+from entropy_sentinel.analyses.rejection.catalogue import (
+    QUESTION_ONLY,
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
 from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.headings import RejectionShown
+from entropy_sentinel.analyses.rejection.headings import (
+    DECIMALS,
+    DISTRIBUTION_NOTE,
+    DISTRIBUTIONS,
+    EVERY_NOTE,
+    INTERVAL_NOTE,
+    KEPT_NOTES,
+    OWN_TITLE,
+    RejectionShown,
+    absent_notes,
+    assessor_title,
+    domain_notes,
+    domain_title,
+    short_title,
+)
+from entropy_sentinel.analyses.rejection.rows import EVERY
+from entropy_sentinel.report.tables import Table, missing_notes, number_frame
+
+
+def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
+    """AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
+    gain = ["Trace adds", "from", "to"]
+    rows, named, titles = [], [training_group(groups, name) for name in groups], dict[str, None]()
+    for group in named:
+        own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+        for of, found in _by_domain(own):
+            areas = {short_title(name, group): one["value"] for (name, what), one in found.items() if what == "auarc"}
+            titles |= dict.fromkeys(areas)
+            added = found.get((group.estimator, "gain"), {})
+            adds = dict(zip(gain, map(added.get, ("value", "lower", "upper")), strict=True))
+            rows.append({"Training group": group.title} | of | areas | adds)
+    keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
+    numbers = ["Responses", "Accuracy", *sorted(titles, key=lambda title: title == last), *gain]
+    return Table(
+        "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
+        "An order at random has the accuracy of all responses.",
+        number_frame([dict.fromkeys(numbers) | row for row in rows], keys, numbers),
+        (
+            "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
+            "question alone (a logistic regression on its words, fitted on the same responses).",
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
+            *absent_notes(measures, named, assessors),
+            *domain_notes(measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def table_coverage(
+    measures: pl.DataFrame,
+    groups: Groups,
+    headline_group: str,
+    assessors: Mapping[str, Sequence[str]],
+    accuracies: Sequence[float],
+) -> Table:
+    """The headline group: what a threshold keeps and what could be kept, by model, domain, assessor and accuracy."""
+    group = training_group(groups, headline_group)
+    own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+    keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
+    numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
+    for of, found in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in found):
+            for accuracy in accuracies:
+                names = (threshold_measure, kept_measure, kept_accuracy_measure, coverage_measure)
+                threshold, kept, right, most = (found.get((assessor, name(accuracy)), {}) for name in names)
+                values = (
+                    *(one.get("value") for one in (threshold, kept)),
+                    *(one.get(name) for one in (right, most) for name in ("value", "lower", "upper")),
+                )
+                whose = (*(of[key] for key in keys[:3]), short_title(assessor, group), f"{accuracy:g}")
+                rows.append(dict(zip([*keys, *numbers], [*whose, *values], strict=True)))
+    return Table(
+        "What is kept at a wanted accuracy by a threshold that is chosen on the training group's test split, and the "
+        f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
+        number_frame(rows, keys, numbers),
+        (
+            *KEPT_NOTES,
+            "Threshold: of P(correct), chosen on all training domains together. A few responses can be luck: see the "
+            "intervals; those of kept ones are for the threshold as it was chosen.",
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
+            *absent_notes(measures, [group], assessors),
+            *domain_notes(measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def table_areas(
+    measures: pl.DataFrame, groups: Groups, headline_group: str, assessors: Mapping[str, Sequence[str]]
+) -> Table:
+    """The headline group: AUARC and PRR by model, domain and assessor."""
+    group = training_group(groups, headline_group)
+    own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+    keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
+    numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
+    for of, found in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in found):
+            area, prr = found[assessor, "auarc"], found[assessor, "prr"]
+            ends = {"from": area["lower"], "to": area["upper"]}
+            rows.append(
+                of | {"Assessor": short_title(assessor, group), "AUARC": area["value"], **ends, "PRR": prr["value"]}
+            )
+    undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
+    return Table(
+        "Area under the accuracy-rejection curve (AUARC), and how far it is on the way from an order at random (0) to "
+        f"a perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
+        number_frame(rows, keys, numbers),
+        (
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
+            *absent_notes(measures, [group], assessors),
+            *missing_notes(
+                ("PRR", row["reason"], f"{row['model']}, {domain_title(row['benchmark'])}")
+                for row in undefined.iter_rows(named=True)
+            ),
+            *domain_notes(measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def _by_domain(
+    measures: pl.DataFrame,
+) -> Iterator[tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]]:
+    """What every table says of a model's domain, and its rows of MEASURES by assessor and measure.
+
+    Models in their order, out of distribution first; domains that take no part are left out.
+    """
+    order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
+    place = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
+    shown = measures.filter(pl.col("n_responses") > 0).sort(place, order, maintain_order=True)
+    for (model, role, benchmark), part in shown.group_by("model", "role", "benchmark", maintain_order=True):
+        of = {"Model": model, "Questions": DISTRIBUTIONS[role], "Domain": domain_title(benchmark)}
+        of |= {"Responses": part["n_responses"][0], "Accuracy": part["accuracy"][0]}
+        yield of, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+
+
+# What a row of the measures is of, the measure aside.
+_OF = ("model", "role", "benchmark", "assessor")
+_OF_PAIR = ("value", "lower", "upper", "kept", "kept_accuracy", "auarc")
+
+
+def table_best_pairs(
+    measures: pl.DataFrame,
+    groups: Groups,
+    assessors: Mapping[str, Sequence[str]],
+    accuracies: Sequence[float],
+    best: int,
+) -> Table:
+    """The pairs of a model and an assessor of largest coverage at each accuracy, in and out of distribution."""
+    keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
+    numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
+    rows, named = [], [training_group(groups, name) for name in groups]
+    for group in named:
+        for role, title in DISTRIBUTIONS.items():
+            pairs = measures.filter(group=group.group, role=role, benchmark=EVERY)
+            for accuracy in accuracies:
+                for rank, row in enumerate(best_pairs(pairs, assessors[group.group], accuracy, best), 1):
+                    of = (group.title, title, f"{accuracy:g}", rank, row["model"], assessor_title(row["assessor"]))
+                    values = (*(row[name] for name in _OF_PAIR), row["accuracy"])
+                    rows.append(dict(zip([*keys, *numbers], [*of, *values], strict=True)))
+    return Table(
+        "Pairs of a model and an assessor that can keep the largest share of responses (coverage) at a wanted "
+        "accuracy, over all domains in and out of distribution.",
+        number_frame(rows, keys, numbers),
+        (
+            DISTRIBUTION_NOTE,
+            INTERVAL_NOTE,
+            "Equal coverages are ranked by AUARC. Coverage 0: no part of the responses reaches the accuracy.",
+            *KEPT_NOTES,
+            *absent_notes(measures, named, assessors),
+            *domain_notes(measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
+    """Rows of MEASURES of the largest coverages at this accuracy; equal ones by their AUARC.
+
+    With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
+    """
+    wanted = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
+    covered = wanted.filter(measure=coverage_measure(accuracy))
+    beside = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
+    for name, measure in beside.items():
+        values = wanted.filter(measure=measure).select(*_OF, pl.col("value").alias(name))
+        covered = covered.join(values, on=_OF, how="left", maintain_order="left")
+    order = covered.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
+    return order.head(best).rows(named=True)
 
 
 class TableSettings(RejectionShown):
@@ -20,4 +226,4 @@ def write_tables(
 ) -> None:
     """Write the tables of these names and titles to `folder`, from files MEASURES, one for each of `models`."""
     inputs = {**settings, "measures": read_several(MEASURES, measures, {"model": models})}
-    tables.write_tables(titles, [tables_of_pairs, tables_of_curves], inputs, settings["label"], folder)
+    save_tables(titles, globals(), inputs, settings["label"], folder)

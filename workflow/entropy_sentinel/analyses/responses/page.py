@@ -6,9 +6,14 @@ from typing import NotRequired, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.responses.choice import choose
-from entropy_sentinel.analyses.responses.reading import Response, ResponseFiles, estimator_of, read_responses
-from entropy_sentinel.analyses.responses.trajectory import HEIGHT
+from entropy_sentinel.analyses.responses.reading import (
+    HEIGHT,
+    Response,
+    ResponseFiles,
+    choose,
+    estimator_of,
+    read_responses,
+)
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import SCORES

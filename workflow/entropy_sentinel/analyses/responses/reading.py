@@ -1,4 +1,4 @@
-"""Single responses of a study, read from its files: of the traces, which are large, only the rows that are wanted."""
+"""Single responses of a study with what is known of each: their tokens and trajectories, and which are shown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,13 +7,72 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.responses.trajectory import Trajectory, read_trajectories
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens
+from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+
+# The picture's units: bits to the top of it at least, its height, and points that it has at most.
+_BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800
+# Characters of an answer that are shown.
+_LONGEST = 60
+_PUT_IN = {"own": "its own answer", "reference": "the reference", "none": "no answer"}
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """H(t) in bits at `positions` t of the T - 1 tokens before the answer's last one, and its area."""
+
+    answer: str
+    text: str | None
+    eas: float
+    tokens_to_answer: int
+    positions: tuple[int, ...]
+    entropies: tuple[float, ...]
+
+    @property
+    def kind(self) -> str:
+        """What was put in, in words."""
+        return _PUT_IN[self.answer] + ("" if self.text is None else f", {self.text[:_LONGEST]!r}")
+
+    @property
+    def largest(self) -> float:
+        """The largest entropy, bits."""
+        return max(self.entropies)
+
+    @property
+    def width(self) -> int:
+        """The picture's width, from the first position to the last one: a unit for each token."""
+        return max(self.tokens_to_answer - 2, 1)
+
+    @property
+    def outline(self) -> str:
+        """The points of the area under the curve, as SVG has them: from the baseline and back to it."""
+        top = max(self.largest, _BITS)
+        every = -(-len(self.positions) // _MOST_POINTS)
+        known = list(zip(self.positions, self.entropies, strict=True))
+        # Of neighbours that make one point the largest: a peak must not go unseen.
+        shown = [max(known[start : start + every], key=lambda point: point[1]) for start in range(0, len(known), every)]
+        inner = [f"{t},{HEIGHT * (1 - entropy / top):.1f}" for t, entropy in shown]
+        return " ".join([f"{shown[0][0]},{HEIGHT:g}", *inner, f"{shown[-1][0]},{HEIGHT:g}"])
+
+
+def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[Trajectory]]:
+    """Those of the responses to `items` in a file of the pass `forced_answer`; none without a file."""
+    if path is None:
+        return {}
+    columns = [*SAMPLE, "answer", "answer_text", "eas", "tokens_to_answer", "positions", "entropies"]
+    rows = FORCED_ANSWERS.read(path, columns).filter(pl.col("item_id").is_in(list(items)), pl.col("eas").is_not_null())
+    found: dict[tuple[str, int], list[Trajectory]] = {}
+    for item, sample, answer, text, eas, length, positions, entropies in rows.iter_rows():
+        one = Trajectory(answer, text, eas, length, tuple(positions), tuple(entropies))
+        found.setdefault((item, sample), []).append(one)
+    return found
+
 
 # A response by its item and its number among those to the same item.
 Which = tuple[str, int]
@@ -111,3 +170,42 @@ def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None
         return None
     there = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
     return preferred if preferred in there else next(iter(there), None)
+
+
+# Kinds of responses: which labels (null for any), and whether the most certain come first.
+KINDS: dict[str, tuple[bool | None, bool]] = {
+    "most certain": (None, True),
+    "least certain": (None, False),
+    "wrong but certain": (False, True),
+    "right but uncertain": (True, False),
+}
+
+
+def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
+    """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
+
+    `observations` are rows of OBSERVATIONS, `scores` of SCORES, of one estimator. Certainty is P(correct); of equals,
+    and where there are no scores, LNTP, the geometric mean of the tokens' probabilities. Responses without features
+    are no candidates. Where none has features, as those of an engine without log-probabilities, they are chosen by
+    their labels alone.
+    """
+    rows = observations.filter(pl.col("feature_reason").is_null())
+    if rows.is_empty():
+        return _without_certainty(observations, per_kind)
+    rows = rows.join(scores.select(*RESPONSE, "p"), on=RESPONSE, how="left", maintain_order="left")
+    chosen: dict[Which, list[str]] = {}
+    for kind, (label, certain) in KINDS.items():
+        candidates = rows if label is None else rows.filter(pl.col("label") == label)
+        first = candidates.sort("p", "lntp", *SAMPLE, descending=[certain, certain, False, False])
+        for which in first.head(per_kind).select(SAMPLE).iter_rows():
+            chosen.setdefault(which, []).append(kind)
+    return chosen
+
+
+def _without_certainty(observations: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
+    """The first responses of each label."""
+    chosen: dict[Which, list[str]] = {}
+    for kind, label in {"right": True, "wrong": False, "no label": None}.items():
+        candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)
+        chosen |= {which: [kind] for which in candidates.head(per_kind).select(SAMPLE).iter_rows()}
+    return chosen

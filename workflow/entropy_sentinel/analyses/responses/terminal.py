@@ -10,11 +10,11 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from entropy_sentinel.analyses.responses.choice import choose
 from entropy_sentinel.analyses.responses.reading import (
     Response,
     ResponseFiles,
     Which,
+    choose,
     estimator_of,
     read_responses,
 )

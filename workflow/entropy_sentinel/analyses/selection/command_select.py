@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from entropy_sentinel.analyses.selection.candidates import CandidateFiles
+    from entropy_sentinel.analyses.selection.choosing import CandidateFiles
     from entropy_sentinel.config.sections import Config
 
 SUFFIXES = (".jsonl",)
@@ -35,9 +35,8 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     is that of random with the same seed. The analysis `selection` of a study writes a file for every strategy and
     compares them.
     """
-    from entropy_sentinel.analyses.selection.candidates import read_candidates
-    from entropy_sentinel.analyses.selection.choosing import select
-    from entropy_sentinel.analyses.selection.training_file import read_solutions, write_training_file
+    from entropy_sentinel.analyses.selection.choosing import read_candidates, select
+    from entropy_sentinel.analyses.selection.making import read_solutions, write_training_file
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.config.study import prompt_settings
@@ -70,7 +69,7 @@ def _check(config: "Config", axis: str, name: str) -> None:
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """The files of the benchmarks with references; ConfigError for a strategy that the study has nothing for."""
-    from entropy_sentinel.analyses.selection.candidates import CandidateFiles
+    from entropy_sentinel.analyses.selection.choosing import CandidateFiles
     from entropy_sentinel.analyses.selection.settings import FORCED_ANSWER, lacks
     from entropy_sentinel.config.layout import Layout
 
@@ -94,8 +93,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """What is selected beside all candidates."""
-    from entropy_sentinel.analyses.selection.comparing import profiles
-    from entropy_sentinel.analyses.selection.tables import strategy_title
+    from entropy_sentinel.analyses.selection.tables import profiles, strategy_title
     from entropy_sentinel.frames.numbers import number
     from entropy_sentinel.report.terminal import table
 

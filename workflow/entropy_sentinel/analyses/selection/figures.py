@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.selection.comparing import chosen, overlaps
-from entropy_sentinel.analyses.selection.tables import strategy_title
+from entropy_sentinel.analyses.selection.tables import chosen, overlaps, strategy_title
 from entropy_sentinel.frames.numbers import number
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson

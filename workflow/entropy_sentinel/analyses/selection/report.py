@@ -6,12 +6,10 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.figures import draw
-from entropy_sentinel.analyses.inputs import read_several
+from entropy_sentinel.analyses.exhibits import draw, make_table, read_several
 from entropy_sentinel.analyses.selection import figures, tables
 from entropy_sentinel.analyses.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from entropy_sentinel.analyses.selection.frames import CANDIDATES, SELECTIONS
-from entropy_sentinel.analyses.tables import make_table
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.figures import write_figure
@@ -75,11 +73,11 @@ def write_exhibits(inputs: Mapping[str, Any], settings: ReportSettings, folder: 
     parts: dict[str, list[str]] = {"tables": [], "figures": []}
     for name in settings["tables"]:
         exhibit = Exhibit("table", name, TABLES[name])
-        write_table(exhibit, make_table(name, [tables], inputs, settings["label"]), folder / "tables")
+        write_table(exhibit, make_table(name, vars(tables), inputs, settings["label"]), folder / "tables")
         parts["tables"].append(read_fragment(folder / "tables" / f"{exhibit.file}.html"))
     for name in settings["figures"]:
         exhibit = Exhibit("figure", name, FIGURES[name])
-        write_figure(exhibit, draw(name, [figures], inputs), folder / "figures")
+        write_figure(exhibit, draw(name, vars(figures), inputs), folder / "figures")
         parts["figures"].append(read_fragment(folder / "figures" / f"{exhibit.file}.html"))
     return parts
 

@@ -1,0 +1,220 @@
+"""The figures of the catalogue, from the frames of the study; those with a panel for each model are in panels.py."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from scipy.stats import gaussian_kde
+
+from entropy_sentinel.analyses.accuracy import panels
+from entropy_sentinel.analyses.accuracy.aggregation import LARGEST_K, bin_errors, group_accuracies, names_in, signals_in
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.validation import read_validations
+from entropy_sentinel.analyses.exhibits import read_all, save_figures
+from entropy_sentinel.analyses.headings import Shown
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+
+_BINS = 10
+# A density so many times lower than another is flat on the other's scale.
+_FLAT = 5
+
+
+def figure_2_entropy_densities(
+    observations: pl.DataFrame, figure_model: str, figure_benchmark: str, label: str
+) -> Drawing:
+    """Density of the largest entropy of a response, correct against incorrect, one model on one benchmark.
+
+    `observations` is the model's frame OBSERVATIONS. A class of fewer than two different values has no density:
+    its value is drawn as a line. Where one class's peak would leave the other flat, each has a panel of its own.
+    """
+    rows = observations.filter(
+        pl.col("benchmark") == figure_benchmark, pl.col("label").is_not_null(), pl.col("max").is_not_null()
+    )
+    classes = {correct: rows.filter(pl.col("label") == correct)["max"].to_numpy() for correct in (True, False)}
+    peaks = [peak for values in classes.values() if (peak := _peak(values))]
+    split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
+    figure = new_figure(6.2, 5.4 if split else 4.2, label)
+    panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
+    for axes, (correct, values) in zip(panels if split else (*panels, *panels), classes.items(), strict=True):
+        _draw_class(axes, values, correct)
+    for axes in panels:
+        axes.set(ylabel="Density", ylim=(0, None))
+        axes.legend(frameon=False, fontsize=9)
+        plain(axes)
+    panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
+    panels[0].set_title(f"{figure_model} on {figure_benchmark}", fontsize=11)
+    scales = " The two scales of density differ." if split else ""
+    return Drawing(
+        figure, "Density of the largest token entropy of a response, correct against incorrect responses." + scales
+    )
+
+
+def _peak(values: np.ndarray) -> float | None:
+    """Height of the density's peak, as it is drawn; null where there is none."""
+    if len(np.unique(values)) < 2:
+        return None
+    density = gaussian_kde(values)
+    return float(density(np.linspace(0, values.max(), 200)).max())
+
+
+def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
+    color, style = (BLUE, "-") if correct else (ORANGE, "--")
+    legend = f"{'correct' if correct else 'incorrect'} ({counted(len(values), 'response')})"
+    if len(np.unique(values)) > 1:
+        # Both areas under both lines: neither class's line is covered.
+        shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
+        sns.kdeplot(**shared, fill=True, alpha=0.18, linewidth=0, zorder=1)
+        sns.kdeplot(**shared, linestyle=style, linewidth=1.8, zorder=2, label=legend)
+    elif len(values):
+        axes.axvline(values[0], color=color, linestyle=style, label=f"{legend}, all at one value")
+    else:
+        axes.plot([], [], color=color, linestyle=style, label=legend)
+
+
+def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame, default: str, label: str) -> Drawing:
+    """AEE on unseen domains against the training group's weighted accuracy, the default, models pooled.
+
+    Beside their median is that of the AEE over all domains, the training domains' test splits among them.
+    """
+    picked = sweep.filter(pl.col("estimator") == default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null())
+    joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
+    points, over_all = (joined.filter(pl.col("scope") == scope) for scope in ("held_out", "all"))
+    if points.is_empty():
+        return nothing("No training group has an AEE and an accuracy", label)
+    figure = new_figure(6.6, 4.5, label)
+    axes = figure.add_subplot()
+    _draw_errors(axes, points, over_all)
+    axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
+    groups, models = points["group"].n_unique(), points["model"].n_unique()
+    axes.set_title(f"{counted(groups, 'training group')}, {counted(models, 'model')}", fontsize=11)
+    axes.legend(frameon=False, fontsize=9)
+    plain(axes)
+    return Drawing(
+        figure,
+        "AEE of the default estimator on unseen domains against the weighted accuracy of its training group, for "
+        "groups of up to four benchmarks and all models: median and interquartile range in ten bins of equal width. "
+        "Dashed: the median of the AEE over all domains, test splits of the training domains included.",
+    )
+
+
+def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame) -> None:
+    grey: dict[str, Any] = {"s": 9, "color": "0.6", "alpha": 0.5, "linewidth": 0}
+    axes.scatter(points["group_accuracy"], points["aee"], label="one model and group, unseen domains", **grey)
+    binned = bin_errors(points, _BINS)
+    blue: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+    axes.fill_between(binned["centre"], binned["lower"], binned["upper"], label="IQR of a bin, unseen domains", **blue)
+    dots: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4}
+    axes.plot(binned["centre"], binned["median"], label="median of a bin, unseen domains", **dots)
+    if len(over_all):
+        binned = bin_errors(over_all, _BINS)
+        thin: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1}
+        axes.plot(binned["centre"], binned["median"], label="median of a bin, all domains", **thin)
+
+
+_COLORS = "RdBu"
+# Cells so far from chance are dark: their numbers are white.
+_DARK = 0.32
+_ROW, _COLUMN = 0.27, 0.44  # inches
+
+
+def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
+    """AUROC of every signal (columns) in every domain (rows), a panel for every model.
+
+    A domain without an AUROC is a grey row that says which class its responses are of.
+    """
+    models = names_in(auroc, "model")
+    if not models:
+        return nothing("No model has features and labels", label)
+    heights = [auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
+    shown = signals_in(auroc)
+    width = _COLUMN * len(shown) + 2.6
+    figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, label)
+    panels = figure.subplots(len(models), 1, squeeze=False, gridspec_kw={"height_ratios": heights}).flatten()
+    for axes, model in zip(panels, models, strict=True):
+        _draw(axes, auroc.filter(pl.col("model") == model), list(shown))
+        axes.set_title(model, fontsize=10, loc="left")
+    panels[-1].set_xticks(range(len(shown)), [one.title for one in shown.values()], rotation=45, ha="right")
+    colours = panels[0].images[0]
+    bar = figure.colorbar(colours, ax=list(panels), location="bottom", shrink=0.5, aspect=40, pad=0.02)
+    bar.set_label("AUROC as a score for an incorrect response (0.5 is chance)", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    confident = [feature.title for feature in shown.values() if feature.confident]
+    return Drawing(
+        figure,
+        "AUROC of every statistic of a response as a score for an incorrect one, by model and domain; "
+        f"1 - AUROC for {', '.join(confident[:-1])} and {confident[-1]}, which grow with confidence. "
+        "Blue: larger where the response is incorrect; red: the reverse; white: no better than chance. "
+        "In brackets: the responses of the rarer class; of few, an AUROC is mostly chance. "
+        "Grey: all responses are of one class, or none has a label, so that there is no AUROC.",
+    )
+
+
+def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
+    benchmarks = names_in(auroc, "benchmark")
+    found = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
+    values = [[found.get((name, feature), {}).get("auroc") for feature in signals] for name in benchmarks]
+    shares = np.array(values, dtype=float)  # (n_benchmarks, n_signals)
+    axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
+    for (row, column), share in np.ndenumerate(shares):
+        if np.isfinite(share):
+            color = "white" if abs(share - 0.5) > _DARK else "black"
+            axes.text(column, row, f"{share:.2f}".lstrip("0"), ha="center", va="center", fontsize=7, color=color)
+    for row, name in enumerate(benchmarks):
+        if not np.isfinite(shares[row]).any():
+            _say(axes, row, one_class(next(one for (of, _), one in found.items() if of == name)), len(signals))
+    rarer = {name: min(row["n_correct"], row["n_incorrect"]) for (name, _), row in found.items()}
+    axes.set_yticks(range(len(benchmarks)), [f"{name} ({rarer[name]})" for name in benchmarks])
+    axes.set_xticks([])
+    axes.tick_params(length=0, labelsize=8)
+    axes.spines[:].set_visible(False)
+
+
+def _say(axes: Axes, row: int, text: str, width: int) -> None:
+    """Grey out a row, with a text over it."""
+    grey: dict[str, Any] = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
+    axes.add_patch(Rectangle((-0.5, row - 0.5), width, 1, **grey))
+    axes.text((width - 1) / 2, row, text, ha="center", va="center", fontsize=8, color="0.25")
+
+
+def one_class(domain: Mapping[str, Any]) -> str:
+    """Why a domain has no AUROC, from one of its rows."""
+    right, wrong = domain["n_correct"], domain["n_incorrect"]
+    if right or wrong:
+        return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"
+    return str(domain["reason"])
+
+
+class FigureFiles(StudyFiles):
+    """Files of the figures; `estimates` are those of the headline group, `observations` those of the figure's model."""
+
+    auroc: str
+    observations: str
+
+
+class FigureSettings(Shown):
+    """Settings of the figures."""
+
+    default: str
+    figure_model: str
+    figure_benchmark: str
+
+
+def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[str, str], folder: str) -> None:
+    """Write the figures of these names and titles to `folder`."""
+    inputs = {
+        **settings,
+        "sweep": SWEEP.read(files["sweep"]),
+        "auroc": AUROC.read(files["auroc"]),
+        "domains": DOMAINS.read(files["domains"]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
+        "validations": read_validations(files["validation"]),
+        "observations": OBSERVATIONS.read(files["observations"]),
+    }
+    save_figures(titles, globals() | vars(panels), inputs, folder)

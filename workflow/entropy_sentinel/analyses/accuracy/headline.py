@@ -1,0 +1,177 @@
+"""Domains many of whose questions get several answers again and again, where several samples tell."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.headings import TrainingGroup
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, RECOMMENDED, title
+from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.statistics.ambiguity import why_ambiguous
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+
+
+def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
+    """What to say of these, in sentences; `domains` is a frame DOMAINS."""
+    known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
+    for model, benchmark, *counts in known.iter_rows():
+        if why := why_ambiguous(*counts):
+            yield f"{model}, {benchmark}: ambiguous, {why}."
+
+
+# Absolute differences of AEE below this are rounding noise, not a better estimator.
+_SAME = 1e-9
+# Estimated minus true, over the same rows.
+ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
+
+
+@dataclass(frozen=True)
+class Score:
+    """AEE and rho of one estimator over the domains of one scope; null with its reason."""
+
+    aee: float | None
+    rho: float | None
+    n_domains: int
+    reason: str | None
+
+    @property
+    def headline_rho(self) -> float | None:
+        """rho where it is over enough domains to be a headline."""
+        return self.rho if self.n_domains >= FEWEST_FOR_RHO else None
+
+    @property
+    def rho_text(self) -> str:
+        """rho, with the number of domains where these are too few for a headline."""
+        few = self.rho is not None and self.headline_rho is None
+        return number(self.rho) + (f" over {self.n_domains} domains" if few else "")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What the tool recommends for this training group: the title of the method, why, and its scores by scope."""
+
+    method: str
+    reason: str
+    scores: dict[str, Score]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What one training group says about one model.
+
+    `unlabelled` are the estimates (columns of ESTIMATES) of the domains without any label, by name; `domains` those of
+    the others, with their `error`, training benchmarks first, each by falling true accuracy. `scores` are by scope.
+    `simple` is the title of the simple estimator of least AEE on unseen domains, null where none has one;
+    `simple_scores` are its. `recommended` is null where it was not run, or not fitted. `caution` says what speaks
+    against estimates from these training rows.
+    """
+
+    model: str
+    unlabelled: tuple[dict[str, Any], ...]
+    domains: tuple[dict[str, Any], ...]
+    scores: dict[str, Score]
+    simple: str | None
+    simple_scores: dict[str, Score]
+    recommended: Recommendation | None
+    caution: str | None
+
+    @property
+    def simple_is_better(self) -> bool | None:
+        """Whether the best simple estimator has the lower AEE on unseen domains; null where either has none."""
+        own, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
+        if own is None or own.aee is None or simple is None or simple.aee is None:
+            return None
+        return simple.aee < own.aee - _SAME
+
+    @property
+    def against_simple(self) -> str:
+        """One sentence: whether a simple estimator does better than the group's own."""
+        if self.simple is None:
+            return "No simple estimator was run."
+        simple = self.simple_scores["held_out"]
+        scored = f"{self.simple} (AEE {number(simple.aee)}, rho {simple.rho_text})"
+        match self.simple_is_better:
+            case None:
+                return f"The estimator has no AEE to compare with the best simple one, {scored}."
+            case True:
+                return f"A simple estimator does better here: {scored}."
+            case False:
+                return f"No simple estimator does better; the best is {scored}."
+
+
+def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
+    """One headline per model that has results for the group, in the order of the sweep."""
+    estimates = estimates.filter(pl.col("group") == group.group)
+    sweep = sweep.filter(pl.col("group") == group.group)
+    return [
+        _headline(
+            model,
+            estimates.filter(pl.col("model") == model),
+            sweep.filter(pl.col("model") == model),
+            group.estimator,
+        )
+        for model in sweep["model"].unique(maintain_order=True)
+    ]
+
+
+def comparison(found: Sequence[Headline]) -> str:
+    """One sentence: for how many models a simple estimator does better than the group's own."""
+    compared = [headline.simple_is_better for headline in found if headline.simple_is_better is not None]
+    if not compared:
+        return "The estimator was not compared with simple ones."
+    return (
+        f"For {sum(compared)} of {len(compared)} models the best simple estimator is closer to the true accuracies "
+        "than this one."
+    )
+
+
+def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
+    cautions = estimates["caution"].drop_nulls()
+    chosen = recommendation(estimates, sweep)
+    domains = (
+        estimates.filter(pl.col("estimator") == estimator)
+        .with_columns(error=ERROR)
+        .sort("role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True)
+    )
+    best = _best_simple(sweep)
+    return Headline(
+        model,
+        tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
+        tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
+        scores(sweep, estimator),
+        title(best) if best else None,
+        scores(sweep, best) if best else {},
+        chosen,
+        cautions[0] if len(cautions) else None,
+    )
+
+
+def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
+    """What is recommended, from the rows of one model and group; None where it was not run or not fitted."""
+    said = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
+    if said.is_empty():
+        return None
+    chosen = json.loads(said[0])
+    return Recommendation(title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
+
+
+def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
+    """Scores by scope of one estimator, from the rows of one model and group."""
+    rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
+    return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
+
+
+def _best_simple(sweep: pl.DataFrame) -> str | None:
+    """The estimator of least AEE on unseen domains that is none of the 48 configurations; the first name of equals.
+
+    It is known after the fact; the recommendation, which is chosen before, is left out.
+    """
+    unseen = sweep.filter(
+        ~pl.col("estimator").is_in([*CONFIGURATION_NAMES, RECOMMENDED]),
+        pl.col("scope") == "held_out",
+        pl.col("aee").is_not_null(),
+    )
+    return None if unseen.is_empty() else unseen.sort("aee", "estimator")["estimator"][0]

@@ -1,0 +1,113 @@
+"""The summary for programs, `summary.json`: what `summary.txt` and the top of the report say.
+
+docs/summary.md says what its keys mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from entropy_sentinel.analyses.accuracy.advice import Advice
+from entropy_sentinel.analyses.accuracy.headline import Headline, Score
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, Method, ModelValidation
+from entropy_sentinel.analyses.headings import TrainingGroup
+from entropy_sentinel.estimators.verdict import CONFIDENCE
+
+_OF_GROUP = (
+    "benchmark",
+    "role",
+    "n_rows",
+    "n_labelled",
+    "estimated_accuracy",
+    "estimated_on_labelled",
+    "true_accuracy",
+)
+
+
+def machine_summary(
+    label: str,
+    validations: Sequence[ModelValidation],
+    found: Sequence[Headline],
+    group: TrainingGroup,
+    default: str,
+    advice: Sequence[Advice],
+    ambiguous: Sequence[str],
+    failures: Sequence[str],
+    gaps: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    headlines = {headline.model: headline for headline in found}
+    return {
+        "study": label,
+        "level": LEVEL,
+        "training_group": {
+            "title": group.title,
+            "benchmarks": group.group.split("+"),
+            "estimator": group.estimator,
+        },
+        "models": [
+            _model(validation, default)
+            | {
+                "advice": [_advice(one) for one in advice if one.model == validation.model],
+                "training_group": _headline(headlines[validation.model]) if validation.model in headlines else None,
+            }
+            for validation in validations
+        ],
+        "ambiguous": list(ambiguous),
+        "failures": list(failures),
+        "gaps": [dict(row) for row in gaps],
+    }
+
+
+def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
+    return {
+        "model": validation.model,
+        "verdict": validation.verdict,
+        "reasons": list(validation.reasons),
+        "confidence": CONFIDENCE,
+        "error_at_least": validation.error_at_least,
+        "error_at_most": validation.error_at_most,
+        "recommended": asdict(validation.recommended)
+        | {"method": validation.method, "method_reason": validation.method_reason},
+        "default": _method(validation.of(default)),
+        "best": _method(validation.best),
+        "worst": validation.worst and _domain(validation.worst),
+        "coverage": [dict(one) for one in validation.coverage],
+        "left_out": [_domain(one) for one in validation.left_out],
+        "unlabelled": [_domain(one) for one in validation.unlabelled],
+        "n_training": validation.n_training,
+        "training_accuracy": validation.training_accuracy,
+        "caution": validation.caution,
+    }
+
+
+def _method(method: Method | None) -> dict[str, Any] | None:
+    return None if method is None else asdict(method)
+
+
+def _domain(domain: Domain) -> dict[str, Any]:
+    return asdict(domain) | {"error": domain.error}
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    shown = asdict(advice) | {"outside": advice.outside, "text": advice.text}
+    return {key: value for key, value in shown.items() if key != "model"}
+
+
+def _headline(headline: Headline) -> dict[str, Any]:
+    """What one training group says about one model."""
+    chosen = headline.recommended
+    return {
+        "domains": [
+            {key: row[key] for key in _OF_GROUP} | {"error": row["error"], "reason": row["reason"]}
+            for row in (*headline.domains, *headline.unlabelled)
+        ],
+        "scores": _scores(headline.scores),
+        "recommended": chosen and {"method": chosen.method, "reason": chosen.reason, "scores": _scores(chosen.scores)},
+        "best_simple": headline.simple and {"method": headline.simple, "scores": _scores(headline.simple_scores)},
+        "caution": headline.caution,
+    }
+
+
+def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {scope: asdict(score) for scope, score in scores.items()}

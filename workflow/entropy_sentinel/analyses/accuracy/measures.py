@@ -1,0 +1,146 @@
+"""Stages `domains`, `sweep` and `repeats`: what separates correct from incorrect, and the errors of all estimates."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.features.compute import missing_mass
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.generation import CUT_OFF
+from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS, families_of, observations_of
+from entropy_sentinel.stages.estimate import estimate
+from entropy_sentinel.statistics.ambiguity import ambiguous_questions
+from entropy_sentinel.statistics.auroc import auroc_interval
+from entropy_sentinel.statistics.errors import evaluate_all
+
+
+def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
+    """AUROC of every signal, and the counts of labels and nulls, per model and domain of the files, one a model."""
+    # All files of a study have the same families.
+    contract = observations_of(families_of(observations[0]) if observations else ())
+    frame = read_several(contract, observations, {"model": models})
+    parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
+    AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
+    DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})
+
+
+def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows of contract AUROC for one domain of one model, over its rows with a label, features and the signal."""
+    usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
+    every, items = usable["label"].to_numpy(), item_numbers(usable)
+    for signal in (one for name, one in SIGNALS.items() if name in usable.columns):
+        values = usable[signal.name].to_numpy()
+        there = np.isfinite(values)
+        correct = every[there]
+        yield {
+            **_domain(observations),
+            "feature": signal.name,
+            **auroc_interval(values[there], correct, signal.confident, items[there])._asdict(),
+            "n_correct": int(correct.sum()),
+            "n_incorrect": int((~correct).sum()),
+        }
+
+
+def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
+    """The row of contract DOMAINS for one domain of one model."""
+    label, featureless = observations["label"], observations["feature_reason"].is_not_null()
+    usable = observations.filter(label.is_not_null() & ~featureless)
+    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
+    questions = ambiguous_questions(observations)
+    reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
+    return {
+        **_domain(observations),
+        "n_responses": len(observations),
+        "n_correct": label.sum(),
+        "n_incorrect": (~label).sum(),
+        "n_unlabelled": label.null_count(),
+        "n_featureless": featureless.sum(),
+        "n_truncated": len(cut_off),
+        "n_truncated_correct": cut_off["label"].sum(),
+        "n_truncated_incorrect": (~cut_off["label"]).sum(),
+        "mean_tokens": observations["n_tokens"].mean(),
+        "accuracy": usable["label"].mean(),
+        "accuracy_whole": whole["label"].mean(),
+        **missing_mass(observations, "feature_reason"),
+        "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
+        "n_ambiguous": None if questions is None else questions[0],
+        "n_questions": None if questions is None else questions[1],
+    }
+
+
+def _domain(observations: pl.DataFrame) -> dict[str, str]:
+    return observations.select("model", "benchmark").row(0, named=True)
+
+
+SCOPES = ("held_out", "all")
+
+
+def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
+    """AEE and rho of every estimator in the files `estimates`, which are of these models and groups, in any order."""
+    SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
+
+
+def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
+    """A frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
+
+    The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
+    """
+    scopes = pl.concat([_of_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
+    frame = scopes.sort("place", maintain_order=True)
+    frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
+
+
+def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
+    """Errors of every model, group and estimator over the domains of a scope, of which there may be none."""
+    by = ("model", "group", "estimator")
+    counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
+    columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}
+    domains = estimates.select(
+        *by, "hyperparameters", **{name: pl.when(counted).then(column) for name, column in columns.items()}
+    )
+    said = domains.group_by(by, maintain_order=True).agg(
+        told=pl.col("told").drop_nulls().first(),
+        method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
+    )
+    # Where no domain can be compared, what the estimator says about it goes first.
+    reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
+    found = evaluate_all(domains, by).with_columns(*said.select("told", "method"), scope=pl.lit(scope))
+    return found.with_columns(reason=reason)
+
+
+def write_repeats(
+    observations: str,
+    groups: Mapping[str, Sequence[str]],
+    settings: EstimationSettings,
+    seeds: Sequence[int],
+    output: str,
+) -> None:
+    """AEE and rho of the estimators of each group, by id, under each seed; all of one model.
+
+    Other seeds and estimators take the place of those of `settings`.
+    """
+    rows = OBSERVATIONS.read(observations)
+    REPEATS.write(repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)})
+
+
+def repeats(
+    observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
+) -> pl.DataFrame:
+    """A frame of contract REPEATS."""
+    parts = [
+        sweep(estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})).with_columns(
+            seed=pl.lit(seed, pl.UInt32)
+        )
+        for group, names in groups.items()
+        for seed in seeds
+    ]
+    return pl.concat(parts).select(REPEATS.schema.names())

@@ -1,1 +1,0 @@
-"""The stages that compute: errors of every estimator, AUROC, repeats under other seeds, validation."""

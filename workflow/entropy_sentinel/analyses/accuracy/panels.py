@@ -1,0 +1,243 @@
+"""Figures with a panel for each model, in which points are estimated over true accuracies."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
+from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
+from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing
+from entropy_sentinel.report.point_names import name_points
+
+EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
+# Where both axes begin; they end beyond the largest value by this share of it, and reach as far as this one at least.
+LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
+# Inches of a panel on a narrow page: its words can still be read on a telephone.
+_NARROW = 4.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One model's panel: its title, what draws its points, and the names beside points, by name (true, estimated).
+
+    `bars` are those that names leave free: where they stand, and both ends.
+    """
+
+    title: str
+    draw: Callable[[Axes], None]
+    named: Mapping[str, tuple[float, float]]
+    bars: Sequence[tuple[float, float, float]] = ()
+
+
+def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, caption: str) -> Drawing:
+    """The drawing of at least one panel: three in a row at most, and on a narrow page one below the other."""
+    columns = min(3, len(panels))
+    width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
+    wide = _figure(panels, legend_title, label, columns, width)
+    return Drawing(wide, caption, narrow=_figure(panels, legend_title, label, 1, _NARROW))
+
+
+def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int, width: float) -> Figure:
+    """Panels of this width in inches, so many in a row."""
+    rows = math.ceil(len(panels) / columns)
+    figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
+    every = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes in every[len(panels) :]:
+        axes.remove()
+    end = _end(panels)
+    for axes, panel in zip(every, panels, strict=False):
+        _frame(axes, panel, end)
+    for axes in every[len(panels) - columns : len(panels)]:
+        axes.set_xlabel("True accuracy")
+    for axes in every[::columns]:
+        axes.set_ylabel("Estimated accuracy")
+    legend = legend_of(every[: len(panels)])
+    look: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": 1 if width == _NARROW else 3 if len(legend) == 3 else 2,
+        "frameon": False,
+        "fontsize": 9,
+    }
+    figure.legend(list(legend.values()), list(legend), title=legend_title, **look)
+    figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
+    for axes, panel in zip(every, panels, strict=False):
+        size = 9 if columns == 1 else 7.5
+        name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
+    return figure
+
+
+def _end(panels: Sequence[Panel]) -> float:
+    """The accuracy that all panels reach to, a tenth: 1, or less where nothing is above it, as of a weak model."""
+    points = [value for panel in panels for point in panel.named.values() for value in point]
+    bars = [upper for panel in panels for _, _, upper in panel.bars]
+    tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
+    return min(1.0, max(NEAREST_END, tenths / 10))
+
+
+def _frame(axes: Axes, panel: Panel, end: float) -> None:
+    axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
+    panel.draw(axes)
+    axes.set_title(panel.title, fontsize=10)
+    limits = (LOW, end * (1 + BEYOND))
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
+    axes.grid(color="0.92", linewidth=0.8)
+    axes.tick_params(labelsize=8)
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_zorder(5)  # names lie on white, which must not cover the frame
+
+
+# Training domains are drawn first and larger, so that one under an unseen domain still shows.
+_ROLE_STYLES: dict[str, dict[str, Any]] = {
+    "training": {"color": ORANGE, "marker": "s", "s": 80},
+    "held_out": {"color": BLUE, "marker": "o", "s": 34},
+}
+
+
+def figure_1_accuracies(
+    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, figure_model: str, label: str
+) -> Drawing:
+    """Estimated against true accuracy by domain, one model."""
+    group = training_group(groups, headline_group)
+    found = [one for one in headlines(estimates, sweep, group) if one.model == figure_model]
+    return _drawing(found, group, label)
+
+
+def figure_3_accuracies_by_model(
+    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, label: str
+) -> Drawing:
+    """Estimated against true accuracy by domain, a panel for every model."""
+    group = training_group(groups, headline_group)
+    return _drawing(headlines(estimates, sweep, group), group, label)
+
+
+def _drawing(found: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
+    if not found:
+        return nothing("No results for this training group", label)
+    panels = [Panel(_title(one), partial(_draw, headline=one), _named(one)) for one in found]
+    return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(found))
+
+
+def _title(headline: Headline) -> str:
+    score = headline.scores.get("held_out")
+    if score is None or score.aee is None:
+        return f"{headline.model}\nno estimate of an unseen domain with labels"
+    rho = "" if score.headline_rho is None else f", rho {number(score.headline_rho)}"
+    return f"{headline.model}\nAEE {number(score.aee)}{rho} on unseen domains"
+
+
+def _draw(axes: Axes, headline: Headline) -> None:
+    for role, style in _ROLE_STYLES.items():
+        points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
+        if points:
+            x, y = zip(*points, strict=True)
+            axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
+    if marks := _marks(headline):
+        look: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
+        axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | look)
+
+
+def _named(headline: Headline) -> dict[str, tuple[float, float]]:
+    named = {row["benchmark"]: _point(row) for row in headline.domains if row["error"] is not None}
+    return named | _marks(headline)
+
+
+def _point(row: dict[str, float]) -> tuple[float, float]:
+    return row["true_accuracy"], row["estimated_on_labelled"]
+
+
+def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
+    """Domains without labels have an estimate and no true accuracy: they stand on the axis of the estimates."""
+    shown = {row["benchmark"]: row["estimated_accuracy"] for row in headline.unlabelled}
+    return {name: (LOW, estimated) for name, estimated in shown.items() if estimated is not None}
+
+
+def _caption(found: Sequence[Headline]) -> str:
+    marked = any(_marks(headline) for headline in found)
+    return (
+        "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
+        "On the dashed line the estimate is exact."
+        + (" Green triangles on the left: estimates of domains without labels." if marked else "")
+    )
+
+
+_LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
+_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
+# Above names, which lie on white.
+_BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
+_POINT = EDGE | {"zorder": 7}
+
+
+def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
+    """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
+
+    Domains without labels stand on the axis of the estimates; bars are intervals. A model of which no domain was left
+    out has no panel: there is no truth to compare its estimates with.
+    """
+    shown = [one for one in validations if _known(one.left_out)]
+    if not shown:
+        return nothing("No labelled domain was left out and estimated", label)
+    panels = [Panel(_heading(one), partial(_draw_ends, validation=one), _points(one), _bars(one)) for one in shown]
+    return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption_of(shown))
+
+
+def _heading(validation: ModelValidation) -> str:
+    rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
+    return f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
+
+
+def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
+    for domains, look, what in (
+        (validation.left_out, _LABELLED, "labelled domain, left out"),
+        (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate"),
+    ):
+        known = _known(domains)
+        if not known:
+            continue
+        x, y = zip(*((one.x, one.y) for one in known), strict=True)
+        ends = [[one.y - one.lower for one in known], [one.upper - one.y for one in known]]
+        axes.errorbar(x, y, yerr=ends, ecolor=look["color"], clip_on=False, **_BAR)
+        axes.scatter(x, y, label=what, **_POINT | look)
+
+
+def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
+    return {one.domain: (one.x, one.y) for one in _known((*validation.left_out, *validation.unlabelled))}
+
+
+def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
+    return [(one.x, one.lower, one.upper) for one in _known((*validation.left_out, *validation.unlabelled))]
+
+
+class _Point(NamedTuple):
+    """An estimated domain: its true accuracy or the left edge, its estimate and the ends of its interval."""
+
+    domain: str
+    x: float
+    y: float
+    lower: float
+    upper: float
+
+
+def _known(domains: Iterable[Domain]) -> list[_Point]:
+    return [
+        _Point(one.domain, LOW if one.true is None else one.true, one.estimated, one.lower, one.upper)
+        for one in domains
+        if one.estimated is not None and one.lower is not None and one.upper is not None
+    ]
+
+
+def _caption_of(shown: Sequence[ModelValidation]) -> str:
+    marked = any(one.unlabelled for one in shown)
+    return (
+        "Each labelled domain (blue circles) as estimated by the recommended method fitted on the other ones. On the "
+        f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
+        + (" Green triangles on the left: domains without labels." if marked else "")
+    )

@@ -1,1 +1,0 @@
-"""The paper's published values, and this study's values beside them."""

@@ -1,0 +1,257 @@
+"""The report of a study: one HTML page with everything in it, for a browser, a telephone and paper."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps
+from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
+from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
+from entropy_sentinel.analyses.accuracy.summary import Unjudged, interval, summarise, unjudged
+from entropy_sentinel.analyses.accuracy.summary import labels as label_count
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
+from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.analyses.headings import SCOPES, Groups, Shown, TrainingGroup, training_group
+from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.estimators.verdict import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
+from entropy_sentinel.features.catalogue import OPEN_MASS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.label import NO_REFERENCE
+from entropy_sentinel.report.origins import Provenance, miscounts, origins
+from entropy_sentinel.report.pages import Exhibit, read_fragment, render
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+
+
+def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
+
+    `unlabelled` says in words, in the place of counts, that a domain has no label at all; null where it has some.
+    """
+    rows = []
+    for row in domains.iter_rows(named=True):
+        reasons = json.loads(row["reasons"])
+        nothing = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
+        rows.append(
+            row
+            | {
+                "cut_off": row["n_truncated"] / row["n_responses"] if row["n_responses"] else None,
+                "reasons": "; ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "-",
+                "unlabelled": None if row["n_correct"] + row["n_incorrect"] else nothing,
+            }
+        )
+    return rows
+
+
+def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
+    """What each judge that a judge is made of was asked about and labelled, per model and benchmark."""
+    return [
+        {"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts}
+        for entry in labels
+        for judge, counts in entry.get("counts", {}).items()
+    ]
+
+
+def savings(labels: Provenance) -> list[str]:
+    """One sentence for each judge that was asked about a part of the responses only, which is what saves money."""
+    asked, every = Counter[str](), Counter[str]()
+    for entry in labels:
+        most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
+        for judge, counts in entry.get("counts", {}).items():
+            asked[judge] += counts["asked"]
+            every[judge] += most
+    return [
+        f"{judge} was asked about {asked[judge]} of {count} responses ({1 - asked[judge] / count:.1%} saved)."
+        for judge, count in every.items()
+        if asked[judge] < count
+    ]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the page and the summaries tell of: frames of these contracts, and one `ModelValidation` per model."""
+
+    estimates: pl.DataFrame
+    sweep: pl.DataFrame
+    domains: pl.DataFrame
+    validations: Sequence[ModelValidation]
+    groups: Groups
+    headline_group: str
+    unjudged: Sequence[Unjudged] = ()
+
+    @cached_property
+    def group(self) -> TrainingGroup:
+        """The headline group."""
+        return training_group(self.groups, self.headline_group)
+
+    @cached_property
+    def headlines(self) -> list[Headline]:
+        """What the headline group says, by model."""
+        return headlines(self.estimates, self.sweep, self.group)
+
+    @cached_property
+    def advice(self) -> list[Advice]:
+        """On training domains, by model."""
+        return advise(self.domains, self.validations, self.group)
+
+    @cached_property
+    def ambiguous(self) -> list[str]:
+        """Domains whose estimates are not to be trusted if their questions have several right answers, in sentences."""
+        return list(ambiguous(self.domains))
+
+    @cached_property
+    def failures(self) -> list[str]:
+        """What has no result, in sentences."""
+        return [*(one.text for one in self.unjudged), *failures(self.sweep, self.validations)]
+
+    def machine_summary(self, label: str, default: str) -> dict[str, Any]:
+        """The summary for programs."""
+        told = self.advice, self.ambiguous, self.failures, gaps(self.domains)
+        return machine_summary(label, self.validations, self.headlines, self.group, default, *told)
+
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+# The figure that stands at the top.
+PICTURE = Exhibit("figure", "validation", "").file
+# The tables that have all numbers of the page's top.
+NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
+
+
+class ReportFiles(StudyFiles):
+    """Files of the page; `estimates` are those of the headline group, `tables` and `figures` exhibits' .html files.
+
+    The provenance of `generations`, `benchmarks` and `labels` is shown.
+    """
+
+    generations: Sequence[str]
+    benchmarks: Sequence[str]
+    labels: Sequence[str]
+    tables: Sequence[str]
+    figures: Sequence[str]
+
+
+class ReportSettings(Shown):
+    """Settings of the page: the published counts by benchmark, and links to other pages (`config.study.pages`)."""
+
+    default: str
+    expected_items: Mapping[str, int | None]
+    pages: Mapping[str, Mapping[str, str]]
+
+
+def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str, machine: str) -> None:
+    """Write the page, the summary, and the summary for programs, `machine`."""
+    study = Study(
+        estimates=read_all(ESTIMATES, files["estimates"]),
+        sweep=SWEEP.read(files["sweep"]),
+        domains=DOMAINS.read(files["domains"]),
+        validations=read_validations(files["validation"]),
+        groups=settings["groups"],
+        headline_group=settings["headline_group"],
+        unjudged=unjudged(files["labels"], files["benchmarks"]),
+    )
+    content = render_report(
+        study,
+        label=settings["label"],
+        default=settings["default"],
+        expected_items=settings["expected_items"],
+        pages=settings["pages"],
+        generations=[read_provenance(path) for path in files["generations"]],
+        benchmarks=[read_provenance(path) for path in files["benchmarks"]],
+        labels=[read_provenance(path) for path in files["labels"]],
+        tables=files["tables"],
+        figures=files["figures"],
+    )
+    told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
+    frames = study.validations, study.estimates, study.sweep
+    text = summarise(*frames, study.groups, study.headline_group, study.unjudged, study.ambiguous)
+    for path, what in ((page, content), (machine, told), (summary, text)):
+        write_whole(path, what)
+
+
+def render_report(
+    study: Study,
+    label: str,
+    default: str,
+    generations: Provenance,
+    benchmarks: Provenance,
+    labels: Provenance,
+    expected_items: Mapping[str, int | None],
+    pages: Mapping[str, Mapping[str, str]],
+    tables: Sequence[str | Path],
+    figures: Sequence[str | Path],
+) -> str:
+    """The report as HTML, the same for the same arguments.
+
+    `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
+    `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
+    `pages` are links to those of other analyses, by what they tell and by model, or under "" where there is one.
+    """
+    return render(
+        TEMPLATE,
+        title="Accuracy estimated from entropy",
+        label=label,
+        default=default,
+        pages=pages,
+        **_estimated(study, default),
+        **_missing(study),
+        **_exhibits(tables, figures),
+        judges=asked_judges(labels),
+        savings=savings(labels),
+        models=origins(generations, "model"),
+        benchmarks=origins(benchmarks, "benchmark"),
+        miscounts=miscounts(benchmarks, expected_items),
+        counts=counts(study.domains),
+        open_mass=OPEN_MASS,
+    )
+
+
+def _estimated(study: Study, default: str) -> dict[str, Any]:
+    """How far the recommended estimator can be trusted, and what one training group tells."""
+    return {
+        "validations": study.validations,
+        "level": f"{LEVEL:.0%}",
+        "confidence": f"{CONFIDENCE:.0%}",
+        "usable": f"{USABLE_ERROR:.2f}",
+        "far_off": f"{FAR_OFF:.2f}",
+        "usable_share": f"{USABLE_SHARE:.0%}",
+        "unlabelled": any(validation.unlabelled for validation in study.validations),
+        "interval": interval,
+        "bases": interval_notes(study.validations),
+        "default_title": title(default),
+        "fewest_for_rho": FEWEST_FOR_RHO,
+        "ambiguous": study.ambiguous,
+        "advice": study.advice,
+        "group": study.group,
+        "headlines": study.headlines,
+        "comparison": comparison(study.headlines),
+        "label_count": label_count,
+        "scopes": SCOPES,
+    }
+
+
+def _missing(study: Study) -> dict[str, Any]:
+    return {
+        "failures": study.failures,
+        "unjudged": dict.fromkeys(one.benchmark for one in study.unjudged),
+        "gaps": gaps(study.domains),
+        "share": f"{SHARE:.0%}",
+    }
+
+
+def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
+    """The picture at the top, the names of the tables with its numbers, and all other exhibits."""
+    shown = {Path(path).stem for path in tables}
+    return {
+        "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],
+        "numbers": {what: table for what, table in NUMBERS.items() if table in shown},
+        "tables": [read_fragment(path) for path in tables],
+        "figures": [read_fragment(path) for path in figures if Path(path).stem != PICTURE],
+    }

@@ -1,0 +1,184 @@
+"""The closing lines of a run, for the terminal; with them benchmarks that a judge could give no label to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
+from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.report.plain_text import below, text_table
+
+
+@dataclass(frozen=True)
+class Unjudged:
+    """One model's responses to a benchmark, `n` of which a judge was shown and could label none.
+
+    `reason` is the most frequent one, of `n_reason` responses; `fitting` is the kind of judge that the references ask
+    for, and `is_fitting` whether the judge is of that kind.
+    """
+
+    model: str
+    benchmark: str
+    judge: str
+    n: int
+    reason: str
+    n_reason: int
+    fitting: str
+    is_fitting: bool
+
+    @property
+    def text(self) -> str:
+        """What happened and what to do, in two sentences."""
+        why = self.reason if self.n_reason == self.n else f"{self.n_reason} times {self.reason}"
+        what = f"{self.judge} gave no label to any of {self.n} responses ({why})"
+        if self.is_fitting:
+            remedy = f"look at them with `entropy-sentinel show {self.model} {self.benchmark}`"
+        else:
+            remedy = f"name a judge of kind {self.fitting} in benchmarks.{self.benchmark}.judge"
+        return f"{self.model}, {self.benchmark}: {what}. To have labels, {remedy}."
+
+
+def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[Unjudged]:
+    """One for each of the files LABELS without any label; `benchmarks` are the files BENCHMARKS of the study."""
+    items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
+    return [one for path in labels for one in _of(path, items)]
+
+
+def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
+    said = LABELS.read(path, ["label", "reason"])
+    shown = said.filter(pl.col("reason").ne_missing(NO_REFERENCE))
+    if shown.is_empty() or shown["label"].null_count() < len(shown):
+        return
+    # Of equally frequent ones the first by the alphabet.
+    reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
+    told = read_provenance(path)
+    fitting = _fitting(items[told["benchmark"]])
+    yield Unjudged(
+        told["model"], told["benchmark"], told["judge"], len(shown), reason, count, fitting, fitting in _kinds(told)
+    )
+
+
+def _fitting(path: str) -> str:
+    from entropy_sentinel.judges.math_verify import kind_for  # brings a computer algebra system
+
+    asked = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
+    return kind_for(asked.iter_rows()) if len(asked) else "file"
+
+
+def _kinds(judge: Mapping[str, Any]) -> set[str]:
+    """The kinds of the judges that a judge is made of, or its own, by its settings."""
+    parts = judge.get("members", {}).values()
+    return set().union(*map(_kinds, parts)) if parts else {judge["kind"]}
+
+
+def summarise(
+    validations: Sequence[ModelValidation],
+    estimates: pl.DataFrame,
+    sweep: pl.DataFrame,
+    groups: Groups,
+    headline_group: str,
+    unjudged: Sequence[Unjudged] = (),
+    ambiguous: Sequence[str] = (),
+) -> str:
+    """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
+
+    `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those
+    that have no labels since the judge gave none, `ambiguous` says of which domains entropies may mislead. Accuracies
+    and AEE are shares in [0, 1].
+    """
+    group = training_group(groups, headline_group)
+    title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
+    parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
+    parts = parts or ["No results for this training group."]
+    first = [_verdicts(validations), *ambiguous, *_unlabelled(validations), *_unjudged(unjudged)]
+    return "\n\n".join([*first, title, *parts]) + "\n"
+
+
+def _verdicts(validations: Sequence[ModelValidation]) -> str:
+    """For each model whether to trust the recommended estimator, and why."""
+    lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
+    for validation in validations:
+        lines += [f"  {validation.model}: {validation.verdict}", *(f"    {reason}" for reason in validation.reasons)]
+        lines.append(f"    method: {validation.method_title} ({validation.method_reason})")
+        if validation.caution:
+            lines.append(f"    caution: {validation.caution}")
+    return "\n".join(lines)
+
+
+def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
+    """What has no label, in one table for all models, with intervals; nothing where all is labelled."""
+    rows = [
+        (
+            validation.model,
+            one.domain,
+            str(one.n),
+            number(one.estimated, ".2f"),
+            interval(one),
+            one.reason or validation.verdict,
+        )
+        for validation in validations
+        for one in validation.unlabelled
+    ]
+    if not rows:
+        return []
+    headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
+    return [below("Domains without labels: estimated accuracy", text_table(headings, rows, "llrrrl"))]
+
+
+def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
+    """Which judge could label nothing of a benchmark with references, and why."""
+    return ["\n".join(["No label from the judge", *(f"  {one.text}" for one in unjudged)])] if unjudged else []
+
+
+def interval(domain: Domain) -> str:
+    """The interval of a domain's estimate as text; "-" where there is none."""
+    return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
+
+
+def _model(headline: Headline) -> str:
+    rows = [
+        (
+            row["benchmark"],
+            ROLES[row["role"]],
+            labels(row),
+            number(row["estimated_on_labelled"]),
+            number(row["true_accuracy"]),
+            number(row["error"], "+.3f"),
+        )
+        for row in headline.domains
+    ]
+    lines = [*text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
+    for scope, title in SCOPES.items():
+        if scope in headline.scores:
+            lines.append(_line(f"{title} domains", headline.scores[scope]))
+    if chosen := headline.recommended:
+        lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
+    if headline.simple is not None:
+        lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
+    if headline.caution:
+        lines.append(f"caution: {headline.caution}")
+    return below(headline.model, lines)
+
+
+def labels(row: dict[str, int]) -> str:
+    """The number of labelled responses, with that of all responses where it is larger."""
+    every = row["n_labelled"] == row["n_rows"]
+    return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
+
+
+def _line(title: str, score: Score, remark: str = "") -> str:
+    reason = f"({score.reason})" if score.reason else ""
+    parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
+    return "   ".join(part for part in parts if part)
+
+
+def _verdict(headline: Headline) -> str:
+    better = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
+    return f"{headline.simple}: {better[headline.simple_is_better]}"

@@ -1,0 +1,307 @@
+"""The tables of the catalogue, from the frames of the study, for any number of models.
+
+AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.analyses import exhibits
+from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_groups
+from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, null_notes, without_small_rho
+from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, read_validations
+from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown, training_group
+from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED, title
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.report.pages import Exhibit
+from entropy_sentinel.report.tables import Table, missing_notes, number_frame, write_table
+from entropy_sentinel.statistics.conformal import fewest
+from entropy_sentinel.statistics.errors import median
+from entropy_sentinel.statistics.intervals import NOTES
+
+# Of which a conformal interval can be made.
+_FEWEST = fewest(LEVEL)
+_LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the training split of the other ones."
+
+
+def table_validation(validations: Sequence[ModelValidation]) -> Table:
+    """Every domain by the recommended estimator that has not seen its labels, domains without any label first."""
+    rows = [
+        {
+            "Model": validation.model,
+            "Domain": one.domain,
+            "Responses": one.n,
+            "Estimated": one.estimated,
+            "Lower": one.lower,
+            "Upper": one.upper,
+            "True": one.true,
+            "Error": one.error,
+            "Conformal from": one.conformal_lower,
+            "Conformal to": one.conformal_upper,
+            "Interval": one.basis or one.reason,
+        }
+        for domains in ("unlabelled", "left_out")
+        for validation in validations
+        for one in getattr(validation, domains)
+    ]
+    bases = {row["Interval"] for row in rows}
+    numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
+    return Table(
+        f"Accuracy of every domain as the recommended estimator sees it without its labels; intervals at {LEVEL:.0%}.",
+        number_frame(rows, ["Model", "Domain"], [*numbers, "Interval"]),
+        (
+            f"{_LEFT_OUT_NOTE} Domains without labels come first, by what was fitted on all labelled ones.",
+            "Responses: of a labelled domain those of its training split. Error: estimated minus true.",
+            *(f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases),
+            f"Conformal: beside it, the interval at {LEVEL:.0%} from the ranks of errors, whatever their shape; its "
+            f"level is over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",
+        ),
+    )
+
+
+def table_methods(validations: Sequence[ModelValidation]) -> Table:
+    """AEE of every method over the labelled domains, each left out, a column for every model."""
+    names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
+    rows = [
+        {"Estimator": title(name)}
+        | {validation.model: getattr(validation.of(name), "aee", None) for validation in validations}
+        for name in names
+    ]
+    few = [
+        f"{validation.model}: {method.title} could estimate {method.n_domains} of {len(validation.left_out)} domains."
+        for validation in validations
+        for method in validation.methods
+        if method.n_domains < len(validation.left_out)
+    ]
+    return Table(
+        "AEE of every method over the labelled domains, each estimated without its labels.",
+        number_frame(rows, ["Estimator"], [validation.model for validation in validations]),
+        (
+            _LEFT_OUT_NOTE,
+            "The recommended estimator is chosen anew for each domain, by the others' labels alone.",
+            *few,
+        ),
+    )
+
+
+_AMBIGUOUS = pl.col("n_ambiguous") / pl.col("n_questions")
+_HEADINGS = {
+    "model": "Model",
+    "benchmark": "Domain",
+    "estimated_accuracy": "Estimated",
+    "n_rows": "Responses",
+    "n_labelled": "Labels",
+    "estimated_on_labelled": "Estimated on labelled",
+    "true_accuracy": "True",
+    "error": "Error",
+    "ambiguous": "Look ambiguous",
+    "title": "Training group",
+    "role": "Role",
+    "estimator": "Estimator",
+}
+
+
+def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFrame) -> Table:
+    """Every domain by every named group's own estimator, domains without any label first.
+
+    The share of questions that look ambiguous is shown where it is known of some domain.
+    """
+    named = [training_group(groups, name) for name in groups]
+    titles = pl.DataFrame(
+        [(one.group, one.estimator, one.title) for one in named],
+        schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
+        orient="row",
+    )
+    rows = (
+        estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
+        .join(
+            domains.select("model", "benchmark", ambiguous=_AMBIGUOUS),
+            on=["model", "benchmark"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(error=ERROR, role=pl.col("role").replace_strict(ROLES))
+        .sort(pl.col("n_labelled") > 0, maintain_order=True)
+    )
+    shown = {name: heading for name, heading in _HEADINGS.items() if name != "ambiguous" or rows[name].count()}
+    nulls = rows.filter(pl.col("reason").is_not_null())
+    cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
+    return Table(
+        "Accuracy of every domain as each named training group's estimator sees it. Domains without labels come first: "
+        "they have an estimate and no true accuracy.",
+        rows.select(pl.col(name).alias(heading) for name, heading in shown.items()),
+        (
+            "Estimated: over all responses with features. Error: the estimate on the labelled responses minus the "
+            "share of correct ones among them.",
+            "Role: training domains by their test split, unseen ones by all their responses.",
+            *(f"{one.title}: {one.benchmarks}." for one in named),
+            *missing_notes(
+                ("estimate", row["reason"], f"{row['model']}, {row['benchmark']}, {row['title']}")
+                for row in nulls.iter_rows(named=True)
+            ),
+            *ambiguous(domains),
+            *(f"{row['model']}, {row['title']}: caution, {row['caution']}." for row in cautions.iter_rows(named=True)),
+        ),
+    )
+
+
+def table_cut_off(domains: pl.DataFrame) -> Table:
+    """Accuracy of every domain over all labelled responses, and over those that are whole."""
+    labelled = pl.col("n_truncated_correct") + pl.col("n_truncated_incorrect")
+    rows = domains.filter(pl.col("accuracy").is_not_null()).select(
+        pl.col("model").alias("Model"),
+        pl.col("benchmark").alias("Domain"),
+        pl.col("n_responses").alias("Responses"),
+        (pl.col("n_truncated") / pl.col("n_responses")).alias("Share cut off"),
+        pl.col("n_truncated").alias("Cut off"),
+        labelled.alias("of these labelled"),
+        pl.col("n_truncated_correct").alias("of these correct"),
+        pl.col("accuracy").alias("Accuracy"),
+        pl.col("accuracy_whole").alias("Accuracy without cut off"),
+        (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
+    )
+    return Table(
+        "Responses that were cut off keep their labels and count everywhere else. This is what the "
+        "domains' accuracy is without them.",
+        rows,
+        (
+            "Accuracy: the share of correct ones among responses with a label and features, in training and unseen "
+            "domains alike over all items.",
+            "A dash stands for a domain all of whose labelled responses were cut off.",
+        ),
+    )
+
+
+_NUMBERS = ["Recommended", "Default", "Best"]
+
+
+def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Table:
+    """Median AEE on unseen domains, by model, for each named group and for all groups of each size."""
+    unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
+    named = [training_group(groups, name) for name in groups]
+    sizes = {k: names_in(unseen.filter(pl.col("k") == k), "group") for k in sorted(set(unseen["k"]))}
+    sets = {one.title: [one.group] for one in named} | {f"all of size {k}": members for k, members in sizes.items()}
+    rows = []
+    for model in names_in(unseen, "model"):
+        for heading, members in sets.items():
+            part = unseen.filter(pl.col("model") == model, pl.col("group").is_in(members))
+            n_groups = part["group"].n_unique()
+            if n_groups:
+                rows.append({"Model": model, "Training group": heading, "Groups": n_groups} | _row(part, default))
+    return Table(
+        "AEE on unseen domains of the recommended estimator, the default, and the best one after the fact: medians "
+        "over training groups.",
+        number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
+        (
+            SCOPE_NOTE,
+            f"Recommended: {title(CANDIDATES[0])}, or what {FEWEST_TO_CHOOSE} training benchmarks or more say is "
+            "better, leaving out one at a time.",
+            f"Default: {default}; - where it has no result for one of the groups. Best: the least median of all "
+            "estimators that were run on all these groups; nobody knows it beforehand.",
+        ),
+    )
+
+
+def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
+    """Median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
+    titles = {one.group: one.title for one in (training_group(groups, name) for name in groups)}
+    unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
+    rows = []
+    for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):
+        row = {
+            "Model": model,
+            "Training group": titles[group],
+            "Estimator": estimator,
+            "Seeds": part["seed"].n_unique(),
+        }
+        for measure, heading in MEASURES.items():
+            values = part[measure].drop_nulls()
+            row |= {f"Median {heading}": values.median(), f"Least {heading}": values.min()}
+            row[f"Largest {heading}"] = values.max()
+        rows.append(row)
+    numbers = [f"{what} {heading}" for heading in MEASURES.values() for what in ("Median", "Least", "Largest")]
+    return Table(
+        "AEE and rho on unseen domains under several seeds of folds, forests and networks, on the same rows.",
+        number_frame(rows, ["Model", "Training group", "Estimator", "Seeds"], numbers),
+        (
+            "The difference of two estimators that is smaller than this range may be the seed's.",
+            *(
+                []
+                if rows
+                else ["Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds."]
+            ),
+            *null_notes(unseen),
+        ),
+    )
+
+
+def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
+    """The results of one model on some groups, summed up."""
+    n_groups = part["group"].n_unique()
+    errors = {name: rows["aee"] for (name,), rows in part.group_by("estimator", maintain_order=True)}
+    medians = {name: median(found.to_numpy()) for name, found in errors.items() if len(found) == n_groups}
+    others = {name: found for name, found in medians.items() if name != RECOMMENDED}
+    best = min(others, key=lambda name: others[name], default=None)
+    taken = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
+    counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in taken.iter_rows()]
+    return {
+        "Recommended": medians.get(RECOMMENDED),
+        "Default": medians.get(default),
+        "Best": others.get(best),
+        "Best is": best and title(best),
+        "Recommended took": ", ".join(counts) or None,
+    }
+
+
+class TableFiles(StudyFiles):
+    """Files of the tables; `estimates` are those of all named groups, `repeats` those of all models or none.
+
+    The provenance of `generations` and `labels` says what a comparison with the paper rests on.
+    """
+
+    auroc: str
+    repeats: Sequence[str]
+    generations: Sequence[str]
+    labels: Sequence[str]
+
+
+class TableSettings(Shown):
+    """Settings of the tables."""
+
+    default: str
+    auroc_models: list[str]
+    auroc_benchmarks: list[str]
+
+
+def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
+    """The table of this name from those of `inputs` that its function names, with the study's label as last note.
+
+    Beside it are the published values, where it has any.
+    """
+    inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
+    functions = globals() | vars(tables_by_model) | vars(tables_of_groups)
+    return replace(exhibits.make_table(name, functions, inputs, label), published=compare(name, inputs))
+
+
+def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    inputs = {
+        **settings,
+        "sweep": SWEEP.read(files["sweep"]),
+        "auroc": AUROC.read(files["auroc"]),
+        "domains": DOMAINS.read(files["domains"]),
+        "estimates": read_all(ESTIMATES, files["estimates"]),
+        "repeats": read_all(REPEATS, files["repeats"]),
+        "validations": read_validations(files["validation"]),
+        "rests_on": rests_on(*(list(map(read_provenance, paths)) for paths in (files["generations"], files["labels"]))),
+    }
+    for name, heading in titles.items():
+        write_table(Exhibit("table", name, heading), make_table(name, inputs, settings["label"]), folder)

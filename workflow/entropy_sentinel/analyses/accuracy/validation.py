@@ -1,0 +1,257 @@
+"""Stage `validation`: can the recommended estimator be trusted on a model, by the labels that the study has?
+
+It is fitted on the `train` rows of all labelled domains but one, and estimates these rows of that one; fitted on all,
+it estimates the domains that nobody has labelled, with intervals that follow from its errors on the labelled ones. The
+file is `{judge}/validation/{model}.json`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
+from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.fit import fit, score
+from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.frames.errors import DamagedFileError
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.intervals import NOTES, Residuals
+
+# Of the intervals shown; nine labelled domains are the fewest that have a conformal one.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain of `n` items with responses that have features, estimated by what was fitted on other domains.
+
+    `true` is null where nobody has labelled. `estimated`, and `lower` and `upper`, the ends of its interval, are null
+    where there is no estimate, with the `reason`. `basis` is what the interval rests on: statistics/intervals.py.
+    `conformal_lower` and `conformal_upper` are the ends of the conformal one beside it, null also where there are too
+    few domains for it.
+    """
+
+    domain: str
+    n: int
+    estimated: float | None
+    lower: float | None
+    upper: float | None
+    basis: str | None
+    true: float | None
+    reason: str | None
+    conformal_lower: float | None = None
+    conformal_upper: float | None = None
+
+    @property
+    def error(self) -> float | None:
+        """Estimated minus true."""
+        return None if self.estimated is None or self.true is None else self.estimated - self.true
+
+
+@dataclass(frozen=True)
+class Method:
+    """How far one estimator is off over the labelled domains, each left out; null where it is off none."""
+
+    estimator: str
+    n_domains: int
+    aee: float | None
+    rho: float | None
+    bias: float | None
+
+    @property
+    def title(self) -> str:
+        """The estimator as tables show it."""
+        return title(self.estimator)
+
+
+@dataclass(frozen=True)
+class ModelValidation:
+    """The recommended estimator on one model: what came of leaving out each labelled domain, and what is unlabelled.
+
+    `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
+    `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
+    domains, each estimated without its labels; `unlabelled` those without any label, estimated by all that have some.
+    `method` was taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way.
+    `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
+    the labelled rows; `caution` says what speaks against estimates from these.
+    """
+
+    model: str
+    verdict: str
+    reasons: tuple[str, ...]
+    method: str | None
+    method_reason: str
+    methods: tuple[Method, ...]
+    coverage: tuple[Mapping[str, Any], ...]
+    left_out: tuple[Domain, ...]
+    unlabelled: tuple[Domain, ...]
+    n_training: int
+    training_accuracy: float | None
+    caution: str | None
+    error_at_least: float | None
+    error_at_most: float | None
+
+    @property
+    def recommended(self) -> Method:
+        """The errors of the recommended estimator."""
+        return next(one for one in self.methods if one.estimator == RECOMMENDED)
+
+    @property
+    def method_title(self) -> str:
+        """The method taken, as tables show it; "-" where there is none."""
+        return title(self.method) if self.method else "-"
+
+    @property
+    def worst(self) -> Domain | None:
+        """The domain with the largest error; null where none was left out."""
+        known = [(abs(one.error), one) for one in self.left_out if one.error is not None]
+        return max(known, key=lambda pair: pair[0])[1] if known else None
+
+    @property
+    def headline_rho(self) -> float | None:
+        """rho where it is over enough domains to be a headline."""
+        return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
+
+    def of(self, estimator: str) -> Method | None:
+        """The errors of an estimator; null where it was not run."""
+        return next((one for one in self.methods if one.estimator == estimator), None)
+
+    @property
+    def best(self) -> Method | None:
+        """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
+        others = [(one.aee, one) for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
+        most = max((one.n_domains for _, one in others), default=0)
+        whole = [(aee, one) for aee, one in others if one.n_domains == most]
+        return min(whole, key=lambda pair: pair[0])[1] if whole else None
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, in one step."""
+        write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
+
+
+def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
+    """What `ModelValidation.write` wrote, of several models; DamagedFileError for another file."""
+    return [_read(path) for path in paths]
+
+
+def _read(path: str | Path) -> ModelValidation:
+    try:
+        said = json.loads(Path(path).read_text(encoding="utf-8"))
+        lists = {
+            "reasons": tuple(said["reasons"]),
+            "coverage": tuple(said["coverage"]),
+            "methods": tuple(Method(**one) for one in said["methods"]),
+            "left_out": tuple(Domain(**one) for one in said["left_out"]),
+            "unlabelled": tuple(Domain(**one) for one in said["unlabelled"]),
+        }
+        return ModelValidation(**(said | lists))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(
+            f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
+        ) from None
+
+
+def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
+    """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
+    bases = {one.basis for validation in validations for one in validation.unlabelled}
+    return [text for basis, text in NOTES.items() if basis in bases]
+
+
+def write_validation(observations: str, settings: EstimationSettings, output: str) -> None:
+    """Validate on one model's file `observations`, and write what `verdicts.read_validations` reads.
+
+    The estimators of `settings` are compared, the recommended among them.
+    """
+    rows, _ = read_raw(observations)
+    validation(rows, settings).write(output)
+
+
+def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
+    """What is known of the recommended estimator from the observations of one model."""
+    labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
+    labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
+    group = "+".join(labelled)
+    found = _validations(observations, group, settings)
+    training = training_rows(observations, group, settings)
+    own, recommended = found[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    if isinstance(recommended, Unfitted):
+        chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
+    else:
+        chosen = recommended.chosen or {}
+    return ModelValidation(
+        model=observations["model"][0],
+        verdict=own.verdict,
+        reasons=own.reasons,
+        method=chosen["method"],
+        method_reason=chosen["reason"],
+        methods=tuple(_method(one) for one in found.values()),
+        coverage=tuple(map(asdict, own.coverage)),
+        left_out=tuple(_left_out(own)),
+        unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
+        n_training=len(training),
+        training_accuracy=training.accuracy if len(training) else None,
+        caution=training.caution,
+        error_at_least=own.error_at_least,
+        error_at_most=own.error_at_most,
+    )
+
+
+def _validations(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> dict[str, Validation]:
+    """The validations of all estimators, in their order; each is on the rows that it can see."""
+    found: dict[str, Validation] = {}
+    for seen, names in by_signals(observations, settings["estimators"]):
+        training = training_rows(seen, group, settings)
+        found |= {name: validate(training, name) for name in names}
+    return {name: found[name] for name in settings["estimators"]}
+
+
+def _method(found: Validation) -> Method:
+    return Method(found.estimator, found.n_counted, found.aee, found.rho, found.bias)
+
+
+def _left_out(own: Validation) -> Iterable[Domain]:
+    """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
+    residuals, place = own.residuals, 0
+    found = []
+    for one in own.domains:
+        if one.estimated is None:
+            found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
+            continue
+        found.append(_with_intervals(residuals.without(place), one.domain, one.n, one.estimated, one.true))
+        place += 1
+    return sorted(found, key=lambda one: one.true or 0, reverse=True)
+
+
+def _unlabelled(
+    observations: pl.DataFrame, labelled: Sequence[str], estimator: Estimator | Unfitted, residuals: Residuals
+) -> Iterable[Domain]:
+    """The domains without any label, each with its estimate or the reason why there is none."""
+    for (name,), rows in observations.filter(~pl.col("benchmark").is_in(labelled)).group_by(
+        "benchmark", maintain_order=True
+    ):
+        featured = rows.filter(pl.col("feature_reason").is_null())
+        n = featured["item_id"].n_unique()
+        estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        if estimated is None:
+            reason = "no row of the domain has features"
+            if isinstance(estimator, Unfitted) and not featured.is_empty():
+                reason = estimator.reason
+            yield Domain(name, n, None, None, None, None, None, reason)
+        else:
+            yield _with_intervals(residuals, name, n, estimated, None)
+
+
+def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
+    """The domain with the intervals of its estimate that follow from these errors."""
+    lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
+    ends = residuals.conformal([estimated], [n], LEVEL)
+    conformal = [None if np.isnan(one[0]) else float(one[0]) for one in (ends.lower, ends.upper)]
+    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, *conformal)

@@ -1,0 +1,102 @@
+"""Tables, figures and pages of an analysis: what they are made from, and the files that they are written to.
+
+The function `table_<name>` or `figure_<name>` of an analysis makes one, from those inputs that its parameters name.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.report.figures import Drawing, style, write_figure
+from entropy_sentinel.report.pages import Exhibit, read_fragment, render
+from entropy_sentinel.report.tables import Table, write_table
+
+# Functions by their names, such as the `globals()` of the module that has them.
+Functions = Mapping[str, Any]
+
+
+class DrawnFigure(TypedDict):
+    """A figure to make: its name in the catalogue, its title, and its model if it is of one."""
+
+    figure: str
+    title: str
+    model: str | None
+
+
+def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
+    """One frame of several files, or of none."""
+    return pl.concat([contract.frame([]), *map(contract.read, paths)])
+
+
+def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
+    """One frame of several files, which say themselves whose rows they hold.
+
+    `expected` has the values that a column can have. Raises ContractError for a file whose rows are of another model
+    or group, or of one that an earlier file holds.
+    """
+    frames, seen = [], dict[str, str]()
+    for path in paths:
+        frame = contract.check(contract.read(path), path)
+        for owner in frame.select(expected.keys()).unique().iter_rows(named=True):
+            named = ", ".join(f"{column} '{value}'" for column, value in owner.items())
+            if any(value not in expected[column] for column, value in owner.items()):
+                raise ContractError(f"{path}: its rows are of {named}, which is another than this study's; delete it")
+            if named in seen:
+                raise ContractError(
+                    f"{path}: its rows are of {named}, as those of {seen[named]} are; delete the wrong file"
+                )
+            seen[named] = path
+        frames.append(frame)
+    return pl.concat(frames)
+
+
+def make_table(name: str, functions: Functions, inputs: Mapping[str, Any], label: str) -> Table:
+    """Return a table of the catalogue, with the study's label as last note."""
+    table: Table = _call(functions[f"table_{name}"], inputs)
+    return replace(table, notes=(*table.notes, f"Study: {label}."))
+
+
+def save_tables(
+    titles: Mapping[str, str], functions: Functions, inputs: Mapping[str, Any], label: str, folder: str
+) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    for name, title in titles.items():
+        write_table(Exhibit("table", name, title), make_table(name, functions, inputs, label), folder)
+
+
+def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> Drawing:
+    """Return a figure of the catalogue."""
+    with style():
+        drawing: Drawing = _call(functions[f"figure_{name}"], inputs)
+        return drawing
+
+
+def save_figures(
+    figures: Mapping[str, str | DrawnFigure], functions: Functions, inputs: Mapping[str, Any], folder: str
+) -> None:
+    """Write figures, by the names of their files, to `folder`.
+
+    A text is the title of the figure of this name; of one that is of a model, the model is one more input.
+    """
+    for name, figure in figures.items():
+        drawn = DrawnFigure(figure=name, title=figure, model=None) if isinstance(figure, str) else figure
+        drawing = draw(drawn["figure"], functions, {**inputs, "model": drawn["model"]})
+        write_figure(Exhibit("figure", name, drawn["title"]), drawing, folder)
+
+
+def save_page(template: Path, files: Mapping[str, Any], page: str, **content: object) -> None:
+    """Write a page with this content, and with the tables and figures whose .html files `files` names."""
+    parts = {kind: [read_fragment(path) for path in files[kind]] for kind in ("tables", "figures")}
+    write_whole(page, render(template, **content, **parts))
+
+
+def _call(function: Any, inputs: Mapping[str, Any]) -> Any:
+    """Call a function with those of `inputs` that it takes."""
+    return function(**{name: inputs[name] for name in signature(function).parameters})
