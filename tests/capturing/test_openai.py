@@ -1,6 +1,7 @@
 """A client whose replies are written: the log holds what the client got, and the client notices nothing."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,23 @@ def test_a_reply_is_in_the_log_as_the_client_got_it(api: FakeApi, tmp_path: Path
     assert log.select("text", "metadata.route", "metadata.tier").row(0) == ("42!", "billing", "3")
     assert_frame_equal(es.features(log).select(FEATURES), es.features(es.read_logs(reply)).select(FEATURES))
     assert "b2b2" not in str([path.read_bytes() for path in tmp_path.iterdir()])
+
+
+def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: Path) -> None:
+    for keep in ("texts", "features"):
+        client = captured(api, tmp_path / keep, metadata={"route": "billing"}, keep=keep)
+        for _ in range(2):
+            client.chat.completions.create(model="m", messages=user("a secret question"))
+        client._client._transport.writer.close()
+    (path,) = (tmp_path / "features").iterdir()
+    assert path.name.endswith(".features.jsonl.gz")
+    rows = gzip.decompress(path.read_bytes()).decode()
+    assert "secret" not in rows
+    assert "42!" not in rows
+    features, same = (es.read_features(tmp_path / keep) for keep in ("features", "texts"))
+    assert_frame_equal(
+        features.select(*FEATURES, "n_tokens", "metadata.route"), same.select(*FEATURES, "n_tokens", "metadata.route")
+    )
 
 
 def test_streams_parsed_replies_and_copies_of_the_client_are_in_the_log(api: FakeApi, tmp_path: Path) -> None:
@@ -180,6 +198,15 @@ def test_what_the_request_says_itself_stands(api: FakeApi, tmp_path: Path) -> No
     client.chat.completions.create(model="m", messages=user("6*7"), logprobs=True, top_logprobs=3)
     client.chat.completions.create(model="m", messages=user("6*7"), logprobs=False)
     assert [body.get("top_logprobs") for body in api.requests] == [3, None]
+
+
+def test_damaged_features_and_an_unknown_name_are_refused(api: FakeApi, tmp_path: Path) -> None:
+    path = tmp_path / "2026-11-23.features.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"max": 1')[:-3])
+    with pytest.raises(InputError, match=f"{path}: cannot be read as captured features"):
+        es.read_features(path)
+    with pytest.raises(InputError, match="keep: must be texts or features, was 'all'"):
+        captured(api, tmp_path, keep="all")
 
 
 def test_what_is_no_openai_client_is_refused(tmp_path: Path) -> None:

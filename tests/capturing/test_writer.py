@@ -21,13 +21,17 @@ import os, resource, signal, sys
 from entropy_sentinel.capturing.writer import LogWriter
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-writer = LogWriter(sys.argv[1], dict)
+writer = LogWriter(sys.argv[1], lambda record: [record], ".jsonl.gz")
 for number in range(50):
     writer.put({"number": number, "noise": os.urandom(200).hex()})
     writer.close()
 print(writer.written, writer.dropped, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def as_it_is(record: Any) -> list[Any]:
+    return [record]
 
 
 def numbers(folder: Path) -> list[int]:
@@ -63,9 +67,9 @@ def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, capl
     def slow(record: Any) -> Any:
         begun.set()
         assert go_on.wait(30)
-        return record
+        return [record]
 
-    writer = LogWriter(tmp_path, slow, queued=2)
+    writer = LogWriter(tmp_path, slow, ".jsonl.gz", queued=2)
     writer.put({"number": 0})
     assert begun.wait(30)
     with caplog.at_level(logging.WARNING):
@@ -79,7 +83,7 @@ def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, capl
 
 
 def test_a_reply_that_cannot_be_read_is_counted_and_the_next_is_written(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path, lambda reply: {"number": 1 // reply})
+    writer = LogWriter(tmp_path, lambda reply: [{"number": 1 // reply}], ".jsonl.gz")
     writer.put(0)
     writer.put(1)
     writer.close()
@@ -88,7 +92,7 @@ def test_a_reply_that_cannot_be_read_is_counted_and_the_next_is_written(tmp_path
 
 
 def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path, dict)
+    writer = LogWriter(tmp_path, as_it_is, ".jsonl.gz")
     writer.put({"number": 0})
     writer.close()
     if (child := os.fork()) == 0:
@@ -104,4 +108,4 @@ def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file/logs: the folder for logs cannot be made"):
-        LogWriter(tmp_path / "file" / "logs", dict)
+        LogWriter(tmp_path / "file" / "logs", as_it_is, ".jsonl.gz")

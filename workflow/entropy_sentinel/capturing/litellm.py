@@ -6,21 +6,21 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from entropy_sentinel.capturing.records import safe_record
+from entropy_sentinel.capturing.records import Keep, checked, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
 from entropy_sentinel.capturing.streams import add_part
 from entropy_sentinel.capturing.writer import LogWriter
 
 log = logging.getLogger(__name__)
 
-FOLDER, TOP = "ENTROPY_SENTINEL_LOGS", "ENTROPY_SENTINEL_TOP_LOGPROBS"
+FOLDER, TOP, KEEP = (f"ENTROPY_SENTINEL_{name}" for name in ("LOGS", "TOP_LOGPROBS", "KEEP"))
 # Kinds of calls that give log-probabilities, with the path of OpenAI's API.
 CALLS = {
     "completion": "chat/completions",
@@ -41,20 +41,24 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     way to send the request once more, so that the first such request fails.
     """
 
-    def __init__(self, folder: str | Path | None = None, top_logprobs: int | None = None) -> None:
+    def __init__(
+        self, folder: str | Path | None = None, top_logprobs: int | None = None, keep: Keep | None = None
+    ) -> None:
         """Write to `folder` (or $ENTROPY_SENTINEL_LOGS, or `logs`), a file a day and process.
 
         Args:
             folder: For `DAY.jsonl.gz`; made where it is missing.
             top_logprobs: Alternatives to each token (or $ENTROPY_SENTINEL_TOP_LOGPROBS, or 20), if the request does
                 not say how many.
+            keep: `texts` or `features`, as for `es.capture` (or $ENTROPY_SENTINEL_KEEP, or `texts`).
 
         Raises:
             InputError: If the folder cannot be made.
         """
         super().__init__()
         self._top = top_logprobs or int(os.environ.get(TOP, TOP_LOGPROBS))
-        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), _record)
+        records = partial(_records, keep=checked(keep or os.environ.get(KEEP, "texts")))
+        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), records, ending(records.keywords["keep"]))
         self._added: set[str] = set()
         self._refused: set[str] = set()
 
@@ -114,17 +118,17 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             return None
 
 
-def _record(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]]) -> dict[str, Any]:
-    """LiteLLM's payload with the log-probabilities of a stream."""
+def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: Keep) -> list[dict[str, Any]]:
+    """What is kept of LiteLLM's payload and the log-probabilities of a stream."""
     payload, streamed = reply
     response = payload.get("response")
-    if not streamed or not isinstance(response, dict):
-        return safe_record(payload)
-    choices = [
-        {**choice, "logprobs": streamed.get(choice.get("index", 0), {}).get("logprobs")}
-        for choice in response.get("choices") or ()
-    ]
-    return safe_record({**payload, "response": {**response, "choices": choices}})
+    if streamed and isinstance(response, dict):
+        choices = [
+            {**choice, "logprobs": streamed.get(choice.get("index", 0), {}).get("logprobs")}
+            for choice in response.get("choices") or ()
+        ]
+        payload = {**payload, "response": {**response, "choices": choices}}
+    return kept(payload, keep)
 
 
 @cache

@@ -8,12 +8,13 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import httpx
 
-from entropy_sentinel.capturing.records import safe_record
+from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
 from entropy_sentinel.capturing.streams import joined
 from entropy_sentinel.capturing.writer import LogWriter
@@ -36,12 +37,14 @@ class Exchange:
     headers: httpx.Headers
     metadata: Mapping[str, Any]
 
-    def record(self) -> dict[str, Any] | None:
-        """Return a record of the format `openai-pairs`; None for a stream that ended before its first chunk."""
+    def records(self, keep: Keep) -> list[dict[str, Any]]:
+        """What is kept, of the format `openai-pairs`; nothing of a stream that ended before its first chunk."""
         body = httpx.Response(200, headers=self.headers, content=self.body).content
         response = joined(body) if self.headers.get("content-type", "").startswith(STREAM) else json.loads(body)
         metadata = {**self.metadata, **(self.request.get("metadata") or {})}
-        return response and safe_record({"metadata": metadata, "request": self.request, "response": response})
+        if response is None:
+            return []
+        return kept({"metadata": metadata, "request": self.request, "response": response}, keep)
 
 
 def capture(
@@ -49,6 +52,7 @@ def capture(
     folder: str | Path,
     *,
     top_logprobs: int = TOP_LOGPROBS,
+    keep: Keep = "texts",
     metadata: Mapping[str, str | int | float | bool] | None = None,
 ) -> Client:
     """Write every reply that an OpenAI client receives to logs, and ask for the log-probabilities.
@@ -61,6 +65,8 @@ def capture(
         client: `openai.OpenAI`, `openai.AsyncOpenAI` or one of their kind (Azure's too); it is changed in place.
         folder: For `DAY.jsonl.gz`, a file a day (UTC) and process. `monitor` and `read_logs` take the folder.
         top_logprobs: Alternatives to each token, if the request does not say how many.
+        keep: `texts` writes requests and replies. `features` writes the 17 features of each response, its length, its
+            finish reason and its columns: no texts and no tokens, in `DAY.features.jsonl.gz`.
         metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
             made. A request's own `metadata` are added, and replace those of the same name.
 
@@ -78,7 +84,11 @@ def capture(
     inner = getattr(client, "_client", None)
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
-    shared = _Asking(top_logprobs), LogWriter(folder, Exchange.record), dict(metadata or {})
+    shared = (
+        _Asking(top_logprobs),
+        LogWriter(folder, partial(Exchange.records, keep=keep), ending(keep)),
+        dict(metadata or {}),
+    )
 
     def capturing(transport: Any) -> Any:
         if isinstance(transport, httpx.BaseTransport):

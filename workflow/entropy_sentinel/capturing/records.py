@@ -1,13 +1,37 @@
-"""A reply as a record of a log: without secrets, and without what no reader needs."""
+"""What of a reply is written: all but secrets and what no reader needs, or its features alone."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.features.files import CAPTURED
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.secrets import is_secret_name, without_keys
+from entropy_sentinel.sources.logs.reading import of_replies
 
+Keep = Literal["texts", "features"]
 HIDDEN = "***"
 # Of a token; `bytes` would be a third of a record.
 _STEP = ("token", "logprob", "token_id")
+
+
+def checked(keep: str) -> Keep:
+    """`keep`; InputError for another name."""
+    if keep not in get_args(Keep):
+        raise InputError(f"keep: must be {' or '.join(get_args(Keep))}, was '{keep}'")
+    return cast(Keep, keep)
+
+
+def ending(keep: Keep) -> str:
+    """The end of the names of the files that hold what is kept."""
+    return {"texts": ".jsonl.gz", "features": CAPTURED}[keep]
+
+
+def kept(record: Mapping[str, Any], keep: Keep) -> list[dict[str, Any]]:
+    """What is written of a reply: the whole record without secrets, or the features of each response in it."""
+    if keep == "texts":
+        return [safe_record(record)]
+    return compute_features(of_replies(record)).to_dicts()
 
 
 def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,21 @@ BETWEEN_WARNINGS_S = 60.0
 
 
 class LogWriter:
-    """Writes records to `folder/DAY.jsonl.gz`, days in UTC; `put` never waits and never fails.
+    """Writes records to `folder`, a file a day in UTC; `put` never waits and never fails.
 
     Each write appends a whole member to a gzip file: whatever is on the disk can be read while the service runs, and
     after it was killed. A process has files of its own, DAY-2.jsonl.gz where DAY.jsonl.gz is there already.
     """
 
-    def __init__(self, folder: str | Path, to_record: Callable[[Any], Record | None], queued: int = QUEUED) -> None:
-        """Prepare to write. `to_record` runs in the thread; it returns None for what is not to be written.
+    def __init__(
+        self, folder: str | Path, to_records: Callable[[Any], Sequence[Record]], ending: str, queued: int = QUEUED
+    ) -> None:
+        """Prepare to write to `folder/DAY` + `ending`. `to_records` runs in the thread, for a reply at a time.
 
         Raises:
             InputError: If the folder cannot be made.
         """
-        self._folder, self._to_record = Path(folder), to_record
+        self._folder, self._to_records, self._ending = Path(folder), to_records, ending
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -79,7 +81,7 @@ class LogWriter:
                 self._idle.set()
 
     def _write(self, replies: list[Any]) -> None:
-        lines = [line for reply in replies if (line := self._line(reply)) is not None]
+        lines = [line for reply in replies for line in self._lines(reply)]
         if not lines:
             return
         try:
@@ -88,13 +90,12 @@ class LogWriter:
         except OSError as error:
             self._drop(len(lines), error.strerror or str(error))
 
-    def _line(self, reply: Any) -> str | None:
+    def _lines(self, reply: Any) -> list[str]:
         try:
-            record = self._to_record(reply)
-            return None if record is None else json.dumps(record, default=str) + "\n"
+            return [json.dumps(record, default=str) + "\n" for record in self._to_records(reply)]
         except Exception as error:  # whatever a provider sends, the next reply must be written
             self._drop(1, f"a reply could not be read: {type(error).__name__}")
-            return None
+            return []
 
     def _append(self, member: bytes) -> None:
         """Write a member at the end of today's file, the whole of it or nothing."""
@@ -109,14 +110,14 @@ class LogWriter:
             raise
 
     def _open(self, day: str) -> None:
-        number, name = 1, f"{day}.jsonl.gz"
+        number, name = 1, f"{day}{self._ending}"
         while True:
             try:
                 file = os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o600)
                 break
             except FileExistsError:
                 number += 1
-                name = f"{day}-{number}.jsonl.gz"
+                name = f"{day}-{number}{self._ending}"
         if self._file >= 0:
             os.close(self._file)
         self._file, self._day = file, day

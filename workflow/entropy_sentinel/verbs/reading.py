@@ -10,10 +10,10 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import check_outputs
-from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
+from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
@@ -153,11 +153,12 @@ def read_features(
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
         raise InputError("features: there must be one file at least, were none")
-    made = [path for path in given_files if _stage(path) == FEATURE_FRAME.stage]
+    made = [path for path in given_files if holds_features(path)]
     if made and settings.top_k:
         raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
     logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], settings)
-    frames = [frame for path in made if len(frame := logs.selection.of(_made(path)))]
+    batches = (batch for path in made for batch in feature_batches(path))
+    frames = [frame for batch in batches if len(frame := logs.selection.of(batch))]
     frames += _features(logs, None, texts, signals)
     _warn(logs.summary)
     return combined(_some(frames, logs.summary))
@@ -178,26 +179,6 @@ def _features(logs: Logs, vocabulary: int | None, texts: bool, signals: Sequence
     for frame in logs:
         frame = frame.with_columns(response="text") if texts else frame
         yield with_signals(compute_features(frame, vocabulary), frame, signals)
-
-
-def _made(path: Path) -> pl.DataFrame:
-    """A file of stage `features`, with the facts of its log-probabilities."""
-    with given(path):
-        rows, origin = FEATURE_FRAME.scan(path), read_provenance(path)
-        return rows.with_columns(**{name: pl.lit(origin.get(name)) for name in LOGPROBS}).collect()
-
-
-def _stage(path: str | Path) -> str | None:
-    """The stage of this pipeline that has written a file; None for one from outside."""
-    if Path(path).suffix != ".parquet":
-        return None
-    with given(path):
-        if PROVENANCE_KEY not in pl.read_parquet_metadata(path):
-            return None
-        stage: str = read_provenance(path)["stage"]
-    if stage not in (GENERATIONS.stage, FEATURE_FRAME.stage):
-        raise InputError(f"{path}: must hold features or generations, holds {stage}")
-    return stage
 
 
 def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:

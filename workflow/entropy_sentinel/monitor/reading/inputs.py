@@ -10,8 +10,7 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.frames.arrow import read_batches
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.response import RESPONSE
@@ -88,20 +87,11 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
     if not isinstance(source, pl.DataFrame) and not Path(source).is_file():
         return []
     if isinstance(source, pl.DataFrame) or holds_features(str(source)):
-        names = source.columns if isinstance(source, pl.DataFrame) else pl.read_parquet_schema(source)
+        names = source.columns if isinstance(source, pl.DataFrame) else next(feature_batches(source, rows=1)).columns
         return [name for name in names if name in ("model", "benchmark") or name not in _NO_SLICES]
     logs = open_logs(source)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
-
-
-def holds_features(path: str) -> bool:
-    """Whether this is a file of features."""
-    if Path(path).suffix != ".parquet":
-        return False
-    with given(path):
-        own = PROVENANCE_KEY in pl.read_parquet_metadata(path)
-        return own and bool(read_provenance(path)["stage"] == FEATURE_FRAME.stage)
 
 
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> OpenLogs:
@@ -162,11 +152,7 @@ class Inputs:
         if isinstance(source, pl.DataFrame):
             yield from self._placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
         elif holds_features(source):
-            with given(source):
-                logprobs = {name: pl.lit(read_provenance(source).get(name)) for name in LOGPROBS}
-                FEATURE_FRAME.scan(source)
-                batches = read_batches(source, rows=FEATURES_AT_A_TIME)
-                yield from self._placed((batch.with_columns(**logprobs) for batch in batches), source)
+            yield from self._placed(feature_batches(source), source)
         else:
             yield from self._logs(source)
 
