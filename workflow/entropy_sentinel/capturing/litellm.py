@@ -13,7 +13,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from entropy_sentinel.capturing.records import Keep, checked, ending, kept
+from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
 from entropy_sentinel.capturing.streams import add_part
 from entropy_sentinel.capturing.writer import LogWriter
@@ -57,8 +57,8 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         """
         super().__init__()
         self._top = top_logprobs or int(os.environ.get(TOP, TOP_LOGPROBS))
-        records = partial(_records, keep=checked(keep or os.environ.get(KEEP, "texts")))
-        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), records, ending(records.keywords["keep"]))
+        what = keep or os.environ.get(KEEP, "texts")
+        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), partial(_records, keep=what), ending(what))
         self._added: set[str] = set()
         self._refused: set[str] = set()
 
@@ -118,7 +118,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             return None
 
 
-def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: Keep) -> list[dict[str, Any]]:
+def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str) -> list[dict[str, Any]]:
     """What is kept of LiteLLM's payload and the log-probabilities of a stream."""
     payload, streamed = reply
     response = payload.get("response")

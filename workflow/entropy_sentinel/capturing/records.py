@@ -1,7 +1,7 @@
 """What of a reply is written: all but secrets and what no reader needs, or its features alone."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.files import CAPTURED
@@ -15,19 +15,14 @@ HIDDEN = "***"
 _STEP = ("token", "logprob", "token_id")
 
 
-def checked(keep: str) -> Keep:
-    """`keep`; InputError for another name."""
+def ending(keep: str) -> str:
+    """The end of the names of the files that hold what is kept; InputError for what cannot be kept."""
     if keep not in get_args(Keep):
         raise InputError(f"keep: must be {' or '.join(get_args(Keep))}, was '{keep}'")
-    return cast(Keep, keep)
+    return CAPTURED if keep == "features" else ".jsonl.gz"
 
 
-def ending(keep: Keep) -> str:
-    """The end of the names of the files that hold what is kept."""
-    return {"texts": ".jsonl.gz", "features": CAPTURED}[keep]
-
-
-def kept(record: Mapping[str, Any], keep: Keep) -> list[dict[str, Any]]:
+def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
     """What is written of a reply: the whole record without secrets, or the features of each response in it."""
     if keep == "texts":
         return [safe_record(record)]
