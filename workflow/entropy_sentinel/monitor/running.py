@@ -26,7 +26,6 @@ from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import Merged, merge, recent
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.monitor.summing.sums import Partial
 from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
 
@@ -111,7 +110,7 @@ class _Run:
     def monitored(self, settings: MonitorOptions) -> Monitored:
         """The rows, alerts and provenance. Raises InputError for no response, and for none in the reference."""
         problems = self.collector.problems()
-        merged = merge(self._sums, settings.by, settings.window, settings.period, settings.max_slices)
+        merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is None:
             raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
         if settings.period is not None and not merged.before.n_estimated.any():
@@ -135,17 +134,11 @@ class _Run:
         if settings.labels is None:
             return None
         labels = labels_table(settings.labels if is_table(settings.labels) else read_labels(settings.labels))
-        return Labelled(self._responses, labels, merged, settings.window, settings.labels_at_random)
-
-    def _sums(self) -> Iterator[Partial]:
-        return (part for key in self.state.files for part in self.state.sums(key))
-
-    def _responses(self) -> Iterator[pl.DataFrame]:
-        return (frame for key in self.state.files for frame in self.state.responses(key))
+        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
 
     def _grains(self) -> list[datetime]:
         """When the smallest windows begin in which there are responses."""
-        grains = pl.concat([part.keys.select("grain").unique() for part in self._sums()])
+        grains = pl.concat([part.keys.select("grain").unique() for part in self.state.all_sums()])
         return grains["grain"].drop_nulls().to_list()
 
     def _no_reference(self, settings: MonitorOptions) -> str:

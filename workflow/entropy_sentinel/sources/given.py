@@ -64,7 +64,8 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
         must = f"must be null, as models.{settings['model']}.source_logprobs_mode says"
         refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must) for name in _STEPS})
     else:
-        _refuse_steps(frame, source)
+        if wrong := impossible_step(frame):
+            raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
     frame, unused = of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
@@ -169,12 +170,6 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
         "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
         "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
     }
-
-
-def _refuse_steps(frame: pl.DataFrame, source: str) -> None:
-    """Raise InputError for the first step that no model can have taken."""
-    if wrong := impossible_step(frame):
-        raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:

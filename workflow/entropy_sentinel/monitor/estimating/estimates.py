@@ -1,7 +1,6 @@
 """A row per slice, or per slice and window: the estimated accuracy, its interval, what speaks against it, its rank."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +27,8 @@ class Estimates:
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
         validation = None if taken else saved.validation
-        self._residuals = validation.residuals if validation else Residuals((), (), (), _n_domains(saved.about))
+        n_domains = len(str(saved.about.get("group", "")).split("+"))
+        self._residuals = validation.residuals if validation else Residuals((), (), (), n_domains)
         self._flags = Flags(saved, min_responses, taken)
 
     @property
@@ -134,10 +134,6 @@ class Estimates:
 
 def _labelled(frame: pl.DataFrame, more: pl.DataFrame | None) -> pl.DataFrame:
     return frame if more is None else with_reading(pl.concat([frame, more], how="horizontal"))
-
-
-def _n_domains(about: Mapping[str, Any]) -> int:
-    return len(str(about.get("group", "")).split("+"))
 
 
 def _ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:

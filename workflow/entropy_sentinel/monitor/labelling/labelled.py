@@ -1,7 +1,7 @@
 """What a few labels make of the estimates, by slice and by slice and window, with the predictions of all responses."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import one_value
 from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
@@ -37,8 +38,6 @@ ESTIMATED, LABELS = "estimated", "with labels"
 # Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
 # of its weeks, and say little of the rest.
 LEAST_SHARE = 0.6
-# What gives the estimated responses of all files, part by part, as often as it is called.
-Responses = Callable[[], Iterable[pl.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Labelled:
     """
 
     def __init__(
-        self, responses: Responses, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
+        self, state: State, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
     ) -> None:
         """Put labels to responses.
 
@@ -103,10 +102,10 @@ class Labelled:
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         if WEIGHT not in labels.columns:
             labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
-        joined = [self._numbered(part.join(labels, on=key), window) for part in responses()]
+        joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
         self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
-        every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in responses()]
+        every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in state.all_responses()]
         self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
             _require_weights(self._labelled)

@@ -150,7 +150,7 @@ def check_rows_path(path: Path) -> None:
 
 def write_alerts(result: Monitored, path: str | Path) -> None:
     """Write the alerts, an empty list too, with the provenance."""
-    _write_json({"alerts": result.alerts, "provenance": result.provenance}, Path(path))
+    write_whole(path, json.dumps({"alerts": result.alerts, "provenance": result.provenance}, indent=1))
 
 
 def write_metrics(result: Monitored, path: str | Path) -> None:
@@ -178,11 +178,6 @@ def _json(result: Monitored, path: Path) -> None:
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
     path.write_text(json.dumps({**rows, "alerts": result.alerts, "provenance": result.provenance}, indent=1))
-
-
-def _write_json(content: dict[str, Any], path: Path) -> None:
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=1))
 
 
 _WRITERS: dict[str, Callable[[Monitored, Path], None]] = {".csv": _csv, ".parquet": _parquet, ".json": _json}

@@ -225,16 +225,15 @@ def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) 
     return Panel(
         name,
         tuple(points),
-        tuple(_outline(run) for run in runs),
+        # The interval of neighbouring windows: its upper side, and back along the lower one.
+        tuple(
+            _path([*((x, upper) for x, _, _, upper in run), *((x, lower) for x, _, lower, _ in reversed(run))])
+            for run in runs
+        ),
         tuple(_path((x, value) for x, value, _, _ in run) for run in runs),
         tuple(axis.ticks()),
         reference,
     )
-
-
-def _outline(run: Sequence[tuple[float, float, float, float]]) -> str:
-    """The interval of neighbouring windows: its upper side, and back along the lower one."""
-    return _path([*((x, upper) for x, _, _, upper in run), *((x, lower) for x, _, lower, _ in reversed(run))])
 
 
 def _y(accuracy: float) -> float:

@@ -6,7 +6,7 @@ so that what is shown as new is new; a slice that had enough once and has too fe
 reach back into the reference or behind it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import DTYPE, starts
 from entropy_sentinel.monitor.settings import WIDTHS, WINDOWS, Reference
-from entropy_sentinel.monitor.summing.sums import HELD, Partial, Sums, places
+from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
 
 # The slice that pools those that are too small to be kept, and what metrics say of a response without a value. A value
 # that is one of the two by chance is shown in quotes.
@@ -30,8 +31,6 @@ MOST_ROWS = 200_000
 # The column of the one slice that there is where no column is asked for, and its value.
 ALL, EVERYTHING = "slice", "all"
 
-# What gives the sums of all files, part by part, as often as it is called.
-Parts = Callable[[], Iterable[Partial]]
 # Windows that alerts are about: the newest, which may have only begun, and the one before it.
 NEWEST_WINDOWS = 2
 
@@ -67,15 +66,15 @@ class Merged:
 
 
 def merge(
-    parts: Parts, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
+    state: State, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
 ) -> Merged | None:
-    """Add everything up; None where there is nothing. The parts are gone through twice.
+    """Add up the sums of all files, going through them twice; None where there is nothing.
 
     Slices beyond the `max_slices` with the most responses (of equals the first by name) are pooled, and further ones
     where the table by slice and window would be longer than MOST_ROWS.
     """
     columns = [f"{BY}{name}" for name in by or (ALL,)]
-    sizes, windows = _sizes(parts, columns, window)
+    sizes, windows = _sizes(state, columns, window)
     if sizes.is_empty():
         return None
     kept = sizes.head(_most(max_slices, len(windows))).drop("n")
@@ -83,7 +82,7 @@ def merge(
     slices = _named(kept, n_pooled > 0)
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
-    for part in parts():
+    for part in state.all_sums():
         of = places(_keys(part.keys, columns).select(columns), kept)
         of = np.where(of < 0, len(kept), of)
         rows = part.keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
@@ -125,10 +124,10 @@ def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
 
 
-def _sizes(parts: Parts, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All slices with their number of responses `n`, the largest first; all windows."""
     sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
-    for part in parts():
+    for part in state.all_sums():
         keys = _keys(part.keys, columns)
         sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
         windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))

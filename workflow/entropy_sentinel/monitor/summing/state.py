@@ -209,6 +209,14 @@ class State:
         """The responses of a file that are estimated: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
         return self._frames(key, RESPONSES)
 
+    def all_sums(self) -> Iterator[Partial]:
+        """The sums of all files."""
+        return (part for key in self.files for part in self.sums(key))
+
+    def all_responses(self) -> Iterator[pl.DataFrame]:
+        """The estimated responses of all files."""
+        return (frame for key in self.files for frame in self.responses(key))
+
     def numbers(self, key: str) -> pl.DataFrame:
         """The numbers of a file's responses, columns `identity.NUMBERS`."""
         return pl.concat([pl.DataFrame(schema=NUMBERS_OF), *self._frames(key, NUMBERS)])
