@@ -1,4 +1,4 @@
-"""MkDocs' hooks: pages that are made from the package, files beside docs/ as pages, and a check of the built site."""
+"""MkDocs' hooks: pages that are made from the package, and files beside docs/ as pages."""
 
 import sys
 from pathlib import Path
@@ -8,11 +8,9 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 
-from mkdocs.exceptions import PluginError  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from made import architecture, catalogues, commands, config_keys, contracts, rooms, verbs  # noqa: E402
-from made.check import problems  # noqa: E402
 from made.links import COPIES, ROOT_PAGES, copies, in_site  # noqa: E402
 
 # What the site has that is no file of docs/: its place, and what makes it.
@@ -46,9 +44,3 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """A page's text with links that hold in the site."""
     return in_site(architecture.filled(markdown), page.file.src_uri)
-
-
-def on_post_build(config: Any) -> None:
-    """The build fails where a link leads nowhere, or a page fetches something from elsewhere."""
-    if found := problems(Path(config.site_dir)):
-        raise PluginError("\n".join(found))
