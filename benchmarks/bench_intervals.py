@@ -26,9 +26,8 @@ from tabulate import tabulate
 from worlds import world
 
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

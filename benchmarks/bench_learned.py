@@ -25,12 +25,11 @@ from tabulate import tabulate
 
 from bench_intervals import winkler
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
+from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import one_thread
-from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

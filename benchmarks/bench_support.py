@@ -27,10 +27,9 @@ from tabulate import tabulate
 from worlds import world
 
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import fit
 from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, fit
 from entropy_sentinel.features.catalogue import FEATURES
 
 DATA = Path(__file__).parent / "data" / "support.parquet"

@@ -19,9 +19,8 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
-from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, fit, score
 from entropy_sentinel.features.catalogue import FEATURE_SETS, FEATURES
 
 SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4

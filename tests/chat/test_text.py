@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.chat.reply import brief, message_of
-from entropy_sentinel.chat.text import masked, storable
+from entropy_sentinel.chat.reply import brief, masked, message_of, storable
 
 KEY = "0a1b2c3d4e5f6a7b8c9d"
 

@@ -51,7 +51,7 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
 def test_where_there_was_a_choice_the_candidates_errors_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entropy_sentinel.estimators.recommended.FEWEST_TO_CHOOSE", 4)
+    monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
     status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     chosen = es.load(tmp_path / "one").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())

@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
+from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.recommended import choose, leave_one_out_errors
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 
@@ -111,7 +111,7 @@ def test_six_domains_choose_by_their_leave_one_out_errors() -> None:
 
 
 def test_where_a_threshold_is_taken_the_consensus_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entropy_sentinel.estimators.recommended.choose", lambda errors: ("atc-max", "told to"))
+    monkeypatch.setattr("entropy_sentinel.estimators.combination.choose", lambda errors: ("atc-max", "told to"))
     training = TrainingRows(X, Y, SETTINGS, domains=SIX)
     fitted = training.fit("recommended")
     assert fitted.accuracy(OTHERS) == training.fit("atc-max").accuracy(OTHERS)

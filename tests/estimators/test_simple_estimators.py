@@ -5,8 +5,7 @@ import pytest
 from rows import SETTINGS, frame, rows
 
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import fit, score
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, fit, score
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
 MAX = [0.1, 0.2, 0.3, 0.3, 0.3, 0.9]

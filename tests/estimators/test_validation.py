@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from observations import SETTINGS, observations
 
+from entropy_sentinel.estimators import combination
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import Validation, validate
 
@@ -39,17 +40,16 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
 
 
 def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
-    from entropy_sentinel.estimators import recommended
 
     seen = []
-    right = recommended.leave_one_out_errors
+    right = combination.leave_one_out_errors
 
     def spy(rows: TrainingRows) -> dict[str, np.ndarray]:
         seen.append(set(rows.domains))
         return right(rows)
 
-    monkeypatch.setattr(recommended, "leave_one_out_errors", spy)
-    monkeypatch.setattr(recommended, "FEWEST_TO_CHOOSE", 3)
+    monkeypatch.setattr(combination, "leave_one_out_errors", spy)
+    monkeypatch.setattr(combination, "FEWEST_TO_CHOOSE", 3)
     validate(rows()[0], "recommended")
     assert [set(NAMES) - domains for domains in seen] == [{name} for name in sorted(NAMES)]
 

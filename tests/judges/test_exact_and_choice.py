@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropy_sentinel.judges import choice, exact
+from entropy_sentinel.judges import exact
 from entropy_sentinel.judges.judge import Case
 
 QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Argon"
@@ -23,7 +23,7 @@ QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Ar
     ],
 )
 def test_exact(response: str, reference: str, truncated: bool, label: bool | None, reason: str | None) -> None:
-    verdict = exact.make({}).judge([Case("?", response, reference, truncated)])[0]
+    verdict = exact.make({"kind": "exact"}).judge([Case("?", response, reference, truncated)])[0]
     assert (verdict.label, verdict.reason) == (label, reason)
 
 
@@ -46,18 +46,18 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
     ],
 )
 def test_choice(response: str, reference: str, label: bool | None, reason: str | None) -> None:
-    verdict = choice.make({}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
+    verdict = exact.make({"kind": "choice"}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
     assert (verdict.label, verdict.reason) == (label, reason)
 
 
 def test_options_are_the_last_lettered_lines_of_a_question() -> None:
     question = "Two statements:\nA. All gas.\nB. No gas.\nI. Neither.\nWhich holds?\nA. No gas.\nB. All gas.\nD. Other."
-    assert choice.offered(question) == [("A", "No gas."), ("B", "All gas.")]
-    verdicts = choice.make({}).judge(
+    assert exact.offered(question) == [("A", "No gas."), ("B", "All gas.")]
+    verdicts = exact.make({"kind": "choice"}).judge(
         [Case(question, "The answer is all gas.", letter, truncated=False) for letter in ("B", "A")]
     )
     assert [verdict.label for verdict in verdicts] == [True, False]
-    assert choice.offered("No options here. A) is none\nB. nor this") == []
+    assert exact.offered("No options here. A) is none\nB. nor this") == []
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_options_are_the_last_lettered_lines_of_a_question() -> None:
 )
 def test_letters_within_an_options_text_are_no_other_answer(response: str, label: bool | None) -> None:
     question = "What is scurvy?\nA. Vitamin D\nB. Not enough of vitamin C\nC. A virus"
-    assert choice.make({}).judge([Case(question, response, "B", truncated=False)])[0].label is label
+    assert exact.make({"kind": "choice"}).judge([Case(question, response, "B", truncated=False)])[0].label is label

@@ -10,7 +10,7 @@ from study_trees import PAPER, make, make_all
 
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.numbers import millions
+from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
 from entropy_sentinel.planning.responses import item_counts, model_rates, responses

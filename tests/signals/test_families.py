@@ -257,7 +257,7 @@ def test_rejection_compares_on_the_responses_that_have_the_signal(project: Proje
 import polars as pl
 from observations import SETTINGS, observations
 from entropy_sentinel.analyses.rejection.rows import slices
-from entropy_sentinel.estimators.fit import fit
+from entropy_sentinel.estimators.training import fit
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.stages.estimate import by_signals, training_rows
 from entropy_sentinel.stages.estimate import p_correct

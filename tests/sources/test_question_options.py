@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.judges import choice
+from entropy_sentinel.judges import exact
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.sources.items import drawn_order, read_items, read_options, right_options
 
@@ -90,7 +90,7 @@ def test_items_ask_with_options_and_the_judge_knows_them() -> None:
     assert items[1]["question"] == "No options?"
     said = {r"\boxed{C}": True, "The answer is hydrogen.": True, r"\boxed{B}": False, "The answer is Neon.": False}
     cases = [Case(items[0]["question"], text, items[0]["reference"], truncated=False) for text in said]
-    assert [verdict.label for verdict in choice.make({}).judge(cases)] == list(said.values())
+    assert [verdict.label for verdict in exact.make({"kind": "choice"}).judge(cases)] == list(said.values())
 
 
 def test_drawn_orders_move_the_right_option_about_and_stay_the_same() -> None:

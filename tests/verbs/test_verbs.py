@@ -10,8 +10,7 @@ from rows import rows
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.fit import fit
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, fit
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.verbs.reading import write_features

@@ -9,10 +9,9 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE

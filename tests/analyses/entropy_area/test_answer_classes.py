@@ -12,8 +12,7 @@ from entropy_sentinel.analyses.entropy_area.frames import ANSWER_CLASSES
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.judges.choice import ChoiceJudge
-from entropy_sentinel.judges.exact import ExactJudge
+from entropy_sentinel.judges.exact import ChoiceJudge, ExactJudge
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 

@@ -17,8 +17,7 @@ from entropy_sentinel.auditing.answers import LABELS, Answers
 from entropy_sentinel.auditing.sample import STRATUM, Drawn, Sample
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.numbers import number
-from entropy_sentinel.frames.printable import write_csv
+from entropy_sentinel.frames.printable import number, write_csv
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson

@@ -19,10 +19,9 @@ from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from entropy_sentinel.chat.cache import Claim, ReplyCache
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply, message_of
+from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply, message_of, storable
 from entropy_sentinel.chat.sending import Sender, Sent, Stopped, sleep
 from entropy_sentinel.chat.settings import address_of
-from entropy_sentinel.chat.text import storable
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 _PORTALS = BlockingPortalProvider()

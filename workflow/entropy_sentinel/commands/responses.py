@@ -150,7 +150,7 @@ def sample(
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
-    from entropy_sentinel.frames.numbers import number
+    from entropy_sentinel.frames.printable import number
     from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
     from entropy_sentinel.report.terminal import table
 

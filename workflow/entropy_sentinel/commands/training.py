@@ -116,7 +116,7 @@ def fit(
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.frames.numbers import number
+    from entropy_sentinel.frames.printable import number
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import files as found_files
     from entropy_sentinel.verbs.inputs import log_files
@@ -142,7 +142,7 @@ def fit(
 
 def _show_validation(validation: "Mapping[str, Any]") -> None:
     """The validation: what was estimated for each labelled domain without it, and what follows."""
-    from entropy_sentinel.frames.numbers import number
+    from entropy_sentinel.frames.printable import number
     from entropy_sentinel.report.terminal import show, table
 
     if validation["domains"]:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.reply import Refusal, Reply, masked
 from entropy_sentinel.chat.settings import address_of, announced_server
-from entropy_sentinel.chat.text import masked
 from entropy_sentinel.engines import api_contexts
 from entropy_sentinel.engines.api_servers import (
     Kind,
@@ -102,10 +101,10 @@ class LitellmEngine:
         return api_contexts.next_tokens(self._client, contexts, self._account)
 
     def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`. ConfigError where the server does not give a prompt back by token ids."""
-        return api_contexts.continuations(self._client, asked, self._account)
+        return api_contexts.continuations(self._client, pairs, self._account)
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
@@ -123,10 +122,10 @@ class LitellmEngine:
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
         texts = [chat for chat in chats if isinstance(chat, str)]
-        found = api_contexts.token_ids(self._client, texts, self._account, special=True)
-        if len(texts) < len(chats) or None in found:
+        known = api_contexts.token_ids(self._client, texts, self._account, special=True)
+        if len(texts) < len(chats) or None in known:
             raise ConfigError(f"models.{self._settings['model']}: a server gives no token ids of the prompts of chats")
-        return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, found, strict=True)]
+        return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """The token ids of each text by itself, without special tokens; None where the server refuses one."""
@@ -143,8 +142,10 @@ class LitellmEngine:
         some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
-        asked = self._client.ask(requests, self._keep, lambda kept: bool(kept["tokens"] or kept["text"]), self._account)
-        with closing(asked) as replies:
+        stream = self._client.ask(
+            requests, self._keep, lambda kept: bool(kept["tokens"] or kept["text"]), self._account
+        )
+        with closing(stream) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
         self._tell_lacking()
@@ -211,8 +212,8 @@ class LitellmEngine:
         # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         if not self._logprobs:
-            said = reply["prompt_tokens"], reply["text"], reply["finish_reason"]
-            return Response(prompt_hash, *said, None, None, n_counted=reply["completion_tokens"])
+            facts = reply["prompt_tokens"], reply["text"], reply["finish_reason"]
+            return Response(prompt_hash, *facts, None, None, n_counted=reply["completion_tokens"])
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)

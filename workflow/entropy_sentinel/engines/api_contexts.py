@@ -36,10 +36,10 @@ def next_tokens(
 
 
 def continuations(
-    client: ChatClient, asked: Iterable[tuple[Sequence[int], Sequence[int]]], account: str
+    client: ChatClient, pairs: Iterable[tuple[Sequence[int], Sequence[int]]], account: str
 ) -> Generator[tuple[int, Continuation], None, None]:
     """See `Engine.continuations`. ConfigError where the server does not give the prompt back by token ids."""
-    for number, (context, tokens), reply in _replies(client, asked, _continuation_request, account):
+    for number, (context, tokens), reply in _replies(client, pairs, _continuation_request, account):
         if isinstance(reply, Refusal):
             yield number, refused_continuation(reply.reason)
         else:
@@ -52,7 +52,7 @@ def _replies(
     """The replies to a request for each of many things, some of these at a time: (number, thing, reply)."""
     waiting, done = iter(things), 0
     while some := list(islice(waiting, _AT_A_TIME)):
-        with closing(client.ask([request(one) for one in some], _kept, account=account)) as replies:
+        with closing(client.ask([request(thing) for thing in some], _kept, account=account)) as replies:
             for position, reply in replies:
                 yield done + position, some[position], reply
         done += len(some)
@@ -60,29 +60,29 @@ def _replies(
 
 def token_ids(client: ChatClient, texts: Sequence[str], account: str, special: bool) -> list[list[int] | None]:
     """The token ids of texts, with the `special` tokens that a prompt begins with, or without any."""
-    found = {}
-    asked = [_request(text, echo=True, logprobs=1, add_special_tokens=special) for text in texts]
-    with closing(client.ask(asked, _kept, account=account)) as replies:
+    by_position = {}
+    requests = [_request(text, echo=True, logprobs=1, add_special_tokens=special) for text in texts]
+    with closing(client.ask(requests, _kept, account=account)) as replies:
         for position, reply in replies:
-            found[position] = None if isinstance(reply, Refusal) else _ids(client.name, reply)
-    return [found[position] for position in range(len(texts))]
+            by_position[position] = None if isinstance(reply, Refusal) else _ids(client.name, reply)
+    return [by_position[position] for position in range(len(texts))]
 
 
 def token_texts(client: ChatClient, responses: Sequence[Sequence[int]], account: str) -> list[list[str]]:
     """The texts of the tokens of each response; none of one that the server refuses, or that has no tokens."""
-    found = dict[int, list[str]]()
-    asked = {position: ids for position, ids in enumerate(responses) if len(ids)}
-    for _, position, reply in _replies(client, asked, lambda one: _text_request(asked[one]), account):
-        found[position] = [] if isinstance(reply, Refusal) else reply["tokens"][:-1]
-    return [found.get(position, []) for position in range(len(responses))]
+    by_position = dict[int, list[str]]()
+    given = {position: ids for position, ids in enumerate(responses) if len(ids)}
+    for _, position, reply in _replies(client, given, lambda position: _text_request(given[position]), account):
+        by_position[position] = [] if isinstance(reply, Refusal) else reply["tokens"][:-1]
+    return [by_position.get(position, []) for position in range(len(responses))]
 
 
 def _next_request(context: Sequence[int]) -> dict[str, Any]:
     return _request(list(context), logprobs=TOP_K)
 
 
-def _continuation_request(asked: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
-    context, tokens = asked
+def _continuation_request(pair: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
+    context, tokens = pair
     return _request([*context, *tokens], echo=True, logprobs=1)
 
 
@@ -99,9 +99,9 @@ def _request(prompt: str | list[int], logprobs: int, echo: bool = False, **extra
 
 def _kept(reply: Reply) -> dict[str, Any]:
     """The tokens of a reply, those of an echoed prompt among them, and what was likely in place of the last."""
-    found: Any = getattr(reply.choice, "logprobs", None)
-    tokens, top = getattr(found, "tokens", None) or [], getattr(found, "top_logprobs", None) or [{}]
-    sampled = list(getattr(found, "token_logprobs", None) or [])
+    logprobs: Any = getattr(reply.choice, "logprobs", None)
+    tokens, top = getattr(logprobs, "tokens", None) or [], getattr(logprobs, "top_logprobs", None) or [{}]
+    sampled = list(getattr(logprobs, "token_logprobs", None) or [])
     return {
         "tokens": list(tokens),
         "logprobs": sampled,

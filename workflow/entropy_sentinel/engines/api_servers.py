@@ -46,19 +46,19 @@ def of_chat(choice: Any) -> Steps:
 
 def of_text(choice: Any) -> Steps:
     """The steps of what continues a plain text: OpenAI's lists, or as for a chat, which is what llama.cpp returns."""
-    found: Any = getattr(choice, "logprobs", None)
-    if content := getattr(found, "content", None):
+    logprobs: Any = getattr(choice, "logprobs", None)
+    if content := getattr(logprobs, "content", None):
         return _of_content(content)
-    tokens = getattr(found, "tokens", None) or []
-    top = [one or {} for one in getattr(found, "top_logprobs", None) or [{}] * len(tokens)]
-    sampled = list(found.token_logprobs) if tokens else []
-    return Steps(list(tokens), sampled, [list(one.values()) for one in top], [list(one) for one in top])
+    tokens = getattr(logprobs, "tokens", None) or []
+    top = [step or {} for step in getattr(logprobs, "top_logprobs", None) or [{}] * len(tokens)]
+    sampled = list(logprobs.token_logprobs) if tokens else []
+    return Steps(list(tokens), sampled, [list(step.values()) for step in top], [list(step) for step in top])
 
 
 def ids_of(tokens: Sequence[str]) -> list[int] | None:
     """The ids of tokens that a server has written as such; None where it has written texts."""
-    found = [_ID.fullmatch(token) for token in tokens]
-    return [int(match[1]) for match in found if match] if found and all(found) else None
+    matches = [_ID.fullmatch(token) for token in tokens]
+    return [int(match[1]) for match in matches if match] if matches and all(matches) else None
 
 
 def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
@@ -79,7 +79,7 @@ def _of_content(content: Sequence[Any]) -> Steps:
         [_field(step, "logprob") for step in content],
         [[_field(entry, "logprob") for entry in step] for step in top],
         [[_field(entry, "token") for entry in step] for step in top],
-        ids if ids and all(type(one) is int and 0 <= one <= _MOST for one in ids) else None,
+        ids if ids and all(type(number) is int and 0 <= number <= _MOST for number in ids) else None,
     )
 
 
@@ -107,8 +107,8 @@ def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
         return None
     options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in other)
     values = ", ".join(f"{name} {value}" for name, value in other.items())
-    said = ", ".join(f"{name}: {value}" for name, value in other.items() if name in _SAID)
-    sets = f", or set it for this model: `sampling: {{{said}}}`" if other.keys() <= set(_SAID) else ""
+    settable = ", ".join(f"{name}: {value}" for name, value in other.items() if name in _SAID)
+    sets = f", or set it for this model: `sampling: {{{settable}}}`" if other.keys() <= set(_SAID) else ""
     return f"llama.cpp would draw with {values}, which the study does not say; start llama-server with {options}{sets}"
 
 
@@ -119,12 +119,12 @@ def _own(address: str) -> dict[str, Any]:
         with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
             settings = json.loads(reply.read())["default_generation_settings"]
         own = settings.get("params", settings)
-        found = {name: _short(own[name]) for name in _NEUTRAL if isinstance(own.get(name), int | float)}
+        known = {name: _short(own[name]) for name in _NEUTRAL if isinstance(own.get(name), int | float)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         log.warning("%s does not say how it draws tokens (%s); top_k and min_p may be its own", props, error)
         return {}
     # A top_k below 0 is none either.
-    return {name: max(value, 0) if name == "top_k" else value for name, value in found.items()}
+    return {name: max(value, 0) if name == "top_k" else value for name, value in known.items()}
 
 
 def _short(value: float) -> float:
@@ -205,12 +205,12 @@ def impossible(steps: Steps) -> str | None:
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
     columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
-    found = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
-    if found is None:
+    wrong = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
+    if wrong is None:
         return None
-    was = found.was[:3] if isinstance(found.was, list) else found.was
+    was = wrong.was[:3] if isinstance(wrong.was, list) else wrong.was
     return (
-        f"the server returned log-probabilities that cannot be right: {found.column} {found.must}; step {found.step} "
+        f"the server returned log-probabilities that cannot be right: {wrong.column} {wrong.must}; step {wrong.step} "
         f"of a reply begins with {was}. They must be natural logarithms of the model's own probabilities, before "
         "temperature and sampling (llama.cpp: without post_sampling_probs); update the server"
     )

@@ -46,10 +46,14 @@ class _Hypotheses:
     def take(self, sequences: Iterable[_Sequence]) -> None:
         """Go on from these sequences, as far as they can still be among the likeliest."""
         likeliest = sorted(sequences, key=_order)
-        self.finished = sorted([*self.finished, *(one for one in likeliest if one.finish_reason)], key=_order)
+        self.finished = sorted(
+            [*self.finished, *(sequence for sequence in likeliest if sequence.finish_reason)], key=_order
+        )
         self.finished = self.finished[: self.width]
         least = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
-        self.running = [one for one in likeliest if not one.finish_reason and one.logprob > least][: self.width]
+        self.running = [sequence for sequence in likeliest if not sequence.finish_reason and sequence.logprob > least][
+            : self.width
+        ]
 
 
 @dataclass(frozen=True)
@@ -70,56 +74,63 @@ class BeamSearch:
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
         waiting = enumerate(contexts)
-        while some := [_Hypotheses(*one, self.width) for one in islice(waiting, _SIDE_BY_SIDE)]:
+        while some := [_Hypotheses(*hypotheses, self.width) for hypotheses in islice(waiting, _SIDE_BY_SIDE)]:
             for _ in range(self.max_tokens):
-                if not any(one.running for one in some):
+                if not any(hypotheses.running for hypotheses in some):
                     break
                 self._step(some)
-            for one in some:
-                one.take([replace(left, finish_reason="length") for left in one.running])
-                yield one.number, Beams(self._beams(one.finished), one.refused)
+            for hypotheses in some:
+                hypotheses.take([replace(left, finish_reason="length") for left in hypotheses.running])
+                yield hypotheses.number, Beams(self._beams(hypotheses.finished), hypotheses.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
         """Go on with every running sequence by one token."""
-        running = [(one, sequence) for one in hypotheses for sequence in one.running]
-        said = dict(self.ask([*one.context, *sequence.token_ids] for one, sequence in running))
+        running = [(owner, sequence) for owner in hypotheses for sequence in owner.running]
+        next_tokens = dict(self.ask([*owner.context, *sequence.token_ids] for owner, sequence in running))
         if self.stop:
-            self._learn(said.values(), hypotheses[0].context[-1])
-        longer: dict[int, list[_Sequence]] = {one.number: [] for one in hypotheses}
-        for number, (one, sequence) in enumerate(running):
-            if not said[number].refused:
-                longer[one.number] += self._continued(sequence, said[number])
+            self._learn(next_tokens.values(), hypotheses[0].context[-1])
+        longer: dict[int, list[_Sequence]] = {owner.number: [] for owner in hypotheses}
+        for number, (owner, sequence) in enumerate(running):
+            if not next_tokens[number].refused:
+                longer[owner.number] += self._continued(sequence, next_tokens[number])
             elif sequence.token_ids:  # there is no room for more
-                longer[one.number].append(replace(sequence, finish_reason="length"))
+                longer[owner.number].append(replace(sequence, finish_reason="length"))
             else:
-                one.refused = said[number].refused
-        for one in hypotheses:
-            one.take(longer[one.number])
+                owner.refused = next_tokens[number].refused
+        for owner in hypotheses:
+            owner.take(longer[owner.number])
 
-    def _continued(self, sequence: _Sequence, said: NextToken) -> list[_Sequence]:
+    def _continued(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
         """A sequence with each of the tokens that may follow it."""
-        found = []
-        for token, logprob in zip(said.token_ids.tolist(), said.logprobs.tolist(), strict=True):
+        longer = []
+        for token, logprob in zip(next_token.token_ids.tolist(), next_token.logprobs.tolist(), strict=True):
             text = sequence.text + self._known.get(token, "")
             ended = token in self.ends or any(end in text for end in self.stop)
             together = sequence.logprob + logprob
-            found.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
-        return [one for one in found if one.logprob > -np.inf]
+            longer.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
+        return [candidate for candidate in longer if candidate.logprob > -np.inf]
 
-    def _learn(self, said: Iterable[NextToken], before: int) -> None:
+    def _learn(self, next_tokens: Iterable[NextToken], before: int) -> None:
         """Ask for the texts of tokens that are not known yet, each after another: a first one may lack its space."""
-        new = list({token: None for one in said for token in one.token_ids.tolist() if token not in self._known})
+        new = list(
+            {
+                token: None
+                for next_token in next_tokens
+                for token in next_token.token_ids.tolist()
+                if token not in self._known
+            }
+        )
         texts = self.texts([[before, token] for token in new]) if new else []
         self._known.update((token, text[-1] if text else "") for token, text in zip(new, texts, strict=True))
 
     def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
         """Sequences with their whole text, up to where one of `stop` begins."""
-        bare = [one.token_ids[: -1 if one.token_ids[-1] in self.ends else None] for one in sequences]
+        bare = [sequence.token_ids[: -1 if sequence.token_ids[-1] in self.ends else None] for sequence in sequences]
         texts = ["".join(texts) for texts in self.texts(bare)] if bare else []
         cuts = [min((text.find(end) for end in self.stop if end in text), default=None) for text in texts]
         return tuple(
-            Beam(one.token_ids, text[:cut], one.logprob, one.finish_reason)
-            for one, text, cut in zip(sequences, texts, cuts, strict=True)
+            Beam(sequence.token_ids, text[:cut], sequence.logprob, sequence.finish_reason)
+            for sequence, text, cut in zip(sequences, texts, cuts, strict=True)
         )
 
 

@@ -60,11 +60,11 @@ class SharedEngine:
         return self._stream("next_tokens", len(ids), lambda left: ([ids[n] for n in left],))
 
     def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
-        pairs = [(_ids(context), _ids(tokens)) for context, tokens in asked]
-        return self._stream("continuations", len(pairs), lambda left: ([pairs[n] for n in left],))
+        ids = [(_ids(context), _ids(tokens)) for context, tokens in pairs]
+        return self._stream("continuations", len(ids), lambda left: ([ids[n] for n in left],))
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()

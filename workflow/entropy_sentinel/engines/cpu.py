@@ -72,9 +72,9 @@ def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
     It computes in no more threads than there are cores, where they would wait for each other. What the settings say of
     OMP_NUM_THREADS holds for MKL_NUM_THREADS too: torch believes that one first, and Snakemake sets both.
     """
-    said = settings["environment"]
-    number = said.get("OMP_NUM_THREADS", str(min(threads, cores())))
-    return {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number} | _environment_added(settings, threads) | said
+    given = settings["environment"]
+    number = given.get("OMP_NUM_THREADS", str(min(threads, cores())))
+    return {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number} | _environment_added(settings, threads) | given
 
 
 def engine_arguments(settings: ServedSettings) -> dict[str, Any]:

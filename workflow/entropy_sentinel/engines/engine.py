@@ -15,12 +15,12 @@ Chat = Sequence[Mapping[str, str]]
 Asked = Chat | str
 
 
-def spoken(asked: Asked) -> str | dict[str, str] | list[dict[str, str]]:
+def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
     """What is asked as it is hashed: of a user's message alone the text."""
-    if isinstance(asked, str):
-        return {"text": asked}
-    alone = len(asked) == 1 and asked[0]["role"] == "user"
-    return asked[0]["content"] if alone else [dict(message) for message in asked]
+    if isinstance(question, str):
+        return {"text": question}
+    alone = len(question) == 1 and question[0]["role"] == "user"
+    return question[0]["content"] if alone else [dict(message) for message in question]
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class Beams:
 
 def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
     """What an engine says of `n_asked` things, in their order; EntropySentinelError where it has not answered all."""
-    found = dict(answers)
-    if len(found) < n_asked:
-        raise EntropySentinelError(f"the engine answered {len(found)} of {n_asked} {what}")
-    return [found[number] for number in range(n_asked)]
+    by_number = dict(answers)
+    if len(by_number) < n_asked:
+        raise EntropySentinelError(f"the engine answered {len(by_number)} of {n_asked} {what}")
+    return [by_number[number] for number in range(n_asked)]
 
 
 class Engine(Protocol):
@@ -179,7 +179,7 @@ class Engine(Protocol):
         ...
 
     def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """How likely each continuation is after its context: (number, Continuation), in the order they are done.
 

@@ -81,12 +81,12 @@ def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, lo
 
 def _inheritable() -> set[int]:
     """The open descriptors of this process that its children would have."""
-    found = set()
+    descriptors = set()
     for name in os.listdir("/dev/fd"):
         with suppress(OSError):  # that of the listing itself
             if os.get_inheritable(int(name)):
-                found.add(int(name))
-    return found
+                descriptors.add(int(name))
+    return descriptors
 
 
 RUN = "ENTROPY_SENTINEL_RUN"
@@ -144,8 +144,12 @@ def _for_sockets(name: str) -> Path:
     The path of a socket has room for 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
     """
     for system in (tempfile.gettempdir(), "/tmp", "/dev/shm"):
-        with suppress(OSError), tempfile.TemporaryDirectory(dir=system) as folder, socket.socket(socket.AF_UNIX) as one:
-            one.bind(f"{folder}/{'x' * (len(name) + 14 + 37)}")
+        with (
+            suppress(OSError),
+            tempfile.TemporaryDirectory(dir=system) as folder,
+            socket.socket(socket.AF_UNIX) as probe,
+        ):
+            probe.bind(f"{folder}/{'x' * (len(name) + 14 + 37)}")
             return Path(system, name)
     raise EntropySentinelError("TMPDIR: must be a folder on this machine, with a short path, for the engines' sockets")
 

@@ -93,16 +93,16 @@ class VllmEngine:
         """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
         self._engine.reset_prefix_cache()
         tokens, cached = 0, 0
-        for number, found in self._by_ids().next_tokens(contexts):
-            tokens, cached = tokens + found.context, cached + (found.cached or 0)
-            yield number, found
+        for number, next_token in self._by_ids().next_tokens(contexts):
+            tokens, cached = tokens + next_token.context, cached + (next_token.cached or 0)
+            yield number, next_token
         log.info("%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1))
 
     def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
-        return self._by_ids().continuations(asked)
+        return self._by_ids().continuations(pairs)
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
@@ -137,24 +137,24 @@ class VllmEngine:
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """The token ids of each text by itself; None where the tokenizer does not know a part of it."""
         tokenizer = self._engine.get_tokenizer()
-        unknown, found = tokenizer.unk_token_id, list[list[int] | None]()
+        unknown, known = tokenizer.unk_token_id, list[list[int] | None]()
         for text in texts:
             try:
                 ids = tokenizer.encode(text, add_special_tokens=False)
             except (TypeError, ValueError):  # half of a surrogate pair is no text
                 ids = [unknown]
-            found.append(None if not ids or None in ids or unknown in ids else list(ids))
-        return found
+            known.append(None if not ids or None in ids or unknown in ids else list(ids))
+        return known
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         """The texts of the tokens of each response; special tokens have none, as in the response's text."""
         from tokenizers.decoders import DecodeStream
 
-        tokenizer, found = self._engine.get_tokenizer().backend_tokenizer, []
+        tokenizer, texts = self._engine.get_tokenizer().backend_tokenizer, []
         for ids in responses:
             stream = DecodeStream(skip_special_tokens=True)
-            found.append([stream.step(tokenizer, int(one)) or "" for one in ids])
-        return found
+            texts.append([stream.step(tokenizer, int(token)) or "" for token in ids])
+        return texts
 
     def under_way(self) -> list[int]:
         """The tokens so far of each response that has begun."""

@@ -32,7 +32,7 @@ class ByTokenIds:
         return self._ask(contexts, {"logprobs": TOP_K}, _next_token, refused_context)
 
     def continuations(
-        self, asked: Iterable[tuple[Sequence[int], Sequence[int]]]
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`: the log-probabilities of a prompt's own tokens, in vLLM's mode for all others.
 
@@ -41,19 +41,22 @@ class ByTokenIds:
         lengths = list[int]()
 
         def prompts() -> Generator[list[int], None, None]:
-            for context, tokens in asked:
+            for context, tokens in pairs:
                 lengths.append(len(tokens))
                 yield [*context, *tokens]
 
-        for number, found in self._ask(prompts(), {"prompt_logprobs": 0}, _continuation, refused_continuation):
-            whole = found.logprobs
-            yield number, Continuation(whole[len(whole) - lengths[number] :] if len(whole) else whole, found.refused)
+        for number, continuation in self._ask(prompts(), {"prompt_logprobs": 0}, _continuation, refused_continuation):
+            whole = continuation.logprobs
+            yield (
+                number,
+                Continuation(whole[len(whole) - lengths[number] :] if len(whole) else whole, continuation.refused),
+            )
 
     def _ask(
         self,
         prompts: Iterable[Sequence[int]],
         sampling: dict[str, int],
-        found: Callable[[Any], _Found],
+        unpack: Callable[[Any], _Found],
         refused: Callable[[str], _Found],
     ) -> Generator[tuple[int, _Found], None, None]:
         """Requests for one token after each prompt, in the order they are done."""
@@ -68,18 +71,18 @@ class ByTokenIds:
             output_kind=self._parameters.RequestOutputKind.FINAL_ONLY,
             **sampling,
         )
-        asked, numbers = enumerate(prompts), dict[str, int]()
+        numbered, numbers = enumerate(prompts), dict[str, int]()
         while True:
-            more = list(islice(asked, _WAITING - len(numbers)))
+            more = list(islice(numbered, _WAITING - len(numbers)))
             for number, prompt in more:
                 if len(prompt) > longest:
                     yield number, refused(f"context of {len(prompt)} tokens, the model takes {longest}")
-            numbers |= self._enqueue([one for one in more if len(one[1]) <= longest], parameters)
+            numbers |= self._enqueue([pair for pair in more if len(pair[1]) <= longest], parameters)
             if not numbers and not more:
                 return
             for output in self._engine.llm_engine.step() if numbers else []:
                 if output.finished:
-                    yield numbers.pop(output.request_id), found(output)
+                    yield numbers.pop(output.request_id), unpack(output)
 
     def _enqueue(self, numbered: Sequence[tuple[int, Sequence[int]]], parameters: Any) -> dict[str, int]:
         """The ids that outputs will have, with the numbers of their prompts."""
@@ -87,7 +90,7 @@ class ByTokenIds:
             return {}
         prompts = [{"prompt_token_ids": np.asarray(prompt).tolist()} for _, prompt in numbered]
         ids = self._engine.enqueue(prompts, parameters, use_tqdm=False, lora_request=self._lora)
-        return {own_id(one): number for one, (number, _) in zip(ids, numbered, strict=True)}
+        return {own_id(request): number for request, (number, _) in zip(ids, numbered, strict=True)}
 
 
 def own_id(request: object) -> str:

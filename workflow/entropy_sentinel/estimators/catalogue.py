@@ -72,7 +72,7 @@ LOG_SETS: dict[str, tuple[str, ...]] = {"3d": FEATURE_SETS["3d"], "2d": ("max", 
 _LOGS = {f"log-{name}": f"Log {name.upper()}" for name in LOG_SETS} | {
     f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
 }
-_PROBABILITIES = {name: one.title for name, one in _BY_NAME.items()} | {
+_PROBABILITIES = {name: entry.title for name, entry in _BY_NAME.items()} | {
     f"baseline-{signal}": title for signal, title in _ALONE.items()
 }
 
@@ -111,9 +111,11 @@ FEWEST_TO_CHOOSE = 6
 
 
 def _classifier(name: str, meaning: str) -> Family:
-    own = [one for one in CONFIGURATIONS if one.classifier == name]
-    signals = {one.name: FEATURE_SETS[one.features] for one in own}
-    return Family(name, meaning, f"{_ROOM}.{name}", {one.name: one.title for one in own}, signals)
+    own = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
+    signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in own}
+    return Family(
+        name, meaning, f"{_ROOM}.{name}", {configuration.name: configuration.title for configuration in own}, signals
+    )
 
 
 def _of_each(prefix: str, signals: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -142,18 +144,18 @@ FAMILIES: tuple[Family, ...] = (
         "combination",
         "the mean or median of several estimators",
         f"{_ROOM}.combination",
-        {name: one.title for name, one in COMBINATIONS.items()},
+        {name: entry.title for name, entry in COMBINATIONS.items()},
     ),
     Family(
         RECOMMENDED,
         "the method that does best on the labelled domains themselves, leaving out one at a time",
-        f"{_ROOM}.recommended",
+        f"{_ROOM}.combination",
         {RECOMMENDED: "Recommended"},
     ),
     Family(
         "group-accuracy",
         "the training group's own accuracy, whatever the domain: the floor that every estimator must beat",
-        f"{_ROOM}.group_accuracy",
+        f"{_ROOM}.combination",
         {"group-accuracy": "Training accuracy"},
     ),
     Family(
@@ -194,7 +196,7 @@ def family_of(name: str) -> Family:
         raise ConfigError(
             f"unknown estimator '{name}'; known: classifier-features-balancing-calibration ({_configurations()}), "
             "baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
-            f"{', '.join(f'doc-{one}' for one in _SHARES)}, {', '.join(COMBINATIONS)}, recommended, group-accuracy; "
+            f"{', '.join(f'doc-{name}' for name in _SHARES)}, {', '.join(COMBINATIONS)}, recommended, group-accuracy; "
             f"signals: {', '.join(SIGNALS)}"
         )
     return _FAMILY_OF[name]

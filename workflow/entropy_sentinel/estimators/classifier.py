@@ -47,7 +47,7 @@ class Separate:
     classifiers: Sequence[Classifier]
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
-        return np.stack([one.predict_proba(x)[:, 1] for one in self.classifiers])
+        return np.stack([classifier.predict_proba(x)[:, 1] for classifier in self.classifiers])
 
     def classifier(self, place: int) -> Classifier:
         return self.classifiers[place]
@@ -143,8 +143,8 @@ def _search(
 
 def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
     regressions = [
-        Isotonic.of(confidence(one, x[test]), rows.y[test])
-        for one, (_, test) in zip(of_folds, rows.splits, strict=True)
+        Isotonic.of(confidence(classifier, x[test]), rows.y[test])
+        for classifier, (_, test) in zip(of_folds, rows.splits, strict=True)
     ]
     return Calibrated(tuple(of_folds), tuple(regressions))
 

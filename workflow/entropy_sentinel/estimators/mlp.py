@@ -125,14 +125,14 @@ def train_epoch(columns, y, order, units, parameters, moments, step):
 @compiled(float64[::1](float64[:, ::1], int64[::1], float64[::1]))
 def logits(columns, units, parameters):
     """The logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
-    found = np.empty(columns.shape[1])
+    out = np.empty(columns.shape[1])
     activations = np.empty((units.sum(), BATCH))
-    for first in range(0, len(found), BATCH):
-        n_rows = min(BATCH, len(found) - first)
+    for first in range(0, len(out), BATCH):
+        n_rows = min(BATCH, len(out) - first)
         activations[: units[0], :n_rows] = columns[:, first : first + n_rows]
         _forward(parameters, units, activations, n_rows)
-        found[first : first + n_rows] = activations[-1, :n_rows]
-    return found
+        out[first : first + n_rows] = activations[-1, :n_rows]
+    return out
 
 
 # This share of the training rows is kept for early stopping, at least one row a class.

@@ -26,8 +26,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.notebook import html
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.printable import html, one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 # Far more than any header has; what is read takes some forty times as much memory.

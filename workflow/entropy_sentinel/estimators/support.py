@@ -100,10 +100,13 @@ class Support:
         `counts` are their states, (n_slices, N_BINS), and `estimated` their estimated accuracies, (n_slices,). A slice
         is outside where its distance is more than noise and the estimate not so near 0 or 1 that it matters little.
         """
-        found, p = self.compare(counts), np.asarray(estimated, dtype=float)
-        apart = np.abs(found.distance)
-        outside = (apart > found.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
-        return [_reason(distance) if one else None for one, distance in zip(outside, found.distance, strict=True)]
+        compared, p = self.compare(counts), np.asarray(estimated, dtype=float)
+        apart = np.abs(compared.distance)
+        outside = (apart > compared.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
+        return [
+            _reason(distance) if is_outside else None
+            for is_outside, distance in zip(outside, compared.distance, strict=True)
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -1,14 +1,16 @@
-"""The rows of a training group, and what all estimators fitted on them share."""
+"""The rows of a training group, what all estimators fitted on them share, and the two verbs: fit them, score slices."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import ThreadpoolController
 
 from entropy_sentinel.estimators.catalogue import module_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
@@ -131,7 +133,7 @@ class TrainingRows:
         Raises CannotFit where a fold would lack rows of a class, to train on or left out.
         """
         self.require_both_classes()
-        rarest = min(len(np.unique(self.items[self.y == one])) for one in (True, False))
+        rarest = min(len(np.unique(self.items[self.y == label])) for label in (True, False))
         if rarest < self.folds.n_splits:
             rows = "items" if self._several else "rows"
             raise CannotFit(
@@ -174,3 +176,41 @@ class TrainingRows:
             except CannotFit as error:
                 self._fitted[name] = Unfitted(name, str(error))
         return self._fitted[name]
+
+
+# What a slice is called.
+Slice = TypeVar("Slice")
+
+
+def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
+    """Estimators by name, in the order of `names`; those that cannot be fitted say why."""
+    with one_thread():
+        return {name: rows.fit(name) for name in names}
+
+
+def score(
+    estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
+) -> dict[Slice, float | None]:
+    """The estimated accuracy, in [0, 1], of each slice; None for a slice of no rows and from an unfitted estimator.
+
+    `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.
+    """
+    if isinstance(estimator, Unfitted) or not len(features):
+        return dict.fromkeys(slices)
+    with one_thread():
+        values = estimator.values(features)
+    return {
+        name: estimator.accuracy_of(values[rows].mean(axis=0)) if rows.any() else None for name, rows in slices.items()
+    }
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Numpy and scikit-learn in one thread each: the matrices are small, more threads only wait for each other."""
+    limited: AbstractContextManager[object] = _pools().limit(limits=1)
+    return limited
+
+
+@cache
+def _pools() -> ThreadpoolController:
+    """The thread pools of numpy and scikit-learn, looked up once: that takes milliseconds."""
+    return ThreadpoolController()

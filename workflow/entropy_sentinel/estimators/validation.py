@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import one_thread
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
-from entropy_sentinel.frames.notebook import html
-from entropy_sentinel.frames.numbers import counted, number
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -100,9 +97,9 @@ class Validation:
                 f"a verdict needs {FEWEST_DOMAINS} domains with {FEWEST_LABELS} labels each, and an estimate from the "
                 f"others: label {counted(FEWEST_DOMAINS - there, 'more domain')}"
             )
-            said = Verdict(TOO_FEW, (reason,))
+            outcome = Verdict(TOO_FEW, (reason,))
         else:
-            said = verdict_of([one.domain for one in known], residuals, errors.aee, errors.rho, bias)
+            outcome = verdict_of([domain.domain for domain in known], residuals, errors.aee, errors.rho, bias)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
         return cls(
             estimator=estimator,
@@ -112,17 +109,17 @@ class Validation:
             aee=errors.aee,
             rho=errors.rho,
             bias=bias,
-            error_at_least=said.error_at_least,
-            error_at_most=said.error_at_most,
+            error_at_least=outcome.error_at_least,
+            error_at_most=outcome.error_at_most,
             coverage=levels,
-            verdict=said.verdict,
-            reasons=(*said.reasons, *_left_aside(domains)),
+            verdict=outcome.verdict,
+            reasons=(*outcome.reasons, *_left_aside(domains)),
         )
 
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; null where none has been estimated."""
-        return max(_counted(self.domains), key=lambda one: one.error, default=None)
+        return max(_counted(self.domains), key=lambda domain: domain.error, default=None)
 
     @property
     def residuals(self) -> Residuals:
@@ -134,11 +131,14 @@ class Validation:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> "Validation":
+    def from_dict(cls, kept: Mapping[str, Any]) -> "Validation":
         """The validation from JSON, made anew from its domains: one of an earlier release is judged as of now."""
-        domains = (Domain(**one) for one in said["domains"])
-        counted = tuple(one if one.n >= FEWEST_LABELS else _too_few(one.domain, one.n, one.true) for one in domains)
-        return cls.of(said["estimator"], said["n_domains"], counted)
+        domains = (Domain(**domain) for domain in kept["domains"])
+        counted = tuple(
+            domain if domain.n >= FEWEST_LABELS else _too_few(domain.domain, domain.n, domain.true)
+            for domain in domains
+        )
+        return cls.of(kept["estimator"], kept["n_domains"], counted)
 
     def __repr__(self) -> str:
         return "\n  ".join([f"verdict on {self.estimator}: {self.verdict}", *map(one_line, self.reasons)])
@@ -193,28 +193,28 @@ def _too_few(domain: str, n: int, true: float) -> Domain:
 
 
 def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
-    return [one for one in domains if one.estimated is not None]
+    return [domain for domain in domains if domain.estimated is not None]
 
 
 def _residuals(domains: tuple[Domain, ...], n_domains: int) -> Residuals:
-    known = [(one.estimated, one.true, one.n) for one in domains if one.estimated is not None]
+    known = [(domain.estimated, domain.true, domain.n) for domain in domains if domain.estimated is not None]
     estimated, true, n = zip(*known, strict=True) if known else ((), (), ())
     return Residuals(estimated, true, n, n_domains)
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     """What to say of the domains that do not count."""
-    few = [one.domain for one in domains if one.n < FEWEST_LABELS]
-    unfitted = [one.domain for one in domains if one.estimated is None and one.n >= FEWEST_LABELS]
-    said = []
+    few = [domain.domain for domain in domains if domain.n < FEWEST_LABELS]
+    unfitted = [domain.domain for domain in domains if domain.estimated is None and domain.n >= FEWEST_LABELS]
+    notes = []
     if few:
-        said.append(
+        notes.append(
             f"not counted, with fewer than {FEWEST_LABELS} labels: {len(few)} of {len(domains)} domains "
             f"({', '.join(few)})"
         )
     if unfitted:
-        said.append(f"not estimated: {len(unfitted)} of {len(domains)} domains ({', '.join(unfitted)})")
-    return tuple(said)
+        notes.append(f"not estimated: {len(unfitted)} of {len(domains)} domains ({', '.join(unfitted)})")
+    return tuple(notes)
 
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
@@ -223,6 +223,8 @@ def _coverage(residuals: Residuals, level: float) -> Coverage:
     for place in range(len(residuals)):
         others = residuals.without(place)
         made.append(others.intervals([residuals.estimated[place]], [residuals.n[place]], level))
-    lower, upper = (np.concatenate(ends) for ends in zip(*((one.lower, one.upper) for one in made), strict=True))
+    lower, upper = (
+        np.concatenate(ends) for ends in zip(*((interval.lower, interval.upper) for interval in made), strict=True)
+    )
     share, least, most = coverage(lower, upper, residuals.true).known()
     return Coverage(level, round(share * len(made)), len(made), least, most, made[0].basis)

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom, chi2
 
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.far_off import FarOff
 from entropy_sentinel.statistics.intervals import Residuals

@@ -32,9 +32,9 @@ class Column:
     # Whether arrays in it may have another width than that of `dtype`; the file's provenance says which.
     free_width: bool = False
 
-    def accepts(self, found: pl.DataType) -> bool:
+    def accepts(self, dtype: pl.DataType) -> bool:
         """Whether a column of the dtype `found` keeps the contract."""
-        return _without_width(found) == _without_width(self.dtype) if self.free_width else found == self.dtype
+        return _without_width(dtype) == _without_width(self.dtype) if self.free_width else dtype == self.dtype
 
 
 def _without_width(dtype: Dtype) -> Dtype:
@@ -115,10 +115,10 @@ class Contract:
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            found, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
-        absent = [column for column in self.columns if column.added and column.name not in found]
+        absent = [column for column in self.columns if column.added and column.name not in schema]
         lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
         self._check_schema(lazy.collect_schema(), f"{path}: ")
         return lazy
@@ -129,15 +129,15 @@ class Contract:
             twice = frame.filter(repeated).select(self.key).row(0, named=True)
             raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
 
-    def _check_schema(self, found: pl.Schema, prefix: str) -> None:
-        if missing := [name for name in self.schema if name not in found]:
-            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(found)}")
-        extra = [name for name in found if name not in self.schema]
+    def _check_schema(self, schema: pl.Schema, prefix: str) -> None:
+        if missing := [name for name in self.schema if name not in schema]:
+            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(schema)}")
+        extra = [name for name in schema if name not in self.schema]
         if extra and not self.open:
             raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
         for column in self.columns:
-            if not column.accepts(found[column.name]):
-                raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {found[column.name]}")
+            if not column.accepts(schema[column.name]):
+                raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {schema[column.name]}")
 
 
 @contextmanager
@@ -189,10 +189,10 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     Raises DamagedFileError, and ContractError for a file without provenance.
     """
     with readable(path):
-        said = _provenance(path)
-    if not said:
+        provenance = _provenance(path)
+    if not provenance:
         raise ContractError(f"{path}: holds no provenance of this pipeline; was it written by something else?")
-    return said
+    return provenance
 
 
 def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
@@ -201,10 +201,10 @@ def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
     It says so in its provenance, or else in a column, or else, for benchmarks, by its item ids.
     """
     with readable(path, stage):
-        said, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
+        provenance, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
         columns = lazy.collect_schema()
-        if name in said:
-            return [said[name]]
+        if name in provenance:
+            return [provenance[name]]
         if name in columns:
             return lazy.select(pl.col(name).unique().sort()).collect().to_series().to_list()
         if name == "benchmark" and "item_id" in columns:
@@ -220,5 +220,5 @@ def count_rows(path: str | Path) -> int:
 
 
 def _provenance(path: str | Path) -> dict[str, Any]:
-    said = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
-    return said if isinstance(said, dict) else {}
+    provenance = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
+    return provenance if isinstance(provenance, dict) else {}

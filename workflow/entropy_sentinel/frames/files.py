@@ -69,8 +69,8 @@ def write_whole(path: str | Path, text: str) -> None:
 
 def is_stream(path: str | Path) -> bool:
     """Whether a path is a device, a pipe, or one of the process's own streams: what has no content to replace."""
-    found = _status(Path(path))
-    return _descriptor(path) is not None or not (found is None or stat.S_ISREG(found.st_mode))
+    status = _status(Path(path))
+    return _descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
 
 
 @contextmanager
@@ -94,18 +94,18 @@ def _delete_abandoned(target: Path) -> None:
 def _status(path: Path) -> os.stat_result | None:
     """What there is, None for nothing; OSError for what cannot be written to."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
     except NotADirectoryError:
         raise NotADirectoryError(errno.ENOTDIR, "lies in a file, must lie in a folder", str(path)) from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder, must be a file", str(path))
-    if stat.S_ISBLK(found.st_mode):
+    if stat.S_ISBLK(status.st_mode):
         raise OSError(errno.EINVAL, "is a disk, must be a file", str(path))
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, "must not be written", str(path))
-    return found
+    return status
 
 
 def _is_full(error: Exception, written: Path) -> bool:
@@ -113,7 +113,7 @@ def _is_full(error: Exception, written: Path) -> bool:
     if getattr(error, "filename", None) not in (None, str(written)):
         return False
     failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
-    return failed or any(said in str(error) for said in _FULL)
+    return failed or any(words in str(error) for words in _FULL)
 
 
 def _descriptor(path: str | Path) -> int | None:
@@ -169,17 +169,17 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     they are called. Call it before anything is read: `frames.files.whole_file` then writes. Raises OSError for a path
     that cannot be written to, as of a folder.
     """
-    read = {identity: one for one in inputs for identity in _identities(one)}
-    asked: dict[tuple[int, int] | Path, str] = {}
+    read = {identity: source for source in inputs for identity in _identities(source)}
+    by_identity: dict[tuple[int, int] | Path, str] = {}
     for option, path in outputs.items():
         if path is None or is_stream(path):
             continue
         for identity in _identities(path):
             if identity in read:
                 raise InputError(f"{option}: {path} is read{_also(path, read[identity])}; name another file to write")
-            if other := asked.get(identity):
+            if other := by_identity.get(identity):
                 raise InputError(f"{option}: {path} is what {other} writes; name another file")
-            asked[identity] = option
+            by_identity[identity] = option
         if within := [read[above] for above in Path(os.path.realpath(path)).parents if above in read]:
             raise InputError(f"{option}: {path} lies in {within[0]}, whose files are read; name a file elsewhere")
 
@@ -189,10 +189,10 @@ def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
     if str(path) != _STANDARD_INPUT:
         yield Path(os.path.realpath(path))
     try:
-        found = os.fstat(0) if str(path) == _STANDARD_INPUT else os.stat(path)
+        status = os.fstat(0) if str(path) == _STANDARD_INPUT else os.stat(path)
     except OSError:
         return
-    yield found.st_dev, found.st_ino
+    yield status.st_dev, status.st_ino
 
 
 def _also(path: str | Path, other: str | Path) -> str:

@@ -120,9 +120,9 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
     Raises ContractError as `Contract.scan` does, and where a step has another number of entries than the file says.
     """
     traces, origin = GENERATIONS.scan(path), read_provenance(path)
-    width, said = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
-    if said not in (width, 0):  # 0: they are null, as is said of them by NO_LOGPROBS
-        raise ContractError(f"{path}: a step must have top_k_returned = {said} entries, has {width}")
+    width, promised = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
+    if promised not in (width, 0):  # 0: they are null, as is said of them by NO_LOGPROBS
+        raise ContractError(f"{path}: a step must have top_k_returned = {promised} entries, has {width}")
     return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
 
 

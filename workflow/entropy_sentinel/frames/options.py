@@ -77,10 +77,10 @@ class Options(Settings):
         field = cls.model_fields[name]
         kind: Any = Annotated[field.annotation, *field.metadata]
         try:
-            found = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
+            values = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
         except ValidationError as error:
             raise ConfigError(_said(cls, {**error.errors()[0], "loc": (name,)})) from None
-        return found[0] if is_list(field) else found
+        return values[0] if is_list(field) else values
 
     @classmethod
     def _known_keys(cls) -> list[str]:
@@ -152,7 +152,12 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 def bounds(field: FieldInfo) -> str:
     """Between what an option's value must be: `above 0 and below 1`; empty where that is not said."""
-    parts = [_BOUNDS[name].format(found) for one in field.metadata for name in _BOUNDS if (found := _of(one, name))]
+    parts = [
+        _BOUNDS[name].format(bound)
+        for constraint in field.metadata
+        for name in _BOUNDS
+        if (bound := _of(constraint, name))
+    ]
     return " and ".join(parts)
 
 
@@ -163,7 +168,7 @@ def _of(bound: Any, name: str) -> str | None:
 
 def shown(field: FieldInfo) -> Shown:
     """How a command shows an option."""
-    return next(one for one in field.metadata if isinstance(one, Shown))
+    return next(annotation for annotation in field.metadata if isinstance(annotation, Shown))
 
 
 def meaning(field: FieldInfo) -> str:
@@ -181,7 +186,9 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
 
     def listed(verb: Verb) -> Verb:
         own = inspect.signature(verb)
-        parameters = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        parameters = [
+            parameter for parameter in own.parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         fields = {name: field for name, field in in_order(options).items() if name not in own.parameters}
         made = [
             inspect.Parameter(

@@ -1,12 +1,14 @@
-"""Text of logs and models as a terminal or a spreadsheet may show it.
+"""How text, numbers and tables are shown on a terminal, in a notebook and in a spreadsheet.
 
-On a terminal nothing in it moves the cursor, colours, or turns the order round (Unicode, UAX 9 and UTR 36). In a CSV
-file no text becomes a formula (OWASP, CSV Injection): one that a spreadsheet would compute, as `=HYPERLINK(...)`, gets
-an apostrophe before it, and one with apostrophes before such a beginning gets one more, so that it is read back as it
-was. Numbers stay numbers.
+On a terminal nothing in a text of logs or models moves the cursor, colours, or turns the order round (Unicode, UAX 9
+and UTR 36). In a CSV file no text becomes a formula (OWASP, CSV Injection): one that a spreadsheet would compute, as
+`=HYPERLINK(...)`, gets an apostrophe before it, and one with apostrophes before such a beginning gets one more, so that
+it is read back as it was. A notebook gets lines and tables as HTML, all text escaped.
 """
 
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,3 +74,48 @@ def _shown_names(names: list[str]) -> dict[str, str]:
 
     shown = pl.select(as_shown(pl.lit(pl.Series(names, dtype=pl.String)))).to_series()
     return dict(zip(names, shown, strict=True))
+
+
+def number(value: float | None, form: str = ".3f") -> str:
+    """A number as text, "-" for null; what rounds to zero has no minus."""
+    if value is None:
+        return "-"
+    text = format(value, form)
+    return text if any(digit in text for digit in "123456789") else format(abs(value), form)
+
+
+def span(row: Mapping[str, Any], form: str = ".2f") -> str:
+    """The interval of a row that has `lower` and `upper`: "0.21 to 0.43"."""
+    return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
+
+
+def millions(count: float) -> str:
+    """A count in millions with one decimal, of less than one with two digits: "1,234.5", "0.16", "0.0015"."""
+    return f"{count / 1e6:,.1f}" if not 0 < count < 1e6 else f"{float(f'{count / 1e6:.2g}'):.8f}".rstrip("0")
+
+
+def counted(count: int, thing: str) -> str:
+    """How many there are of a thing: "1 model", "2 models"."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
+    """A heading, lines, and tables of headings and rows, whose first column is text and whose others are numbers."""
+    parts = [f"<b>{escape(heading)}</b>", *(f"<div>{escape(line)}</div>" for line in lines)]
+    return "<div>" + "".join([*parts, *(_table(*one) for one in tables)]) + "</div>"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = _row("th", headings)
+    return f"<table><thead>{head}</thead><tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    sides = ["left", *["right"] * (len(cells) - 1)]
+    return (
+        "<tr>"
+        + "".join(
+            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+        )
+        + "</tr>"
+    )

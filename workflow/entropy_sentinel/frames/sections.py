@@ -80,10 +80,10 @@ def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
     """One section over another, as Snakemake puts config files together: sections key by key, the rest is replaced."""
-    found = dict(below) if isinstance(below, Mapping) else {}
+    result = dict(below) if isinstance(below, Mapping) else {}
     for key, value in above.items():
-        found[key] = merged(found.get(key), value) if isinstance(value, Mapping) else value
-    return found
+        result[key] = merged(result.get(key), value) if isinstance(value, Mapping) else value
+    return result
 
 
 class Settings(BaseModel):
@@ -108,5 +108,5 @@ class Settings(BaseModel):
     @classmethod
     def _known_keys(cls) -> list[str]:
         """A section's own keys first, then those that it shares with others of its kind."""
-        keys = [key for one in cls.__mro__ for key in getattr(one, "__annotations__", {})]
+        keys = [key for base in cls.__mro__ for key in getattr(base, "__annotations__", {})]
         return [key for key in dict.fromkeys(keys) if key in cls.model_fields]

@@ -91,8 +91,8 @@ def last_boxed(response: str) -> str | None:
 
     None if there is none, or if the last one never ends.
     """
-    found = _last_boxes(response)
-    return found and ", ".join(found[0])
+    boxes = _last_boxes(response)
+    return boxes and ", ".join(boxes[0])
 
 
 def final_answer(response: str, truncated: bool) -> FinalAnswer:
@@ -109,19 +109,19 @@ def final_answer(response: str, truncated: bool) -> FinalAnswer:
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
     """The contents of the last boxes that belong together, where the first begins and where the last ends."""
-    found: list[tuple[int, int, str | None]] = []
+    boxes: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
         inside = in_braces(response, box.end())
-        found.append((box.start(), box.end() + len(inside or "") + 2, inside))
-    if not found or found[-1][2] is None:
+        boxes.append((box.start(), box.end() + len(inside or "") + 2, inside))
+    if not boxes or boxes[-1][2] is None:
         return None
-    answers, start = [found[-1][2].strip()], found[-1][0]
-    for begin, end, inside in reversed(found[:-1]):
+    answers, start = [boxes[-1][2].strip()], boxes[-1][0]
+    for begin, end, inside in reversed(boxes[:-1]):
         if inside is None or end > start or not _BETWEEN_BOXES.fullmatch(response[end:start]):
             break
         answers.insert(0, inside.strip())
         start = begin
-    return answers, start, found[-1][1]
+    return answers, start, boxes[-1][1]
 
 
 def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAnswer:
@@ -229,7 +229,7 @@ def _bare(text: str) -> str:
 def _sentences(text: str, begin: int = 0) -> list[tuple[int, int]]:
     """Where the sentences and lines from `begin` on are; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
-    ends = [found.end() for found in _SENTENCE_END.finditer(masked, begin)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(masked, begin)]
     spans: Iterator[tuple[int, int]] = zip([begin, *ends], [*ends, len(text)], strict=True)
     return [_stripped(text, *span) for span in spans if text[slice(*span)].strip(" .!?\n*#-")]
 

@@ -27,23 +27,23 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
     nulls: list[dict[str, Verdict]] = [{} for _ in final]
     left, counts = list(range(len(final))), {}
     for name, member in members.items():
-        said = member(responses[left]).rows(named=True) if left else []
-        for place, verdict in zip(left, said, strict=True):
+        verdicts = member(responses[left]).rows(named=True) if left else []
+        for place, verdict in zip(left, verdicts, strict=True):
             if verdict["label"] is None:
                 nulls[place][name] = verdict
             else:
                 final[place] = verdict | {"decided_by": name}
-        labelled = sum(verdict["label"] is not None for verdict in said)
-        counts[name] = {"asked": _shown(said), "labelled": labelled, "decided": labelled}
+        labelled = sum(verdict["label"] is not None for verdict in verdicts)
+        counts[name] = {"asked": _shown(verdicts), "labelled": labelled, "decided": labelled}
         left = [place for place in left if final[place] is None]
-    rows = [verdict or _null(said) for verdict, said in zip(final, nulls, strict=True)]
+    rows = [verdict or _null(verdicts) for verdict, verdicts in zip(final, nulls, strict=True)]
     return _frame(responses, rows), counts
 
 
 def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
     """The verdict that more than half of all members give; null where none is, be it for a tie or for nulls."""
-    said = {name: member(responses).rows(named=True) for name, member in members.items()}
-    rows = [_elected(dict(zip(said, verdicts, strict=True))) for verdicts in zip(*said.values(), strict=True)]
+    by_member = {name: member(responses).rows(named=True) for name, member in members.items()}
+    rows = [_elected(dict(zip(by_member, verdicts, strict=True))) for verdicts in zip(*by_member.values(), strict=True)]
     counts = {
         name: {
             "asked": _shown(verdicts),
@@ -53,13 +53,13 @@ def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
                 for row, verdict in zip(rows, verdicts, strict=True)
             ),
         }
-        for name, verdicts in said.items()
+        for name, verdicts in by_member.items()
     }
     return _frame(responses, rows), counts
 
 
-def _shown(said: Sequence[Verdict]) -> int:
-    return sum(verdict["reason"] != NO_REFERENCE for verdict in said)
+def _shown(verdicts: Sequence[Verdict]) -> int:
+    return sum(verdict["reason"] != NO_REFERENCE for verdict in verdicts)
 
 
 def _elected(votes: Mapping[str, Verdict]) -> Verdict:
@@ -80,26 +80,32 @@ def _elected(votes: Mapping[str, Verdict]) -> Verdict:
 _WORDS = {True: "correct", False: "incorrect", None: "null"}
 
 
-def _null(said: Mapping[str, Verdict]) -> Verdict:
+def _null(by_member: Mapping[str, Verdict]) -> Verdict:
     """No verdict where no member has one, with their reasons: once where all have the same."""
-    reasons = {verdict["reason"] for verdict in said.values()}
-    named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in said.items())
+    reasons = {verdict["reason"] for verdict in by_member.values()}
+    named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
     reason = reasons.pop() if len(reasons) == 1 else named
-    return {"label": None, "reason": reason, "answer": _answer(said), "decided_by": None, "caution": _caution(said)}
+    return {
+        "label": None,
+        "reason": reason,
+        "answer": _answer(by_member),
+        "decided_by": None,
+        "caution": _caution(by_member),
+    }
 
 
-def _answer(said: Mapping[str, Verdict]) -> str | None:
-    return next((verdict["answer"] for verdict in said.values() if verdict["answer"] is not None), None)
+def _answer(by_member: Mapping[str, Verdict]) -> str | None:
+    return next((verdict["answer"] for verdict in by_member.values() if verdict["answer"] is not None), None)
 
 
-def _caution(said: Mapping[str, Verdict]) -> str | None:
-    return next((verdict["caution"] for verdict in said.values() if verdict["caution"] is not None), None)
+def _caution(by_member: Mapping[str, Verdict]) -> str | None:
+    return next((verdict["caution"] for verdict in by_member.values() if verdict["caution"] is not None), None)
 
 
 def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
     keys = responses.select(SAMPLE).to_dict(as_series=False)
-    said = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by", "caution")}
-    return LABELS.frame(keys | said)
+    columns = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by", "caution")}
+    return LABELS.frame(keys | columns)
 
 
 # By kind, as judges/settings.py names them.

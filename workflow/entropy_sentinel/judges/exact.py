@@ -1,12 +1,13 @@
-"""The judge of text: the final answer is the reference, letter by letter."""
+"""The judges of text: the final answer is the reference, letter by letter; or an option of the question."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from entropy_sentinel.judges.answers import final_answer
+from entropy_sentinel.judges.answers import doubted, final_answer
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.settings import JudgeSettings
+from entropy_sentinel.judges.words import option
 
 
 class ExactJudge:
@@ -26,12 +27,71 @@ class ExactJudge:
         return Verdict(normalised(answer) == normalised(case.reference), answer=answer)
 
 
-def make(settings: JudgeSettings) -> ExactJudge:
-    """The judge, which has no settings."""
-    return ExactJudge()
-
-
 def normalised(text: str) -> str:
     r"""Text without case, runs of white space, `$`, `\text{}` and punctuation at its ends."""
     text = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}", r"\1", unicodedata.normalize("NFKC", text))
     return " ".join(text.replace("$", "").split()).strip(" .,;:!\"'`*").casefold()
+
+
+_OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
+_LETTERED = re.compile(r"\(?([A-J])[).:]\s*(\S.*)", re.DOTALL)
+_LETTERS = "ABCDEFGHIJ"
+
+
+class ChoiceJudge:
+    """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
+
+    version = "choice 3"
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, in order; null where the reference or the answer is none of the options."""
+        return [self._verdict(case) for case in cases]
+
+    def _verdict(self, case: Case) -> Verdict:
+        options = {normalised(text): letter for letter, text in offered(case.question)}
+        answer = None
+        try:
+            answer = final_answer(case.response, case.truncated).text
+            if (expected := _letter(case.reference, options)) is None:
+                raise Unclear("reference is no option of the question")
+            if (chosen := _chosen(answer, options)) is None:
+                raise Unclear("answer is no option of the question")
+            return Verdict(chosen == expected, answer=answer)
+        except Unclear as unclear:
+            return Verdict(None, answer=answer, reason=str(unclear))
+
+
+def make(settings: JudgeSettings) -> ExactJudge | ChoiceJudge:
+    """The judge of this kind, which has no settings."""
+    return ChoiceJudge() if settings["kind"] == "choice" else ExactJudge()
+
+
+def offered(question: str) -> list[tuple[str, str]]:
+    """The options of a question, letter and text: its last lines `A. text`, `B. text` and so on, one after the other.
+
+    A question can have lettered lines of its own before them.
+    """
+    options: list[tuple[str, str]] = []
+    for letter, text in _OPTION.findall(question):
+        if letter == "A":
+            options = []
+        if letter == _LETTERS[len(options) : len(options) + 1]:
+            options.append((letter, text))
+    return options
+
+
+def _chosen(answer: str, options: Mapping[str, str]) -> str | None:
+    if (letter := _with_its_text(answer, options)) is not None or normalised(answer) in options:
+        return letter or options[normalised(answer)]
+    return None if doubted(answer) else _letter(answer, options)
+
+
+def _with_its_text(answer: str, options: Mapping[str, str]) -> str | None:
+    """The letter of `(C) Vitamin B` where C is that option: what its text says is no other answer."""
+    match = _LETTERED.fullmatch(answer.strip(" *`\"'"))
+    return match[1] if match and options.get(normalised(match[2])) == match[1] else None
+
+
+def _letter(text: str, options: Mapping[str, str]) -> str | None:
+    """The letter that `text` names, by itself, before an option's text, or through that text."""
+    return options.get(normalised(text)) or option(text.strip(" *`\"'"))

@@ -54,13 +54,13 @@ def read(text: str) -> Any:
         raise UnreadableError
     if OF_ANGLES.search(text):
         text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
-    found = parse(
+    parsed = parse(
         f"\\boxed{{{text}}}", [_READING], fallback_mode="no_fallback", parsing_timeout=None, raise_on_error=True
     )
-    if not found:
+    if not parsed:
         raise UnreadableError
-    symbols: set[Any] = getattr(found[0], "free_symbols", set())
-    return found[0].subs(dict.fromkeys(symbols, I)) if [symbol.name for symbol in symbols] == ["i"] else found[0]
+    symbols: set[Any] = getattr(parsed[0], "free_symbols", set())
+    return parsed[0].subs(dict.fromkeys(symbols, I)) if [symbol.name for symbol in symbols] == ["i"] else parsed[0]
 
 
 def number(expression: Any) -> Number | None:
@@ -118,14 +118,14 @@ def quantity(text: str, letters: bool) -> Quantity | None:
     """
     if (number := plain_number(text)) is not None:
         return Quantity(number)
-    if found := _MONEY.fullmatch(text):
+    if match := _MONEY.fullmatch(text):
         return _with_unit(
-            plain_number(found["sign"] + found["number"]), found["unit"] + _DOLLARS.sub(" ", found["rest"])
+            plain_number(match["sign"] + match["number"]), match["unit"] + _DOLLARS.sub(" ", match["rest"])
         )
-    if (found := _BASE.fullmatch(text)) and 2 <= int(found[2]) <= 36:
-        return Quantity(Number(int(found[1]), True), Unit(text, powers=((f"base {int(found[2])}", 1),)))
-    if (found := _WITH_UNIT.fullmatch(text)) and _is_unit(found["unit"], letters and bool(found["space"])):
-        return _with_unit(plain_number(found["number"]), found["unit"])
+    if (match := _BASE.fullmatch(text)) and 2 <= int(match[2]) <= 36:
+        return Quantity(Number(int(match[1]), True), Unit(text, powers=((f"base {int(match[2])}", 1),)))
+    if (match := _WITH_UNIT.fullmatch(text)) and _is_unit(match["unit"], letters and bool(match["space"])):
+        return _with_unit(plain_number(match["number"]), match["unit"])
     in_degrees = OF_ANGLES.search(text) and "\\circ" in text
     start = None if in_degrees else _UNIT_START.search(text)
     if start and start.start() and _is_unit(text[start.start() :], False):

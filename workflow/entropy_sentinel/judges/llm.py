@@ -17,9 +17,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.reply import Refusal, Reply, masked
 from entropy_sentinel.chat.settings import announced_server, filled
-from entropy_sentinel.chat.text import masked
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.settings import JudgeSettings, account
@@ -67,20 +66,20 @@ def without_special_tokens(text: str) -> Shown:
 
 def quoted(shown: Shown, headings: frozenset[str]) -> Shown:
     """The text as a quotation where it has one of the prompt's `headings`, or a reply of the judge."""
-    found = []
+    quotations = []
     if any(_is_heading(line, headings) for line in _lines(shown.text)):
-        found.append("headings of the prompt in it are quoted")
+        quotations.append("headings of the prompt in it are quoted")
     if _JUDGEMENT.search(_plain(shown.text)):
-        found.append("a judgement in it is quoted")
-    if not found:
+        quotations.append("a judgement in it is quoted")
+    if not quotations:
         return shown
-    cautions = [shown.caution, *found] if shown.caution else found
+    cautions = [shown.caution, *quotations] if shown.caution else quotations
     return Shown("\n".join(f"> {line}" for line in shown.text.splitlines()), "; ".join(cautions))
 
 
 def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
     """What stands beside the places of a prompt, as `# Correct Answer` does: as `_name` has it; tags as they are."""
-    found: set[str] = set()
+    headings: set[str] = set()
     for message in messages:
         parts = _PLACEHOLDER.split(message["content"])
         for number, part in enumerate(parts):
@@ -88,8 +87,8 @@ def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
             beside = lines[-1:] * (number < len(parts) - 1) + lines[:1] * (number > 0)
             for line in beside:
                 tags = re.findall(r"</?\w[^<>]*>", _plain(line))
-                found |= set(tags or [_name(_plain(line))])
-    return frozenset(found - {""})
+                headings |= set(tags or [_name(_plain(line))])
+    return frozenset(headings - {""})
 
 
 def _is_heading(line: str, headings: frozenset[str]) -> bool:
@@ -210,10 +209,10 @@ class LlmJudge:
             reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
         else:
             self._names |= {reply["model"]} - {""}
-            said = _said(reply)
-            if found := _REPLY.fullmatch(said):
-                return Verdict(found[2] in ("true", "True"), answer, caution=caution)
-            reason, raw = _unreadable(reply, said), reply["raw"] or said
+            text = _said(reply)
+            if match := _REPLY.fullmatch(text):
+                return Verdict(match[2] in ("true", "True"), answer, caution=caution)
+            reason, raw = _unreadable(reply, text), reply["raw"] or text
         return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 
 
@@ -252,11 +251,11 @@ def _said(reply: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else str(reply["text"])
 
 
-def _unreadable(reply: Mapping[str, Any], said: str) -> str:
+def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
     """Why a reply is no judgement, in one short line."""
     if reply["finish_reason"] == "length":
         return "the judge's reply is cut off at its max_tokens"
-    text = " ".join(said.split())
+    text = " ".join(reply_text.split())
     if _THINKING.match(text):
         return "the judge's reply has its thinking in it: start its server with a reasoning parser"
     return f"the judge's reply is no judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"

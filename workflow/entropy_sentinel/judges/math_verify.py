@@ -13,8 +13,7 @@ from typing import Any
 
 from entropy_sentinel.judges import expressions, words
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.choice import offered
-from entropy_sentinel.judges.exact import normalised
+from entropy_sentinel.judges.exact import normalised, offered
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.notation import clean, close, has_words, key
@@ -72,15 +71,15 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
     for what, text in (("reference", reference), ("answer", answer)):
         if len(text) > _LONGEST:
             raise Unclear(f"{what} has more than {_LONGEST:,} characters")
-    expected, found = clean(reference), clean(answer)
-    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(found)):
+    expected, given = clean(reference), clean(answer)
+    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(given)):
         raise Unclear("digits in groups of two, or several numbers")
     listed, letters = json_list(reference, question), units_in_letters(reference)
     if not expected or not (listed or readable(expected, letters)):
         raise Unclear("reference cannot be read")
-    if not found or (has_words(found) and key(found) != key(expected) and quantity(found, True) is None):
+    if not given or (has_words(given) and key(given) != key(expected) and quantity(given, True) is None):
         raise Unclear("answer cannot be read")
-    return _Comparison(tolerance, letters, question).same(expected, found, listed)
+    return _Comparison(tolerance, letters, question).same(expected, given, listed)
 
 
 @dataclass(frozen=True)
@@ -180,13 +179,13 @@ class _Comparison:
         if len(structure.parts) != len(other.parts):
             return False
         if structure.ordered:
-            return all(self.same(part, found) for part, found in zip(structure.parts, other.parts, strict=True))
+            return all(self.same(part, given) for part, given in zip(structure.parts, other.parts, strict=True))
         return self._same_in_any_order(structure.parts, other.parts)
 
     def _same_in_any_order(self, reference: Sequence[str], answer: Sequence[str]) -> bool:
         left = list(answer)
         for part in reference:
-            position = next((i for i, found in enumerate(left) if self.same(part, found)), None)
+            position = next((i for i, given in enumerate(left) if self.same(part, given)), None)
             if position is None:
                 return False
             del left[position]
@@ -194,12 +193,12 @@ class _Comparison:
 
     def _same_single(self, reference: str, answer: str) -> bool:
         expected = quantity(reference, self.units_in_letters)
-        found = None if expected is None else quantity(answer, True)
-        if expected is None or found is None:
+        given = None if expected is None else quantity(answer, True)
+        if expected is None or given is None:
             if expected is not None and expected.number.value != 0 and _only_words(answer):
                 return False
             return self._same_formula(reference, answer)
-        unit = found.unit
+        unit = given.unit
         if expected.unit is None:
             if SUFFIX.fullmatch(answer):
                 raise Unclear("units cannot be compared")
@@ -207,7 +206,7 @@ class _Comparison:
                 unit = None
         if expected.unit and expected.unit.is_base and unit is None and re.search(r"\bbase\b", self.question):
             unit = expected.unit  # it goes without saying
-        if _percent_of_less_than_one(expected, found):
+        if _percent_of_less_than_one(expected, given):
             raise Unclear("per cent, or a share")
         factors = scales(expected.unit, unit)
         if factors is None:
@@ -215,7 +214,7 @@ class _Comparison:
         # The tolerance is for the number as it stands: 1 is no answer to 54.7 degrees, though nearly so in radians.
         named = expected.unit is not None and unit is not None
         return any(
-            close(expected.number, found.number, factor, self.tolerance if named or factor == 1 else None)
+            close(expected.number, given.number, factor, self.tolerance if named or factor == 1 else None)
             for factor in factors
         )
 
@@ -225,31 +224,31 @@ class _Comparison:
         except UnreadableError:
             raise Unclear("reference cannot be read") from None
         try:
-            found = expressions.read(self._without_words(answer))
+            given = expressions.read(self._without_words(answer))
         except UnreadableError:
             raise Unclear("answer cannot be read") from None
-        return expressions.equal(expected, found)
+        return expressions.equal(expected, given)
 
     def _without_words(self, text: str) -> str:
         r"""A formula without the words after it: `2n \text{ ways}`."""
-        found = WORDS_AFTER.search(text)
-        if found is None:
+        match = WORDS_AFTER.search(text)
+        if match is None:
             return text
-        unit = parse_unit(found[0])
-        if unit is not None and unit.powers is None and not self._counts(found[1]):
+        unit = parse_unit(match[0])
+        if unit is not None and unit.powers is None and not self._counts(match[1]):
             raise Unclear("words after the answer may change it")
-        return text[: found.start()]
+        return text[: match.start()]
 
     def _counts(self, words: str) -> bool:
         """Whether the question asks how many of these there are."""
         words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
-        asked = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
-        return bool(words and re.search(asked, self.question, re.IGNORECASE))
+        pattern = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
+        return bool(words and re.search(pattern, self.question, re.IGNORECASE))
 
 
 def _is_measured(text: str) -> bool:
-    found = quantity(text, True)
-    return found is not None and found.unit is not None and bool(found.unit.powers)
+    measured = quantity(text, True)
+    return measured is not None and measured.unit is not None and bool(measured.unit.powers)
 
 
 def _is_set(structure: Structure | None) -> bool:
@@ -257,10 +256,10 @@ def _is_set(structure: Structure | None) -> bool:
     return structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
 
 
-def _percent_of_less_than_one(expected: Quantity, found: Quantity) -> bool:
+def _percent_of_less_than_one(expected: Quantity, given: Quantity) -> bool:
     r"""Whether one of `0.5` and `0.5\%` has no sign: of 12.5 it may go without saying, this may be a share."""
-    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, found)]
-    return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == found.number.value
+    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, given)]
+    return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == given.number.value
 
 
 def _only_words(text: str) -> bool:

@@ -88,7 +88,8 @@ def clean(text: str) -> str:
 def spelled(text: str) -> str:
     """`text`, which may be a sentence, with its numbers and formulas in one spelling; math delimiters stay."""
     text = _SUPERSCRIPT.sub(
-        lambda found: "^{" + "".join(_SUPERSCRIPTS[one] for one in found[0]) + "}", unicodedata.normalize("NFC", text)
+        lambda match: "^{" + "".join(_SUPERSCRIPTS[character] for character in match[0]) + "}",
+        unicodedata.normalize("NFC", text),
     ).translate(_CHARACTERS)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
@@ -97,7 +98,7 @@ def spelled(text: str) -> str:
 
 def thousands_joined(text: str) -> str:
     """`1,234,567` and `1 234 567` as `1234567`. Only for text that is one number: `(2,251,252)` has three."""
-    return _THOUSANDS.sub(lambda found: re.sub("[, ]", "", found[1]), text)
+    return _THOUSANDS.sub(lambda match: re.sub("[, ]", "", match[1]), text)
 
 
 def key(text: str) -> str:
@@ -177,16 +178,16 @@ def plain_number(text: str) -> Number | None:
     if len(text) > _LONGEST:
         return None
     text = thousands_joined(text.strip())
-    if found := _DECIMAL.fullmatch(text):
-        exponent = int(found[3] or 0)
-        value = Fraction(Decimal(found[2]).scaleb(exponent))
-        return Number(_signed(value, found[1]), "." not in found[2] and exponent >= 0, _significant(found[2]))
-    if found := _POWER.fullmatch(text):
-        return Number(_signed(Fraction(10) ** int(found[2]), found[1]), True, 1)
-    if found := _FRACTION.fullmatch(text):
-        whole = int(found[2] or found[7] or 0)
-        above, below = int(found[3] or found[4] or found[8]), int(found[5] or found[6] or found[9])
-        return Number(_signed(whole + Fraction(above, below), found[1]), True) if below else None
+    if match := _DECIMAL.fullmatch(text):
+        exponent = int(match[3] or 0)
+        value = Fraction(Decimal(match[2]).scaleb(exponent))
+        return Number(_signed(value, match[1]), "." not in match[2] and exponent >= 0, _significant(match[2]))
+    if match := _POWER.fullmatch(text):
+        return Number(_signed(Fraction(10) ** int(match[2]), match[1]), True, 1)
+    if match := _FRACTION.fullmatch(text):
+        whole = int(match[2] or match[7] or 0)
+        above, below = int(match[3] or match[4] or match[8]), int(match[5] or match[6] or match[9])
+        return Number(_signed(whole + Fraction(above, below), match[1]), True) if below else None
     return None
 
 

@@ -52,7 +52,7 @@ class Exact(Kind):
 class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.choice"
+    MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
     # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.
     VERSION: ClassVar[int] = 3
 
@@ -207,9 +207,9 @@ class JudgeSettings(TypedDict):
     content: NotRequired[str]  # of files of labels (jobs/content.py)
 
 
-def account(asked: LlmSettings, model: str, benchmark: str) -> str:
+def account(settings: LlmSettings, model: str, benchmark: str) -> str:
     """Whose calls they are in a judge's ledger, `model/benchmark/hash`: of `Llm.ASKED` and the prompt, the hash."""
-    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     return f"{model}/{benchmark}/{digest[:12]}"
 
 
@@ -253,4 +253,4 @@ def _asked(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
         raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
     check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
     parts = members(judges[name])
-    return [one for part in parts for one in _asked([*way, part], judges)] or [name]
+    return [judge for part in parts for judge in _asked([*way, part], judges)] or [name]

@@ -41,16 +41,16 @@ def split(text: str) -> Structure | None:
         vector = 1 in (len(cells), len(cells[0]))
         return Structure("vector" if vector else shape, tuple(cell.strip() for row in cells for cell in row))
     if not _THOUSANDS.fullmatch(text) and len(parts := at_top_level(text, _SEPARATOR)) > 1:
-        return Structure("", tuple(one for part in parts for one in both_signs(part)))
+        return Structure("", tuple(value for part in parts for value in both_signs(part)))
     if len(parts := at_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
         return Structure("cup", tuple(parts))
-    if (found := _brackets(text)) is not None:
-        held, inside = found
+    if (brackets := _brackets(text)) is not None:
+        held, inside = brackets
         parts = at_top_level(inside, _SEPARATOR)
         if len(parts) == 1 and held == "()":
             return None  # a factor in parentheses
         if held == r"\{\}":
-            parts = [one for part in parts for one in both_signs(part)]
+            parts = [value for part in parts for value in both_signs(part)]
         return Structure(held, tuple(parts))
     signs = both_signs(text)
     return Structure("", tuple(signs)) if len(signs) > 1 else None
@@ -60,9 +60,9 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
     """The parts of `text` between separators that stand in no bracket; empty parts are left out."""
     parts, start, depth, position = [], 0, 0, 0
     while position < len(text):
-        if depth == 0 and (found := separator.match(text, position)) and found.end() > position:
-            parts.append(text[start : found.start()])
-            start = position = found.end()
+        if depth == 0 and (match := separator.match(text, position)) and match.end() > position:
+            parts.append(text[start : match.start()])
+            start = position = match.end()
             continue
         token = _token(text, position)
         opens = token in ("(", "[", "{", r"\{", r"\langle") or token == r"\begin"
@@ -73,23 +73,23 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
 
 
 def _token(text: str, position: int) -> str:
-    found = _TOKEN.match(text, position)
-    assert found is not None  # any character is a token
-    return found[0]
+    match = _TOKEN.match(text, position)
+    assert match is not None  # any character is a token
+    return match[0]
 
 
 def both_signs(text: str) -> list[str]:
     r"""`1 \pm \sqrt{2}` as its two values; another text as it is, and one whose sign stands in brackets."""
-    found = list(_BOTH_SIGNS.finditer(text))
-    if len(found) != 1 or text[: found[0].start()].count("(") > text[: found[0].start()].count(")"):
+    matches = list(_BOTH_SIGNS.finditer(text))
+    if len(matches) != 1 or text[: matches[0].start()].count("(") > text[: matches[0].start()].count(")"):
         return [text]
     return [re.sub(r"^\+\s*", "", _BOTH_SIGNS.sub(sign, text).strip()) for sign in "+-"]
 
 
 def _brackets(text: str) -> tuple[str, str] | None:
     """The first and the last bracket of `text`, as one text, and what is in them; None if they do not match."""
-    first = next((one for one in _OPEN if text.startswith(one)), None)
-    last = next((one for one in _OPEN.values() if text.endswith(one)), None)
+    first = next((bracket for bracket in _OPEN if text.startswith(bracket)), None)
+    last = next((bracket for bracket in _OPEN.values() if text.endswith(bracket)), None)
     if first is None or last is None or len(text) < len(first) + len(last):
         return None
     depth, position = 0, 0
@@ -117,8 +117,8 @@ def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
     """`x = 5` as `x` and `5`; `3 + 4 = 7` as nothing and `7`; a list of such, and `2x = 10`, as they are."""
     if keep_lists and (structure := split(text)) is not None and structure.held == "":
         return None, text
-    if found := _NAMED.fullmatch(text):
-        return found["name"].strip(), at_top_level(found["rest"].strip(), re.compile("="))[-1]
+    if match := _NAMED.fullmatch(text):
+        return match["name"].strip(), at_top_level(match["rest"].strip(), re.compile("="))[-1]
     if not keep_lists or "=" not in text:
         return None, text
     *steps, value = at_top_level(text, re.compile("="))
@@ -127,8 +127,8 @@ def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
 
 def without_point_name(reference: str, answer: str) -> tuple[str, str]:
     """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
-    one, other = (POINT_NAME.match(text) for text in (reference, answer))
-    if one and other and one[1] != other[1]:
+    first, other = (POINT_NAME.match(text) for text in (reference, answer))
+    if first and other and first[1] != other[1]:
         return reference, answer
     return POINT_NAME.sub("", reference), POINT_NAME.sub("", answer)
 
@@ -155,15 +155,15 @@ def units_in_letters(reference: str) -> bool:
 def json_list(reference: str, question: str) -> Structure | None:
     """`[0, 5]` as a list in order; `$[0, 5]$` is an interval, as are `[0,5]` and the answer to a question for one."""
     try:
-        found = json.loads(reference)
+        values = json.loads(reference)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list):
+    if not isinstance(values, list):
         return None
-    rises = len(found) == 2 and all(isinstance(part, int | float) for part in found) and found[0] < found[1]
-    if rises and (json.dumps(found) != reference.strip() or _ON_A_LINE.search(question)):
+    rises = len(values) == 2 and all(isinstance(part, int | float) for part in values) and values[0] < values[1]
+    if rises and (json.dumps(values) != reference.strip() or _ON_A_LINE.search(question)):
         return None
-    return Structure("list", tuple(str(part) for part in found))
+    return Structure("list", tuple(str(part) for part in values))
 
 
 @lru_cache(maxsize=4096)

@@ -124,7 +124,7 @@ def parse_unit(text: str) -> Unit | None:
     if factors is None:
         return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
     size, powers = _product(factors)
-    multiple = math.prod(one**exponent for name, one, _, exponent in factors if name in _MULTIPLES)
+    multiple = math.prod(factor**exponent for name, factor, _, exponent in factors if name in _MULTIPLES)
     return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
 
 
@@ -156,7 +156,7 @@ def _plain(text: str) -> str:
     text = re.sub(r"\bper\s+cent\b", "%", text)
     text = re.sub(
         r"°\s*(C|F)\b|\bdeg(?:rees?)?\.?\s+(C|F|[Cc]elsius|[Ff]ahrenheit)\b",
-        lambda found: f" deg{(found[1] or found[2])[0].upper()} ",
+        lambda match: f" deg{(match[1] or match[2])[0].upper()} ",
         text,
     )
     text = text.replace("\\mu", "μ").replace("\\Omega", "Ω").replace("\\AA", "Å").replace("\\ ", " ")
@@ -168,23 +168,23 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
     """(name, size, powers, exponent) of each unit in a product; None if one is not known."""
     factors, position, sign, inside, power = [], 0, 1, 0, 1
     while position < len(words):
-        found = _TOKEN.match(words, position)
-        if found is None or found.end() == position:
+        match = _TOKEN.match(words, position)
+        if match is None or match.end() == position:
             return None
-        position = found.end()
-        if found["over"]:
+        position = match.end()
+        if match["over"]:
             sign = -1
-        elif found["power"]:
-            power = 2 if found["power"].startswith("sq") else 3
-        elif found["open"]:
+        elif match["power"]:
+            power = 2 if match["power"].startswith("sq") else 3
+        elif match["open"]:
             inside = sign
-        elif found["close"]:
+        elif match["close"]:
             inside = 0
             sign = 1
-        elif found["name"]:
-            if not (known := _look_up(found["name"])):
+        elif match["name"]:
+            if not (known := _look_up(match["name"])):
                 return None
-            exponent = int(found["exponent"] or {"squared": 2, "cubed": 3}.get(found["words"], 1)) * sign * power
+            exponent = int(match["exponent"] or {"squared": 2, "cubed": 3}.get(match["words"], 1)) * sign * power
             factors += [*((*first, sign) for first in known[:-1]), (*known[-1], exponent)]
             sign, power = inside or 1, 1
     return factors or None
@@ -197,7 +197,7 @@ def _look_up(name: str) -> list[tuple[str, float, Powers]]:
     if name.islower() or len(name) > 6:
         return []
     pairs = ((_known(name[:middle]), _known(name[middle:])) for middle in range(1, len(name)))
-    return next(([one, other] for one, other in pairs if one is not None and other is not None), [])
+    return next(([first, other] for first, other in pairs if first is not None and other is not None), [])
 
 
 @lru_cache(maxsize=4096)
@@ -245,8 +245,8 @@ def _product(
 ) -> tuple[float, Powers]:
     """The size of a product of units, and the powers of base units that are left of it."""
     size, total = 1.0, dict[str, int]()
-    for _, one, powers, exponent in factors:
-        size *= one**exponent
+    for _, unit_size, powers, exponent in factors:
+        size *= unit_size**exponent
         for base, power in powers:
             total[base] = total.get(base, 0) + power * exponent
     return size, tuple(sorted((base, power) for base, power in total.items() if power))

@@ -38,16 +38,16 @@ _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 def truth(text: str) -> bool | None:
     """Whether `text` says true or yes, false or no; None if it says neither, both, not so, or only in some cases."""
-    said = [word for word in _lower_words(text) if word in _TRUTHS]
+    words = [word for word in _lower_words(text) if word in _TRUTHS]
     unsure = doubted(text) or _IN_PART.search(text)
-    return _TRUTHS[said[0]] if len({_TRUTHS[word] for word in said}) == 1 and not unsure else None
+    return _TRUTHS[words[0]] if len({_TRUTHS[word] for word in words}) == 1 and not unsure else None
 
 
 def same_truth(reference: str, answer: str) -> bool:
     """Whether an answer says what the reference does. Raises Unclear where it says neither."""
-    if (said := truth(answer)) is None:
+    if (answer_truth := truth(answer)) is None:
         raise Unclear("answer is neither true nor false")
-    return said == truth(reference)
+    return answer_truth == truth(reference)
 
 
 def is_truth(reference: str) -> bool:
@@ -62,21 +62,21 @@ def options(text: str) -> frozenset[str]:
     """
     plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ").strip()
     plain = _BEFORE_LETTER.sub("", plain)
-    if found := _LETTERS.fullmatch(plain):
-        return frozenset(re.findall(r"[A-J]", _JOINTS.sub(" ", found[0]).upper()))
-    found = _LETTER.match(plain)
-    if found is None:
+    if match := _LETTERS.fullmatch(plain):
+        return frozenset(re.findall(r"[A-J]", _JOINTS.sub(" ", match[0]).upper()))
+    match = _LETTER.match(plain)
+    if match is None:
         return frozenset()
-    rest = plain[found.end() :]
+    rest = plain[match.end() :]
     if doubted(rest) or _OTHER_LETTER.search(rest):
         return frozenset()
-    return frozenset(next(filter(None, found.groups())).upper())
+    return frozenset(next(filter(None, match.groups())).upper())
 
 
 def option(text: str) -> str | None:
     """The one letter of an option that `text` names, in upper case; None if it names none or several."""
-    found = options(text)
-    return next(iter(found)) if len(found) == 1 else None
+    letters = options(text)
+    return next(iter(letters)) if len(letters) == 1 else None
 
 
 def is_option(reference: str) -> bool:
@@ -101,18 +101,18 @@ def single_word(text: str) -> str | None:
     r"""The one word of `text`, in lower case, `\alpha-decay` too; None if there are more or other things."""
     plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)).strip(" .,;:!*'\"`")
     words = [word for word in plain.split() if word.casefold() not in _ARTICLES]
-    one = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
-    return one.casefold() if re.fullmatch(r"(?:\\[A-Za-z]+)?[A-Za-z-]*", one) and one else None
+    only = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
+    return only.casefold() if re.fullmatch(r"(?:\\[A-Za-z]+)?[A-Za-z-]*", only) and only else None
 
 
 def same_word(reference: str, answer: str) -> bool:
     """Whether an answer is the one word of the reference. Raises Unclear for several words, and for more around it."""
     if (expected := single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
-    said = single_word(answer)
-    if said != expected and expected in re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " ")):
+    word = single_word(answer)
+    if word != expected and expected in re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " ")):
         raise Unclear("answer says more than the word")
-    return said == expected
+    return word == expected
 
 
 def _lower_words(text: str) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by, taking

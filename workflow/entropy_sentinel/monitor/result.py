@@ -8,9 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.notebook import html
-from entropy_sentinel.frames.numbers import counted, number
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import STALE

@@ -10,7 +10,7 @@ from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
-from entropy_sentinel.frames.numbers import counted, millions
+from entropy_sentinel.frames.printable import counted, millions
 from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import StudyFiles, study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown

@@ -9,7 +9,7 @@ from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
 from entropy_sentinel.engines.generation import Rates
-from entropy_sentinel.frames.numbers import millions
+from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.judges.settings import Llm, account
 from entropy_sentinel.planning.files import StudyFiles
 from entropy_sentinel.planning.responses import Responses

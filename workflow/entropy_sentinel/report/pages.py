@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.pages import Exhibit, fragment
 
 # A longer LaTeX table is broken over pages.

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.stats import spearmanr
 
 from entropy_sentinel.statistics.numbers import Numbers
 
@@ -36,6 +35,8 @@ def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
         return None, "estimated accuracies are all equal"
     if np.ptp(true) == 0:
         return None, "true accuracies are all equal"
+    from scipy.stats import spearmanr  # takes longer to import than most jobs that need only medians take
+
     return float(spearmanr(estimated, true).statistic), None
 
 

@@ -13,10 +13,10 @@ from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.fit import fit as fit_estimators
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training import fit as fit_estimators
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.validation import ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import in_order, title
 from entropy_sentinel.frames.label import NO_REFERENCE
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 
 # Shares of a domain's responses that are told.
 SHARE = 0.05

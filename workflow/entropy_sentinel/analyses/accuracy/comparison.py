@@ -17,7 +17,7 @@ from entropy_sentinel.analyses.accuracy.counterparts import LEVELS, METHODS, N_B
 from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.report.origins import Provenance, code_version
 from entropy_sentinel.report.tables import Table
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing
 from entropy_sentinel.report.point_names import name_points
 

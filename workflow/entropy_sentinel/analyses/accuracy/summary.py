@@ -12,7 +12,7 @@ from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_g
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.plain_text import below, text_table
 
 

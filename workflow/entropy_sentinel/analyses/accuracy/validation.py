@@ -16,8 +16,8 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.fit import fit, score
 from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.estimators.training import fit, score
 from entropy_sentinel.estimators.validation import Validation, validate
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import write_whole

@@ -10,7 +10,7 @@ from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
 from entropy_sentinel.analyses.headings import Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.plain_text import below, text_table
 

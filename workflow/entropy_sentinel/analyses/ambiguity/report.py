@@ -22,7 +22,7 @@ from entropy_sentinel.analyses.ambiguity.catalogue import (
 from entropy_sentinel.analyses.ambiguity.frames import CONCORDANCES, P_STARS
 from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import text_table
 
 # What an AUC_c above chance is worth: words of this project.

@@ -24,7 +24,7 @@ from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDA
 from entropy_sentinel.analyses.ambiguity.measures import joined
 from entropy_sentinel.analyses.exhibits import read_several, save_tables
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.tables import Table, headed, missing_notes
 
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.entropy_area.catalogue import AreaShown, answer_n
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS
 from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
 

@@ -19,7 +19,7 @@ from entropy_sentinel.analyses.intervals.catalogue import (
 )
 from entropy_sentinel.analyses.intervals.frames import DIFFERENCES, SCORES
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
 # The level that the page begins with, or the nearest that is asked for.

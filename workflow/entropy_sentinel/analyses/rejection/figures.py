@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
 from entropy_sentinel.analyses.rejection.curves import curve
 from entropy_sentinel.analyses.rejection.headings import DISTRIBUTIONS, RejectionShown, assessor_title
 from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 

@@ -25,7 +25,7 @@ from entropy_sentinel.analyses.rejection.headings import (
 )
 from entropy_sentinel.analyses.rejection.rows import EVERY
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import number, span
+from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.plain_text import below, text_table
 

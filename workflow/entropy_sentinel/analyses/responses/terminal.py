@@ -25,7 +25,7 @@ from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.tokens import FULL, Token, TokenTexts
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

@@ -94,7 +94,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """What is selected beside all candidates."""
     from entropy_sentinel.analyses.selection.tables import profiles, strategy_title
-    from entropy_sentinel.frames.numbers import number
+    from entropy_sentinel.frames.printable import number
     from entropy_sentinel.report.terminal import table
 
     rows = [

@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.selection.tables import chosen, overlaps, strategy_title
-from entropy_sentinel.frames.numbers import number
+from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.result import SHOWN, Monitored, silence, slice_name, table_of
 from entropy_sentinel.monitor.settings import Reference, shown

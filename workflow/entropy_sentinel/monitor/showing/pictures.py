@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.numbers import counted
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.result import Monitored, slice_name
 from entropy_sentinel.monitor.settings import WIDTHS

@@ -2,8 +2,7 @@
 
 import polars as pl
 
-from entropy_sentinel.frames.numbers import counted
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.frames.printable import counted, one_line
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.result import (
     LABELLED,

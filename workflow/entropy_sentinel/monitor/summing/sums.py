@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.fit import one_thread
 from entropy_sentinel.estimators.support import Support
+from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.inputs import BY

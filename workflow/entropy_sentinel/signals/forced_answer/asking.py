@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.choice import offered
+from entropy_sentinel.judges.exact import offered
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.words import option
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
