@@ -1,4 +1,4 @@
-"""Items, correlations, spread and truncation: by hand, by SciPy and by NumPy."""
+"""Items, correlations, spread, truncation, variety and decayed sums: by hand, by SciPy and by NumPy."""
 
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,77 @@ from entropy_sentinel.analyses.entropy_area.frames import (
     SPREAD,
     TRUNCATION,
 )
-from entropy_sentinel.analyses.entropy_area.items import by_item, gather, write_truncation
+from entropy_sentinel.analyses.entropy_area.items import (
+    answer_entropy,
+    by_item,
+    correctness_entropy,
+    entropy_bits,
+    gather,
+    write_truncation,
+)
 from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
+from entropy_sentinel.analyses.entropy_area.trajectories import decayed
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+
+P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
+
+
+def test_without_decay_it_is_the_plain_sum() -> None:
+    assert decayed(P, 0) == pytest.approx(np.cumsum(P, axis=1), abs=1e-12)
+
+
+def test_with_endless_decay_it_is_the_last_step() -> None:
+    assert decayed(P, np.inf) == pytest.approx(P, abs=0)
+    assert decayed(P, 200) == pytest.approx(P, abs=1e-12)
+
+
+def test_a_half_by_the_definition() -> None:
+    """Third step of the first option: 0.1 / sqrt(3) + 0.4 / sqrt(2) + 0.2; and all by the double sum."""
+    found = decayed(P, 0.5)
+    assert found[0, 2] == pytest.approx(0.1 / np.sqrt(3) + 0.4 / np.sqrt(2) + 0.2, abs=1e-12)
+    for option, t in np.ndindex(P.shape):
+        assert found[option, t] == pytest.approx(
+            sum(P[option, k - 1] / (t + 1 - k + 1) ** 0.5 for k in range(1, t + 2)), abs=1e-12
+        )
+    # Sums of vocabulary probabilities, not renormalised: two options that add up to 0.9 stay at 0.9.
+    assert found[:, 0].sum() == pytest.approx(0.9)
+
+
+def test_no_option_and_no_step_are_no_error() -> None:
+    assert decayed(np.empty((0, 4))).shape == (0, 4)
+
+
+def test_entropy_of_counts_is_in_bits() -> None:
+    assert entropy_bits([8]) == 0
+    assert entropy_bits([1, 1]) == 1
+    assert entropy_bits([2, 2, 2, 2, 0]) == 2
+    # 3/4 log2(4/3) + 1/4 log2(4) = 2 - 3/4 log2(3)
+    assert entropy_bits([3, 1]) == pytest.approx(2 - 0.75 * np.log2(3), abs=1e-15)
+    assert entropy_bits([5, 7, 1, 51]) == pytest.approx(stats.entropy([5, 7, 1, 51], base=2), abs=1e-12)
+    assert str(entropy_bits([8])) == "0.0"  # and not -0.0
+    with pytest.raises(ValueError, match="counts must be of something"):
+        entropy_bits([0, 0])
+
+
+def test_samples_without_an_answer_are_one_class_or_left_out() -> None:
+    answers = [4, 4, 7, None, None, None, None, 4]
+    # 3, 1 and 4 of 8: 3/8 log2(8/3) + 1/8 * 3 + 1/2 = 2 - 3/8 log2(3)
+    assert answer_entropy(answers) == pytest.approx(2 - 3 / 8 * np.log2(3), abs=1e-15)
+    assert answer_entropy(answers, unreadable=False) == pytest.approx(2 - 0.75 * np.log2(3), abs=1e-15)
+    assert answer_entropy([None, None]) == 0
+    assert answer_entropy([None, None], unreadable=False) is None
+    assert answer_entropy([0, 0, 0]) == 0  # class 0 is a class
+
+
+def test_correctness_entropy_is_that_of_a_coin() -> None:
+    assert [correctness_entropy(right, 64) for right in (0, 32, 64)] == [0, 1, 0]
+    # p = 1/8: 3/8 + 7/8 log2(8/7)
+    assert correctness_entropy(8, 64) == pytest.approx(3 / 8 + 7 / 8 * np.log2(8 / 7), abs=1e-15)
+    # Four answers, one of them right as often as wrong: wrong ones that differ count for nothing here.
+    assert correctness_entropy(2, 4) == 1 < answer_entropy(["a", "a", "b", "c"])
+    with pytest.raises(ValueError, match="between 0 and n_samples 4, was 5"):
+        correctness_entropy(5, 4)
+
 
 SETTINGS: Any = {"sets": {"b": ["b"], "both": ["c", "d"]}, "answers": ["reference", "own"], "resamples": 50, "seed": 1}
 
