@@ -101,28 +101,6 @@ def test_full_and_failing_servers_are_tried_again_and_retry_after_is_kept() -> N
     assert api.times[3] - api.times[1] < 1
 
 
-def test_a_reply_that_does_not_come_in_time_is_asked_for_again() -> None:
-    with fake_api(lambda _, number: ok(completion(), delay_s=1.5 if number == 0 else 0)) as api:
-        assert answers(engine(api, timeout_s=0.4))[0].text == "42"
-    assert len(api.requests) == 2
-
-
-def test_a_server_that_is_not_there_is_named() -> None:
-    with fake_api(lambda *_: ok(completion())) as api:
-        pass
-    with pytest.raises(EntropySentinelError, match="models.tiny.api: hosted_vllm/tiny .* in 2 tries: .*refused"):
-        answers(engine(api, retries=1))
-
-
-def test_a_refused_request_is_not_tried_again() -> None:
-    with (
-        fake_api(lambda *_: (404, {}, {"error": "no model tiny"}, 0)) as api,
-        pytest.raises(EntropySentinelError, match=r"request 0 \(from 0\) in 1 try: NotFoundError 404: .*no model tiny"),
-    ):
-        answers(engine(api), 5)
-    assert len(api.requests) == 1
-
-
 def test_after_a_failure_what_is_under_way_is_given_and_kept(tmp_path: Path) -> None:
     def reply(body: dict, number: int) -> tuple:
         return (400, {}, {}, 0) if body["seed"] == 2 else ok(completion(), delay_s=0.2 if number else 0)
