@@ -78,12 +78,8 @@ def fit(
     model, logprobs = _only_value(rows, "model"), _logprobs(rows)
     of_domains = with_slices(rows, [domain], "domain")
     domains = of_domains[domain].cast(pl.String).fill_null("-")
-    if domains.n_unique() == 1 and (others := _other_domains(rows)):
-        log.warning(
-            "domain: all labelled responses are of one %s, '%s', and nothing can be validated; columns that may name "
-            "kinds of questions: %s. Take one, as --domain %s",
-            *(domain, domains[0], ", ".join(f"{name} ({n} values)" for name, n in others.items()), next(iter(others))),
-        )
+    if domains.n_unique() == 1:
+        _warn_of_one(domain, domains[0], _other_domains(rows))
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
     training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows))
@@ -140,6 +136,16 @@ def load(path: str | Path) -> SavedEstimator:
 def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
     """An estimator, or the one in a file; raises as `load` does."""
     return given if isinstance(given, SavedEstimator) else load(given)
+
+
+def _warn_of_one(column: str, domain: str, others: Mapping[str, int]) -> None:
+    """Say that all labelled responses are of one domain, if `others`, columns by their number of values, may do."""
+    if others:
+        log.warning(
+            "domain: all labelled responses are of one %s, '%s', and nothing can be validated; columns that may name "
+            "kinds of questions: %s. Take one, as --domain %s",
+            *(column, domain, ", ".join(f"{name} ({n} values)" for name, n in others.items()), next(iter(others))),
+        )
 
 
 def _other_domains(rows: pl.DataFrame) -> dict[str, int]:
