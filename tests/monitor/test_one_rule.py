@@ -30,14 +30,17 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(tmp_path_factory.mktemp("estimator"), "log-3d")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+# What responses are of and the estimator is not, and the option that takes them.
+OTHERS = (
+    ({"model": "m 2"}, "of model 'm 2'", "--any-model"),
+    ({"k": 5}, "of top_k_returned 5, not 20", "--any-logprobs"),
+    ({"k": 25}, "of top_k_returned 25, not 20", "--top-k 20"),
+)
+
+
 @pytest.mark.parametrize(
-    ("changes", "kind", "takes"),
-    [
-        ({"model": "m 2"}, "of model 'm 2'", "--any-model"),
-        ({"k": 5}, "of top_k_returned 5, not 20", "--any-logprobs"),
-        ({"k": 25}, "of top_k_returned 25, not 20", "--top-k 20"),
-    ],
+    ("verb", "changes", "kind", "takes"),
+    [("monitor", *other) for other in OTHERS] + [(verb, *other) for verb, other in zip(VERBS[1:], OTHERS, strict=True)],
 )
 def test_what_the_estimator_is_not_for_is_left_out_with_a_remedy(
     verb: str, changes: dict[str, Any], kind: str, takes: str, estimator: Path, tmp_path: Path, capsys
@@ -142,7 +145,8 @@ def test_where_takes_the_responses_with_the_values(estimator: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("verb", "options"),
     [
-        *((verb, ["--by", "rout"]) for verb in VERBS if verb != "score"),
+        ("monitor", ["--by", "rout"]),
+        ("sample", ["--by", "rout"]),
         *((verb, ["--where", "rout=shop"]) for verb in VERBS),
     ],
 )
