@@ -174,23 +174,19 @@ def test_pages_of_single_responses_are_made_and_linked_where_they_are_asked_for(
     assert planned == {"responses_page": 1, "accuracy_report": 1}
 
 
-def test_a_colour_reruns_the_analyses_and_no_estimate(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/report/figures.py", "#0072B2", "#0072B3")
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("report/figures.py", "#0072B2", "#0072B3"),
+        ("analyses/accuracy/tables_by_model.py", "0.5 is chance", "0.5 is luck"),
+        ("analyses/accuracy/report.html.j2", "Can I trust this on my model", "Can you trust this on your model"),
+    ],
+)
+def test_what_an_analysis_shows_reruns_the_analysis_and_no_estimate(
+    project: Project, edit, file: str, before: str, after: str
+) -> None:
+    edit(f"{PACKAGE}/{file}", before, after)
     assert project.planned() == {"accuracy_domains": 1, "accuracy_validation": 1} | AFTER_SWEEP
-
-
-def test_the_text_of_a_table_makes_the_tables_and_their_page_alone(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/analyses/accuracy/tables_by_model.py", "0.5 is chance", "0.5 is luck")
-    assert project.planned() == {"accuracy_tables": 1, "accuracy_report": 1}
-
-
-def test_the_template_of_the_page_reruns_the_page_alone(project: Project, edit) -> None:
-    edit(
-        f"{PACKAGE}/analyses/accuracy/report.html.j2",
-        "Can I trust this on my model",
-        "Can you trust this on your model",
-    )
-    assert project.planned() == {"accuracy_report": 1}
 
 
 def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> None:
