@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
 .PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
-    selection-page example walk-through docs test test-all test-long test-nightly test-fast attack check plan progress compare clean
+    selection-page example walk-through docs test test-all test-long test-ci test-nightly test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
 # holder is the only Snakemake, so it may remove the lock of a killed one. A new job waits for a job that outlived it.
@@ -113,6 +113,10 @@ test-all: test test-long test-nightly
 # tests wait as much as they compute, so there is one more worker than cores.
 test-long: $(INSTALLED)
 	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
+
+# Runs both in one pytest run, as CI does: one collection, shared engines, and tests that wait beside tests that compute.
+test-ci: $(INSTALLED)
+	$(PYTEST) 3 -m 'not nightly'
 
 # Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)

@@ -20,6 +20,8 @@ class Project:
     The large files in `examples/`, which nothing writes to, are links. Bytecode comes along: it is that of the copies.
     """
 
+    program = ("-m", "snakemake")  # what Python is told, before the arguments
+
     def __init__(self, folder: Path, configs: list[str], profile: str = "profiles/demo") -> None:
         self.folder, self.configs, self.profile = folder, configs, profile
         listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, text=True)
@@ -41,7 +43,7 @@ class Project:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Snakemake in a process group of its own, its output on a pipe."""
-        program = [sys.executable, "-m", "snakemake", "--profile", self.profile]
+        program = [sys.executable, *self.program, "--profile", self.profile]
         command = [*program, *arguments, "--configfile", *self.configs]
         return subprocess.Popen(
             command,

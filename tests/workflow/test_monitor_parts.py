@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import yaml
 from production import line, log_file, saved
-from slurm.cluster import QUICK, cluster, obstacle
+from slurm.cluster import IMPATIENT, cluster, obstacle
 from workflow_runs import Project
 
 import entropy_sentinel as es
@@ -63,10 +63,12 @@ def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
     assert snakemake(tmp_path) == {"monitor": 1}
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(obstacle() is not None, reason=obstacle() or "")
 @pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="Snakemake has no plugin for Slurm")
 def test_on_a_cluster(tmp_path: Path) -> None:
     project = Project(tmp_path, ["monitor.yaml"], profile="slurm")
+    project.program = ("-c", IMPATIENT)
     # The cluster of the tests has no accounting.
     setting = "slurm-status-command: squeue"
     project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)
@@ -77,7 +79,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     with cluster():
-        output = project.run("--snakefile", "workflow/monitor.smk", *QUICK)
+        output = project.run("--snakefile", "workflow/monitor.smk")
     assert output.count("has been submitted with SLURM jobid") == 4
     whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
     assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psutil
 import pytest
-from slurm.cluster import QUICK, cluster, obstacle, queue, run, wait_for
+from slurm.cluster import IMPATIENT, cluster, obstacle, queue, run, wait_for
 from workflow_runs import Project
 
 STUDY = "slurm-test"
@@ -44,6 +44,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A copy of the project, its profile edited as a user would, beside a running cluster."""
     configs = ["demo/config.yaml", "tests/workflow/slurm/demo.yaml"]
     project = Project(tmp_path_factory.mktemp("project"), configs, profile="slurm")
+    project.program = ("-c", IMPATIENT)
     # Each benchmark in a job of its own, so that one can be killed beside the other.
     project.edit("profiles/slurm/config.v9+.yaml", "generation_{model}=10", "generation_{model}=1")
     for setting in SETTINGS:
@@ -117,7 +118,7 @@ def test_second_run_has_nothing_to_do(project, finished):
 def test_a_group_of_benchmarks_starts_one_engine(project, finished):
     before = submissions("rule_generation")
     together = ["--group-components", "generation_{model}=10", "--forcerun", "generation", "--until", "generation"]
-    project.run(*together, *QUICK)
+    project.run(*together)
     assert len(submissions("rule_generation") - before) == 1
     logs = "".join(path.read_text() for path in (project.folder / f"logs/{STUDY}/generations/tiny-1m").glob("*.log"))
     assert logs.count("starting an engine") == 1
@@ -138,7 +139,7 @@ def test_interrupt_empties_the_queue(project, finished):
 @contextmanager
 def started(project: Project, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A run on the cluster, killed at the end of the context if it is not over."""
-    with project.start(*arguments, *QUICK) as process:
+    with project.start(*arguments) as process:
         try:
             yield process
         finally:

@@ -156,6 +156,7 @@ def test_items_follow_from_their_samples(project: Project) -> None:
     assert set(aligned.filter("right")["p_star"]) == {0.5}
 
 
+@pytest.mark.nightly
 @pytest.mark.long(minutes=3)
 def test_the_demo_samples_searches_and_asks_again_and_nothing_is_made_twice(tmp_path: Path) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)

@@ -25,8 +25,15 @@ T = TypeVar("T")
 ETC = Path("/etc/slurm")
 MARK = "Written by the tests of entropy_sentinel, and deleted by them."
 TEMPLATES = [Path(__file__).with_name(name) for name in ("slurm.conf", "gres.conf")]
-# The plugin first asks for the state of jobs after so many seconds; the profile leaves it at 40, for longer jobs.
-QUICK = ("--slurm-init-seconds-before-status-checks", "2")
+# Snakemake, asking for the state of jobs every second. Its plugin waits as long as a setting says, at first, and ten
+# seconds more after each time that no job has ended: most of a test of short jobs would be idle.
+IMPATIENT = """
+from snakemake.cli import main
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, value: None)
+main()
+"""
 DAEMONS = ("munged", "slurmctld", "slurmd")
 
 
