@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 
 .PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
-    selection-page example walk-through docs test test-all test-long test-ci test-nightly test-fast attack check plan progress compare clean
+    selection-page example walk-through docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
 # holder is the only Snakemake, so it may remove the lock of a killed one. A new job waits for a job that outlived it.
@@ -121,6 +121,10 @@ test-ci: $(INSTALLED)
 # Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)
 	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
+
+# Whether the tests notice the regressions of tests/planted.yaml: make test-planted ARGS="sign fold"
+test-planted: $(INSTALLED)
+	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/planted.py $(ARGS)
 
 # Two minutes.
 test-fast: $(INSTALLED)
