@@ -1,8 +1,7 @@
 """What a notebook may hand to a verb: it works, or an error of this project says what it must be and what it was."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +75,17 @@ LABEL_USES: dict[str, Callable[[Any], pl.DataFrame]] = {
 }
 
 
-@pytest.mark.parametrize(("verb", "kind"), list(product(USES, SAME)))
+def pairs(uses: Mapping[str, Any], kinds: Iterable[str]) -> list[tuple[str, str]]:
+    """Every kind for `estimate`, and one in five for each other verb: all verbs read a table in one place."""
+    return [(verb, kind) for verb in uses for kind in list(kinds)[:: 1 if verb == "estimate" else 5]]
+
+
+@pytest.mark.parametrize(("verb", "kind"), pairs(USES, SAME))
 def test_any_table_of_features(verb: str, kind: str) -> None:
     assert USES[verb](SAME[kind](features())).equals(USES[verb](features()))
 
 
-@pytest.mark.parametrize(("verb", "kind"), list(product(LABEL_USES, SAME)))
+@pytest.mark.parametrize(("verb", "kind"), pairs(LABEL_USES, SAME))
 def test_any_table_of_labels(verb: str, kind: str) -> None:
     assert LABEL_USES[verb](SAME[kind](labels())).equals(LABEL_USES[verb](labels()))
 
@@ -159,7 +163,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(("verb", "kind"), list(product(USES, [*ODD, *ODD_FEATURES])))
+@pytest.mark.parametrize(("verb", "kind"), pairs(USES, [*ODD, *ODD_FEATURES]))
 def test_odd_features(verb: str, kind: str) -> None:
     said = refused(lambda: USES[verb]((ODD | ODD_FEATURES)[kind](features())))
     if kind in NAMED:
@@ -185,7 +189,7 @@ ODD_LABELS: dict[str, Callable[[pl.DataFrame], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("verb", "kind"), list(product(LABEL_USES, [*ODD, *ODD_LABELS])))
+@pytest.mark.parametrize(("verb", "kind"), pairs(LABEL_USES, [*ODD, *ODD_LABELS]))
 def test_odd_labels(verb: str, kind: str) -> None:
     refused(lambda: LABEL_USES[verb]((ODD | ODD_LABELS)[kind](labels())))
 

@@ -1,7 +1,5 @@
 """A study names what differs and nothing else: the rest follows, what cannot be run is left out with a line."""
 
-import subprocess
-import sys
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -250,53 +248,7 @@ def test_four_benchmarks_are_planned_with_a_line_once_for_what_they_name(tmp_pat
 
 
 @pytest.mark.slow
-def test_a_study_over_the_demos_is_planned(tmp_path: Path) -> None:
-    long = long_names("xyz", 60)
-    row = {"path": "demo/benchmarks/averages.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
-    benchmarks = dict.fromkeys(long, row)
-    run = {"models": ["tiny-3m"], "judges": ["math-verify"], "benchmarks": [*long, "remainders"]}
-    run |= {"groups": [], "sizes": [{"size": 3}]}
-    study = {"study": "long", "run": run, "benchmarks": benchmarks, "estimation": {"groups_per_job": 1}}
-    counts = job_counts(plan(tmp_path, study, "demo/config.yaml"))
-    assert (counts["generation"], counts["estimate"], counts["accuracy_report"]) == (4, 4, 1)
-
-
-@pytest.mark.slow
 def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> None:
     run = {"models": ["tiny-1m"], "benchmarks": ["averages"], "groups": [], "sizes": [], "analyses": ["responses"]}
     counts = job_counts(plan(tmp_path, {"study": "one", "run": run | {"judges": ["math-verify"]}}, "demo/config.yaml"))
     assert counts == dict.fromkeys(["benchmark", "generation", "label", "feature", "observation", "responses_page"], 1)
-
-
-OTHER = '''
-from pydantic import Field
-
-from entropy_sentinel.frames.analysis import Analysis, Studied
-
-
-class CountingWords(Analysis):
-    """A second analysis."""
-
-    words: int = Field(3, ge=1, description="words")
-
-    def fitted(self, studied: Studied) -> tuple["CountingWords", list[str]]:
-        return self, [f"analyses.counting_words: {len(studied.models)} models"]
-'''
-ASK = """
-from entropy_sentinel.config.config import load_config, read_config
-config = load_config(read_config(["config.yaml", "my.yaml"]))
-print(config.run.analyses, config.analyses.counting_words.words, config.left_out[-1])
-"""
-
-
-def test_a_second_analysis_is_a_folder_and_a_name(tmp_path: Path) -> None:
-    project = Project(tmp_path, [])
-    folder = tmp_path / "workflow/entropy_sentinel/analyses/counting_words"
-    folder.mkdir()
-    (folder / "settings.py").write_text(OTHER)
-    study = {"run": {"analyses": ["accuracy", "counting_words"]}, "analyses": {"counting_words": {"words": 5}}}
-    (tmp_path / "my.yaml").write_text(yaml.safe_dump(study))
-    shown = subprocess.check_output(
-        [sys.executable, "-c", ASK], cwd=project.folder, env={"PYTHONPATH": "workflow"}, text=True
-    )
-    assert shown == "['accuracy', 'counting_words'] 5 analyses.counting_words: 9 models\n"

@@ -23,8 +23,6 @@ STAGES = ("benchmarks", "generations", "labels", "features", "observations", "es
 BENCHMARKS = ["gsm8k", "math", "olympiadbench"]
 STUDIES: dict[str, dict[str, Any]] = {
     "all analyses": {"run": {"models": ["qwen3-4b", "qwen3-8b"]}},
-    "no report": {"run": {"models": ["qwen3-4b"], "analyses": ["rejection", "responses"]}},
-    "responses alone": {"run": {"models": ["qwen3-4b"], "groups": [], "sizes": [], "analyses": ["responses"]}},
     "two judges": {
         "run": {"models": ["qwen3-4b"], "judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]},
         "judges": {"other": {"kind": "exact"}},
@@ -112,14 +110,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Config]:
 
 
 CHANGES: dict[str, tuple[list[str], list[str]]] = {
-    "nothing": ([], []),
     "a deleted file that nothing waits for": (["features/qwen3-4b/gsm8k.parquet"], []),
-    "a deleted report": (["math-verify/report.html"], []),
     "a deleted report and its items": (["math-verify/report.html", "benchmarks/gsm8k.parquet"], []),
-    "a newer file": ([], ["features/qwen3-4b/gsm8k.parquet"]),
     "newer items": ([], ["benchmarks/math.parquet"]),
     "a newer file past a deleted one": (["features/qwen3-4b/gsm8k.parquet"], ["generations/qwen3-4b/gsm8k.parquet"]),
-    "newer estimates": ([], ["estimates/math-verify/qwen3-8b/gsm8k.parquet"]),
 }
 
 
@@ -137,7 +131,7 @@ def test_files_to_be_made(name: str, made: tuple[Project, Config], monkeypatch: 
         files = study_files(config)
         expected = {path for path in planned(project) if Path(path) in files.inputs}
         assert {str(path) for path in files.to_make} == expected
-        assert bool(expected) == (name not in ("nothing", "a deleted file that nothing waits for"))
+        assert bool(expected) == (name != "a deleted file that nothing waits for")
     finally:
         for path, (content, at) in before.items():
             path.write_bytes(content)

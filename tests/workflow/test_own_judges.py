@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow_runs import Project, job_counts
+from workflow_runs import Project
 
 OWN = {
     "study": "own",
@@ -31,16 +31,3 @@ def test_a_served_judge_labels_what_has_no_judge_of_its_own(tmp_path: Path) -> N
     # All labels are alike: judges are not compared, and tiny-judge starts no server.
     assert counts["label"] == 3
     assert not counts.keys() & {"label_served", "agreement_report"}
-
-
-@pytest.mark.slow
-def test_what_a_judge_costs_that_is_a_benchmarks_own_or_a_part_of_another(tmp_path: Path) -> None:
-    paid = {"one": {"kind": "llm", "model": "openai/a"}, "two": {"kind": "llm", "model": "openai/b"}}
-    run = OWN["run"] | {"judges": ["cascade"], "analyses": ["accuracy"]}
-    judges = paid | {"cascade": {"kind": "first_of", "judges": ["math-verify", "two"]}}
-    study = {"study": "paid", "run": run, "judges": judges, "benchmarks": {"averages": {"judge": "one"}}}
-    (tmp_path / "paid.yaml").write_text(yaml.safe_dump(study))
-    project = Project(tmp_path, ["demo/config.yaml", "paid.yaml"])
-    output = project.run("--dry-run")
-    assert job_counts(output)["cost"] == 2
-    assert all(f"results/paid/{judge}/costs.csv" in output for judge in paid)

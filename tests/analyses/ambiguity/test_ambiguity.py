@@ -74,9 +74,8 @@ def test_the_papers_study_is_what_the_paper_says(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["profiles/default", "profiles/slurm"])
-def test_the_papers_study_is_planned_on_any_machine(tmp_path: Path, profile: str) -> None:
-    project = Project(tmp_path, [STUDY], profile)
+def test_the_papers_study_is_planned_for_a_cluster(tmp_path: Path) -> None:
+    project = Project(tmp_path, [STUDY], "profiles/slurm")
     write_rows(tmp_path)
     assert project.planned() == JOBS
 

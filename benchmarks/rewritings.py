@@ -16,7 +16,7 @@ from entropy_sentinel.config.study import benchmark_settings
 from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.stages.benchmark import open_source
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FILES = {
     "gsm8k": ["gsm8k"],
     "svamp": ["svamp"],
