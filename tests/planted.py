@@ -38,14 +38,14 @@ def place_of(planted: Planted, folder: Path) -> Path:
     return files[0]
 
 
-def passes(folder: Path, tests: list[str]) -> bool:
-    """Whether all of these tests pass. Raises RuntimeError where they could not be run."""
+def failures(folder: Path, tests: list[str]) -> str:
+    """What pytest prints of the first failing test, empty where all pass. Raises RuntimeError where it cannot run."""
     environment = os.environ | {"PYTHONPATH": str(folder / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long"]
     done = subprocess.run([*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1) and "errors during collection" not in done.stdout:
+    if done.returncode not in (0, 1) and "error" not in done.stdout:
         raise RuntimeError(done.stdout[-3000:] + done.stderr[-3000:])
-    return done.returncode == 0
+    return done.stdout[-3000:] if done.returncode else ""
 
 
 def main(words: list[str]) -> int:
@@ -54,17 +54,17 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Project(Path(scratch), []).folder
         places = [place_of(planted, folder) for planted in chosen]
-        tests = sorted({f"tests/{name}" for planted in chosen for name in planted.tests})
-        if not passes(folder, tests):
-            sys.exit("these tests fail with nothing planted: " + " ".join(tests))
+        if before := failures(folder, sorted({f"tests/{name}" for planted in chosen for name in planted.tests})):
+            sys.exit(f"with nothing planted a test fails:\n{before}")
         for planted, place in zip(chosen, places, strict=True):
-            before = place.read_text()
-            place.write_text(before.replace(planted.old, planted.new))
-            noticed = not passes(folder, [f"tests/{name}" for name in planted.tests])
-            place.write_text(before)
+            text = place.read_text()
+            place.write_text(text.replace(planted.old, planted.new))
+            noticed = failures(folder, [f"tests/{name}" for name in planted.tests])
+            place.write_text(text)
             unnoticed += not noticed
-            answer = "noticed    " if noticed else "NOT NOTICED"
-            print(f"{answer} {planted.name} ({place.relative_to(folder)})", flush=True)
+            print(
+                "noticed    " if noticed else "NOT NOTICED", f"{planted.name} ({place.relative_to(folder)})", flush=True
+            )
     print(f"{len(chosen) - unnoticed} of {len(chosen)} noticed")
     return unnoticed
 
