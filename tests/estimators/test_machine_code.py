@@ -77,13 +77,27 @@ def test_where_nothing_can_be_written_it_is_compiled_for_the_process(source: Pat
     assert not machine_code(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["*.nbc", "*.nbi"])
-def test_a_damaged_file_is_compiled_again(source: Path, tmp_path: Path, kind: str) -> None:
-    ask(source)
-    [kept] = (tmp_path / "home").rglob(kind)
-    for content in (b"", b"\x80", kept.read_bytes()[: kept.stat().st_size // 2]):
+# Asks after each of the damages to a file, in one process: a module that is loaded anew reads its cache anew.
+ASK_AFTER_DAMAGE = """
+import importlib, json, pathlib, sys, times
+answers = [[times.times(4.0), sum(times.times.stats.cache_hits.values())]]
+for name in sys.argv[1:]:
+    kept = pathlib.Path(name)
+    for content in (b"", b"\\x80", kept.read_bytes()[: kept.stat().st_size // 2]):
         kept.write_bytes(content)
-        assert ask(source)[0] == 8.0
+        module = importlib.reload(times)
+        answers.append([module.times(4.0), sum(module.times.stats.cache_hits.values())])
+print(json.dumps(answers))
+"""
+
+
+def test_a_damaged_file_is_compiled_again(source: Path, tmp_path: Path) -> None:
+    ask(source)
+    damaged = [kept for kind in ("*.nbc", "*.nbi") for kept in (tmp_path / "home").rglob(kind)]
+    assert len(damaged) == 2
+    command = [sys.executable, "-W", "error", "-c", ASK_AFTER_DAMAGE, *damaged]
+    done = subprocess.run(command, env=environment(source), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [[8.0, 1]] + [[8.0, 0]] * 6
 
 
 def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path: Path) -> None:

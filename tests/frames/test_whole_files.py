@@ -71,20 +71,21 @@ def test_a_device_stays_one() -> None:
     assert (before.st_ino, before.st_rdev) == (after.st_ino, after.st_rdev)
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 @pytest.mark.parametrize("to_file", [True, False])
-def test_standard_output_gets_the_content_after_what_was_said_before(name: str, to_file: bool, tmp_path: Path) -> None:
+def test_standard_output_gets_the_content_after_what_was_said_before(to_file: bool, tmp_path: Path) -> None:
     """A file behind it too: `command --output /dev/stdout > file`."""
     program = (
         "from entropy_sentinel.frames.files import whole_file\n"
         "print('before')\n"
-        f"with whole_file({name!r}) as partial: partial.write_text('content\\n')\n"
-        "print('after')"
+        "for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'):\n"
+        "    with whole_file(name) as partial: partial.write_text(f'{name}\\n')\n"
+        "    print('after')"
     )
     with (tmp_path / "out").open("w") as out:
         done = subprocess.run([sys.executable, "-c", program], stdout=out if to_file else subprocess.PIPE, text=True)
     assert done.returncode == 0
-    assert ((tmp_path / "out").read_text() if to_file else done.stdout) == "before\ncontent\nafter\n"
+    shown = (tmp_path / "out").read_text() if to_file else done.stdout
+    assert shown == "before\n/dev/stdout\nafter\n/dev/fd/1\nafter\n/proc/self/fd/1\nafter\n"
     assert names(tmp_path) == ["out"]
 
 
