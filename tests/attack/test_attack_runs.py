@@ -6,11 +6,9 @@ that cannot be written need a file system of their own, so root.
 
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +28,6 @@ pytestmark = pytest.mark.long(minutes=5)
 
 BASE = ["demo/config.yaml", "tests/workflow/tiny.yaml"]
 RESULTS, MODEL = "results/imported", "theirs"
-GIB = 1 << 30
 # For a run of Snakemake, which takes some ten seconds, on a machine that is busy.
 LONGEST_S = 120
 
@@ -245,29 +242,31 @@ def test_folder_that_cannot_be_written(project: Project) -> None:
         assert "features" in output
 
 
-@pytest.mark.parametrize("folder", [f"{RESULTS}/features/{MODEL}", "logs"])
-def test_file_in_the_place_of_a_folder(project: Project, folder: str) -> None:
-    place = project.folder / folder
+def test_files_in_the_place_of_folders(project: Project) -> None:
     with whole_again(project) as fault:
-        shutil.rmtree(project.folder / RESULTS / "features" / MODEL)
-        shutil.rmtree(place, ignore_errors=True)
-        place.write_text("in the way")
-        output = failed(fault.start())
-        assert f"{folder}: must be a folder, is a file; move it away" in output
-        assert place.read_text() == "in the way"
-        place.unlink()
+        for folder in (f"{RESULTS}/features/{MODEL}", "logs"):
+            place = project.folder / folder
+            shutil.rmtree(project.folder / RESULTS / "features" / MODEL, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
+            place.write_text("in the way")
+            output = failed(fault.start())
+            assert f"{folder}: must be a folder, is a file; move it away" in output
+            assert place.read_text() == "in the way"
+            place.unlink()
 
 
-@pytest.mark.parametrize(("name", "damage"), [(STAGES["features"], "cut"), (STAGES["labels"], "text")])
-def test_damaged_file(project: Project, name: str, damage: str) -> None:
-    """It is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
+def test_damaged_files(project: Project) -> None:
+    """Each is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
     with whole_again(project) as fault:
-        path = project.folder / RESULTS / f"{name}.parquet"
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2] if damage == "cut" else b"hello")
-        output = failed(fault.start())
-        assert re.search(rf"{re.escape(name)}\.parquet.*[Dd]elete", output), output
-        path.unlink()
+        for name, damage in (
+            (STAGES["labels"], lambda content: b"hello"),
+            (STAGES["features"], lambda content: content[: len(content) // 2]),
+        ):
+            path = project.folder / RESULTS / f"{name}.parquet"
+            path.write_bytes(damage(path.read_bytes()))
+            output = failed(fault.start())
+            assert re.search(rf"{re.escape(name)}\.parquet.*[Dd]elete", output), output
+            path.unlink()
 
 
 def test_cause_of_any_death_is_on_the_terminal(project: Project) -> None:
@@ -283,22 +282,3 @@ def test_cause_of_any_death_is_on_the_terminal(project: Project) -> None:
         assert "nobody foresaw this" in output
         assert "logs/imported/features/theirs/" in output
         assert "jobid" not in output
-
-
-def test_alias_bomb_is_refused_in_little_memory(project: Project) -> None:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
-    (project.folder / "bomb.yaml").write_text("\n".join(lines))
-    program = [sys.executable, "-m", "snakemake", "--profile", project.profile, "--dry-run", "--configfile"]
-    process = subprocess.Popen(
-        [*program, *project.configs, "bomb.yaml"],
-        cwd=project.folder,
-        env={"PYTHONPATH": str(project.folder / "workflow")} | os.environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 * GIB, 3 * GIB)),
-    )
-    output = failed(process)
-    assert "aliases (*name) written out" in output
-    assert len(output) < 10_000
