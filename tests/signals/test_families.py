@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -369,70 +370,41 @@ except InputError as error:
     assert "needs the signal 'short' of the family 'short', which is not installed here" in said
 
 
-def test_two_families_cannot_have_a_signal_of_one_name(project: Project) -> None:
-    room = add_family(project.folder, "twice", short='pl.col("n_tokens")')
-    code = """
+ASK = """
 try:
-    import entropy_sentinel.signals.catalogue
-except ValueError as error:
-    print(json.dumps(str(error)))
+    import entropy_sentinel as es
+    from tiny import TINY
+
+    es.features(es.read_logs(TINY.traces), signals=["{signal}"])
+except Exception as error:
+    print(json.dumps([type(error).__name__, str(error)]))
 """
+
+
+@pytest.mark.parametrize(
+    ("family", "signal", "expression", "error", "parts"),
+    [
+        ("twice", "short", 'pl.col("n_tokens")', "ValueError", ["signals/twice", "'short'", "the family 'short'"]),
+        ("badly", "a/b", 'pl.col("n_tokens")', "ValueError", ["signals/badly", "'a/b'"]),
+        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "160 responses", "gave 2"]),
+        ("fine", "sort", "", "ConfigError", ["unknown signal 'sort'; known: mean, std, "]),
+    ],
+)
+def test_a_family_that_cannot_be_is_refused(
+    project: Project, family: str, signal: str, expression: str, error: str, parts: list[str]
+) -> None:
+    """Its signal is another family's, has no name of a column, or is not of every response; or there is no such."""
+    room = add_family(project.folder, family, **{"named": expression} if expression else {"fine": 'pl.col("n_tokens")'})
+    module = room / "__init__.py"
+    if expression:
+        text = module.read_text().replace('Signal("named"', f'Signal("{signal}"')
+        module.write_text(text.replace("named=", f"{signal}=") if signal.isidentifier() else text)
     try:
-        said = called(project, code)
+        kind, message = called(project, ASK.format(signal=signal))
     finally:
-        (room / "__init__.py").unlink()
-        for path in room.glob("__pycache__/*"):
-            path.unlink()
-    assert said.endswith("signals/twice: signal 'short' is taken by the family 'short'")
-
-
-def test_a_signal_has_a_name_that_files_can_have(project: Project) -> None:
-    room = add_family(project.folder, "badly", short='pl.col("n_tokens")')
-    (room / "__init__.py").write_text((room / "__init__.py").read_text().replace('Signal("short"', 'Signal("a/b"'))
-    code = """
-try:
-    import entropy_sentinel.signals.catalogue
-except ValueError as error:
-    print(json.dumps(str(error)))
-"""
-    try:
-        said = called(project, code)
-    finally:
-        (room / "__init__.py").unlink()
-    assert said.endswith("signals/badly: a signal's name must be like `a_name`, was 'a/b'")
-
-
-def test_a_name_that_is_no_signal_is_refused(project: Project) -> None:
-    code = """
-import entropy_sentinel as es
-from tiny import TINY
-from entropy_sentinel.frames.errors import ConfigError
-
-try:
-    es.features(es.read_logs(TINY.traces), signals=["sort"])
-except ConfigError as error:
-    print(json.dumps(str(error)))
-"""
-    assert called(project, code).startswith("signals: unknown signal 'sort'; known: mean, std, ")
-
-
-def test_compute_must_give_a_row_for_each_response(project: Project) -> None:
-    room = add_family(project.folder, "wrong", wrong='pl.col("n_tokens").head(2)')
-    code = """
-import entropy_sentinel as es
-from tiny import TINY
-from entropy_sentinel.frames.errors import InputError
-
-try:
-    es.features(es.read_logs(TINY.traces), signals=["wrong"])
-except InputError as error:
-    print(json.dumps(str(error)))
-"""
-    try:
-        said = called(project, code)
-    finally:
-        (room / "__init__.py").unlink()
-    assert said == "signals/wrong: compute must give a row for each of 160 responses, gave 2"
+        shutil.rmtree(room)
+    assert kind == error
+    assert all(part in message for part in parts), message
 
 
 def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> None:
