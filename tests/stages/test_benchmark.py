@@ -292,7 +292,7 @@ def test_damaged_files_are_named(tmp_path: Path, name: str, damage: str) -> None
     middle = len(whole) // 2
     flipped = whole[:middle] + bytes(255 - byte for byte in whole[middle : middle + 500]) + whole[middle + 500 :]
     path.write_bytes({"cut": whole[:middle], "flipped": flipped, "no end": whole[:-4]}[damage])
-    with pytest.raises(InputError, match=rf"{name}: (line \d+ must be|(cannot be read (as|after)|line 1 must be UTF-8))"):
+    with pytest.raises(InputError, match=rf"{name}: (line \d+ must be|cannot be read (as|after))"):
         write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
     assert not (tmp_path / "out.parquet").exists()
 
