@@ -23,6 +23,12 @@ from fractions import Fraction
 import polars as pl
 import yaml
 from math_verify import parse, verify
+
+from entropy_sentinel.frames.generation import CUT_OFF
+from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.judges.answers import last_boxed
+from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.math_verify import MathVerifyJudge
 from rewritings import (
     QUESTION,
     REWRITINGS,
@@ -36,12 +42,6 @@ from rewritings import (
     rewritten,
     unboxed,
 )
-
-from entropy_sentinel.frames.generation import CUT_OFF
-from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.judges.answers import last_boxed
-from entropy_sentinel.judges.judge import Case
-from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
 VERDICTS = {True: "correct", False: "incorrect", None: "null"}
 
