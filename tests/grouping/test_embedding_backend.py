@@ -5,13 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from text_models import random_classifier, random_encoder
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from text_models import random_encoder
+from transformers import AutoModel, AutoTokenizer
 
-from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import Similarity
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question, make_backend
-from entropy_sentinel.grouping.encoders import Weights
 from entropy_sentinel.grouping.settings import Grouping
 
 pytestmark = pytest.mark.slow  # torch is loaded
@@ -47,23 +44,3 @@ def test_the_cosine_of_mean_vectors_decides(tmp_path: Path) -> None:
     assert min(abs(cosine - middle) for cosine in cosines) > 1e-6
     assert backend.same(pairs) == [cosine >= middle for cosine in cosines]
     assert backend.provenance["texts"] == len(set(TEXTS))
-
-
-def test_a_cross_encoder_says_how_alike_two_texts_are(tmp_path: Path) -> None:
-    folder = random_classifier(tmp_path / "cross", WORDS, ("LABEL_0",))
-    pairs = list(zip(TEXTS[::2], TEXTS[1::2], strict=True))
-    found = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).of(pairs)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    for first, second in pairs:
-        with torch.inference_mode():
-            logit = float(model(**tokenizer(first, second, return_tensors="pt")).logits[0, 0])
-        assert found[first, second] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
-    assert len({round(score, 3) for score in found.values()}) > 3
-
-
-def test_a_classifier_of_several_labels_is_no_cross_encoder(tmp_path: Path) -> None:
-    folder = random_classifier(tmp_path / "cross", WORDS)
-    said = "cross: a cross-encoder of similarity must have one output, has 3: CONTRADICTION, NEUTRAL, ENTAILMENT; use"
-    with pytest.raises(InputError, match=said):
-        Similarity(Weights(str(folder), "cross", "1"), batch_size=4)
