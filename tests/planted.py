@@ -44,7 +44,7 @@ def failures(folder: Path, tests: list[str]) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long"]
     done = subprocess.run([*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) and "error" not in done.stdout:
-        raise RuntimeError(done.stdout[-3000:] + done.stderr[-3000:])
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done.stdout[-3000:] if done.returncode else ""
 
 

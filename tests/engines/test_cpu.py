@@ -107,7 +107,7 @@ def test_threads_of_a_job(
     installed: Any, said: dict[str, str], threads: int, expected: tuple[str, str], build: str
 ) -> None:
     installed(**{build: "0.32.0"})
-    found = cpu.environment(SETTINGS | {"environment": {}}, threads)
+    found = cpu.environment(SETTINGS | {"environment": said}, threads)
     assert (found["OMP_NUM_THREADS"], found["MKL_NUM_THREADS"]) == expected
     assert "THREADS=" not in cpu.told(SETTINGS, threads).get("cpu_settings", "")
 
