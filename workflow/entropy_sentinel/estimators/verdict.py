@@ -28,7 +28,7 @@ USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
 # Nobody is told to label more domains than these.
 MOST_MORE = 50
 # The prior is cautious: where it gives a number of further domains this probability to be enough, that number was
-# enough in four of five validations (tests/benchmarks/bench_more_domains.py).
+# enough in four of five validations (benchmarks/bench_more_domains.py).
 _PROBABLY_ENOUGH = 0.6
 
 

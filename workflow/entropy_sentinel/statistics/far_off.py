@@ -9,7 +9,7 @@ A domain is far off if the error of its estimate is above a limit. Only the erro
   limit.
 
 The prior is as if eight domains had been seen, a fifth of one far off: six domains without error are then just enough
-for `usable`. tests/benchmarks/bench_verdict.py measures what follows.
+for `usable`. benchmarks/bench_verdict.py measures what follows.
 """
 
 from dataclasses import dataclass, replace

@@ -11,7 +11,7 @@ errors that the paper published, .16 (36 pairs of a model and a group of two or 
 normal error of standard deviation s the mean distance, AEE, is s sqrt(2 / pi)), and what three large models' option
 probabilities showed, .20 (AEE .16). Its freedom is a third of theirs, for all of them are of one study. Published
 errors as they are (.11, 4.3) make intervals that hold too rarely where a model is worse than most of theirs, above all
-where few domains happened to look good: tests/benchmarks/bench_verdict.py measures it.
+where few domains happened to look good: benchmarks/bench_verdict.py measures it.
 
 On real answers of two small models it is too wide: their spread is .06, and 90 % intervals held 99 % of 504 times. What
 would have suited them, learned on other models and domains (`make bench-learned`), is .06 to .11 of 3 to 4.5 domains,
