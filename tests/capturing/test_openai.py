@@ -161,7 +161,7 @@ def test_text_completions_and_the_responses_api(tmp_path: Path) -> None:
 
 def test_what_the_page_shows(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "capture.md").read_text()
-    snippet = page.split("```python\n")[1].split("```")[0]
+    snippet = page.split("```py\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_BASE_URL", api.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")

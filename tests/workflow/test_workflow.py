@@ -129,13 +129,15 @@ def test_change_of_features_reruns_features_and_what_follows(project: Project, e
 def test_change_of_an_estimator_reruns_estimates_and_what_follows(project: Project, edit) -> None:
     edit(f"{PACKAGE}/estimators/logistic.py", "max_iter=1000", "max_iter=2000")
     # Estimators on a single feature, which are kept and validated, are logistic regressions too.
-    assert project.planned() == {"estimate": 4, "estimator": 1, "accuracy_validation": 1} | AFTER_SWEEP
+    kept = {"estimator": 1, "accuracy_validation": 1, "accuracy_domains": 1}
+    assert project.planned() == {"estimate": 4} | kept | AFTER_SWEEP
 
 
-def test_refactoring_of_generation_reruns_nothing_until_its_version_is_raised(project: Project, edit) -> None:
+def test_refactoring_of_generation_reruns_no_response_until_its_version_is_raised(project: Project, edit) -> None:
     edit(f"{PACKAGE}/stages/generation.py", "engine, frame = None, parts.read()", "frame, engine = parts.read(), None")
     edit(f"{PACKAGE}/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
-    assert project.planned() == {}
+    # An analysis, which shows tokens, imports from the folder of the engines; nothing before it does.
+    assert all(name.startswith("accuracy_") for name in project.planned())
     edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
     assert project.planned().items() >= AFTER_GENERATIONS.items()
 
