@@ -11,8 +11,6 @@ from entropy_sentinel.sources.logs.reading import of_replies
 
 Keep = Literal["texts", "features"]
 HIDDEN = "***"
-# Of a token; `bytes` would be a third of a record.
-_STEP = ("token", "logprob", "token_id")
 
 
 def ending(keep: str) -> str:
@@ -78,11 +76,17 @@ def _logprobs(logprobs: Any, hidden: bool) -> Any:
 def _step(step: Any, hidden: bool) -> Any:
     if not isinstance(step, Mapping):
         return step
-    kept = {name: step[name] for name in _STEP if name in step}
-    if hidden:
-        kept = {name: HIDDEN if name == "token" else value for name, value in kept.items() if name != "token_id"}
+    kept = _entry(step, hidden)
     if "top_logprobs" in step:
-        kept["top_logprobs"] = [_step(entry, hidden) for entry in step["top_logprobs"] or ()]
+        kept["top_logprobs"] = [_entry(entry, hidden) for entry in step["top_logprobs"] or ()]
+    return kept
+
+
+def _entry(entry: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
+    """A token and its log-probability. Written out: a reply has thousands, and a service waits meanwhile."""
+    kept = {"token": HIDDEN if hidden else entry["token"], "logprob": entry["logprob"]}
+    if "token_id" in entry and not hidden:
+        kept["token_id"] = entry["token_id"]
     return kept
 
 
