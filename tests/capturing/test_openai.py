@@ -73,7 +73,7 @@ def test_a_reply_is_in_the_log_as_the_client_got_it(api: FakeApi, tmp_path: Path
 
 def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: Path) -> None:
     for keep in ("texts", "features"):
-        client = captured(api, tmp_path / keep, metadata={"route": "billing"}, keep=keep)
+        client = captured(api, tmp_path / keep, metadata={"route": "billing", "note": "sk-" + "c3" * 12}, keep=keep)
         for _ in range(2):
             client.chat.completions.create(model="m", messages=user("a secret question"))
         client._client._transport.writer.close()
@@ -81,6 +81,7 @@ def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: 
     assert path.name.endswith(".features.jsonl.gz")
     rows = gzip.decompress(path.read_bytes()).decode()
     assert "secret" not in rows
+    assert "c3c3" not in rows
     assert "42!" not in rows
     features, same = (es.read_features(tmp_path / keep) for keep in ("features", "texts"))
     assert_frame_equal(
@@ -197,7 +198,8 @@ def test_what_the_request_says_itself_stands(api: FakeApi, tmp_path: Path) -> No
     client = captured(api, tmp_path)
     client.chat.completions.create(model="m", messages=user("6*7"), logprobs=True, top_logprobs=3)
     client.chat.completions.create(model="m", messages=user("6*7"), logprobs=False)
-    assert [body.get("top_logprobs") for body in api.requests] == [3, None]
+    client.chat.completions.create(model="m", messages=user("6*7"), logprobs=True)  # without alternatives, no entropy
+    assert [body.get("top_logprobs") for body in api.requests] == [3, None, 20]
 
 
 def test_damaged_features_and_an_unknown_name_are_refused(api: FakeApi, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             if call not in CALLS or model in self._refused or "logprobs" not in supported:
                 return None
             wanted = with_logprobs(kwargs, CALLS[call], self._top)
-            added = {name for name in wanted if name not in kwargs and name in supported}
+            added = {name for name in wanted if wanted[name] != kwargs.get(name) and name in supported}
             self._added |= {model} if added else set()
             return kwargs | {name: wanted[name] for name in added}
         except Exception as error:

@@ -22,9 +22,8 @@ def ending(keep: str) -> str:
 
 def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
     """What is written of a reply: the whole record without secrets, or the features of each response in it."""
-    if keep == "texts":
-        return [safe_record(record)]
-    return compute_features(of_replies(record)).to_dicts()
+    safe = safe_record(record)
+    return [safe] if keep == "texts" else compute_features(of_replies(safe)).to_dicts()
 
 
 def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:

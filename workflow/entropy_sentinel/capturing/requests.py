@@ -27,7 +27,7 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
 
 
 def _filled(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """`request` with `wanted` where it names no log-probabilities at all; a choice of its own stands."""
-    if request.get("logprobs") is not None or request.get("top_logprobs") is not None:
-        wanted = {"logprobs": True} if request.get("logprobs") is None else {}
-    return {**request, **wanted}
+    """`request` with what is `wanted` and not set there; as it is if it wants no log-probabilities."""
+    if request.get("logprobs") is False:
+        return dict(request)
+    return {**request, **{name: value for name, value in wanted.items() if request.get(name) is None}}

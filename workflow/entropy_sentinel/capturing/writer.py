@@ -54,21 +54,21 @@ class LogWriter:
 
     def _start(self) -> None:
         self._queue: queue.Queue[Any] = queue.Queue(self._queued)
-        self._idle, self._file, self._day = threading.Event(), -1, ""
-        self._idle.set()
+        self._file, self._day = -1, ""
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
     def put(self, reply: Any) -> None:
         """Take a reply over to the thread; drop and count it if too many wait."""
         try:
-            self._idle.clear()
             self._queue.put_nowait(reply)
         except queue.Full:
             self._drop(1, f"{self._queued} wait for the disk")
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Wait until everything is written, for `timeout_s` seconds at most."""
-        self._idle.wait(timeout_s)
+        """Wait until everything that was taken is written, for `timeout_s` seconds at most."""
+        with contextlib.suppress(queue.Full):
+            self._queue.put(written := threading.Event(), timeout=timeout_s)
+            written.wait(timeout_s)
 
     def _run(self) -> None:
         while True:
@@ -76,9 +76,10 @@ class LogWriter:
             with contextlib.suppress(queue.Empty):
                 while len(replies) < TOGETHER:
                     replies.append(self._queue.get_nowait())
-            self._write(replies)
-            if self._queue.empty():
-                self._idle.set()
+            waiting = [reply for reply in replies if isinstance(reply, threading.Event)]
+            self._write([reply for reply in replies if not isinstance(reply, threading.Event)])
+            for event in waiting:
+                event.set()
 
     def _write(self, replies: list[Any]) -> None:
         lines = [line for reply in replies for line in self._lines(reply)]
