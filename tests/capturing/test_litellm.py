@@ -10,6 +10,7 @@ import pytest
 from fake_api import Answer, FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
 
 import entropy_sentinel as es
+from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = [pytest.mark.slow, quiet_litellm]
 STEPS = [step("4", -0.1), step("2", -0.7)]
@@ -83,6 +84,20 @@ def test_a_provider_without_log_probabilities_is_asked_as_it_was(callback: Any) 
         assert asyncio.run(callback.async_pre_call_deployment_hook(request, "acompletion")) is None
     reasoning = {"model": "o3", "custom_llm_provider": "openai"}
     assert asyncio.run(callback.async_pre_call_deployment_hook(reasoning, "acompletion")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("TOP_LOGPROBS", "many"), ("TOP_LOGPROBS", "0"), ("TOP_LOGPROBS", "2.5"), ("KEEP", "all")]
+)
+def test_a_setting_that_cannot_be_is_named(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entropy_sentinel.capturing.litellm import Callback
+
+    monkeypatch.setenv(f"ENTROPY_SENTINEL_{name}", value)
+    with pytest.raises(EntropySentinelError, match=rf"^\$ENTROPY_SENTINEL_{name}: must be .*, was '{value}'"):
+        Callback(tmp_path / "logs")
+    assert not (tmp_path / "logs").exists()
 
 
 def test_the_log_probabilities_of_a_stream_are_added_to_what_litellm_logs(callback: Any, tmp_path: Path) -> None:

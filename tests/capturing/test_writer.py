@@ -82,6 +82,25 @@ def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, capl
     assert numbers(tmp_path) == [0, 1, 2]
 
 
+def test_closing_waits_for_what_was_taken_but_not_for_ever(tmp_path: Path) -> None:
+    go_on = threading.Event()
+
+    def slow(record: Any) -> Any:
+        assert go_on.wait(30)
+        return [record]
+
+    writer = LogWriter(tmp_path, slow, ".jsonl.gz")
+    for number in range(5):
+        writer.put({"number": number})
+    writer.close(timeout_s=0.05)
+    assert writer.written == 0
+    closing = threading.Thread(target=writer.close, args=[30.0])
+    closing.start()
+    go_on.set()
+    closing.join(30)
+    assert (writer.written, numbers(tmp_path)) == (5, [0, 1, 2, 3, 4])
+
+
 def test_a_reply_that_cannot_be_read_is_counted_and_the_next_is_written(tmp_path: Path) -> None:
     writer = LogWriter(tmp_path, lambda reply: [{"number": 1 // reply}], ".jsonl.gz")
     writer.put(0)

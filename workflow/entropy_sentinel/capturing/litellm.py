@@ -15,8 +15,9 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
-from entropy_sentinel.capturing.streams import add_part
 from entropy_sentinel.capturing.writer import LogWriter
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.sources.logs.chunks import add_part
 
 log = logging.getLogger(__name__)
 
@@ -54,11 +55,15 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
 
         Raises:
             InputError: If the folder cannot be made.
+            ConfigError: If $ENTROPY_SENTINEL_TOP_LOGPROBS is no whole number.
         """
         super().__init__()
-        self._top = top_logprobs or int(os.environ.get(TOP, TOP_LOGPROBS))
+        self._top = top_logprobs or _top_logprobs()
         what = keep or os.environ.get(KEEP, "texts")
-        self.writer = LogWriter(folder or os.environ.get(FOLDER, "logs"), partial(_records, keep=what), ending(what))
+        name = "keep" if keep else f"${KEEP}"
+        self.writer = LogWriter(
+            folder or os.environ.get(FOLDER, "logs"), partial(_records, keep=what), ending(what, name)
+        )
         self._added: set[str] = set()
         self._refused: set[str] = set()
 
@@ -116,6 +121,14 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         except Exception as error:
             log.warning("log-probabilities could not be asked for: %s", type(error).__name__)
             return None
+
+
+def _top_logprobs() -> int:
+    """The number of alternatives that the environment asks for."""
+    given = os.environ.get(TOP, str(TOP_LOGPROBS))
+    if not (given.isdecimal() and int(given) >= 1):
+        raise ConfigError(f"${TOP}: must be a whole number, 1 or more, was {given[:100]!r}")
+    return int(given)
 
 
 def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str) -> list[dict[str, Any]]:

@@ -13,10 +13,14 @@ Keep = Literal["texts", "features"]
 HIDDEN = "***"
 
 
-def ending(keep: str) -> str:
-    """The end of the names of the files that hold what is kept; InputError for what cannot be kept."""
+def ending(keep: str, name: str = "keep") -> str:
+    """Return the end of the names of the files that hold what is kept.
+
+    Raises:
+        InputError: If `keep` is no `Keep`; the error calls it `name`.
+    """
     if keep not in get_args(Keep):
-        raise InputError(f"keep: must be {' or '.join(get_args(Keep))}, was '{keep}'")
+        raise InputError(f"{name}: must be {' or '.join(get_args(Keep))}, was '{keep}'")
     return CAPTURED if keep == "features" else ".jsonl.gz"
 
 

@@ -1,12 +1,10 @@
 """A stream of server-sent events as the one reply that it is."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-_CLOSING = ("response.completed", "response.incomplete", "response.failed")
-_TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
-_LISTS = ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
+from entropy_sentinel.sources.logs.chunks import CLOSING, add_part
 
 
 def joined(body: bytes) -> dict[str, Any] | None:
@@ -17,7 +15,7 @@ def joined(body: bytes) -> dict[str, Any] | None:
     reply: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
     for event in _events(body):
-        if event.get("type") in _CLOSING:
+        if event.get("type") in CLOSING:
             return dict(event["response"])
         if "choices" not in event:
             continue
@@ -39,20 +37,3 @@ def _events(body: bytes) -> Iterator[dict[str, Any]]:
                 yield json.loads(data)
             except ValueError:
                 return
-
-
-def add_part(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
-    """Add a part of a choice, as a chunk has it, to what came before it."""
-    choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
-    if "text" in part:
-        choice["text"] = choice.get("text", "") + part["text"]
-    if delta := part.get("delta"):
-        message = choice.setdefault("message", {"role": "assistant"})
-        for name in _TEXTS:
-            if delta.get(name):
-                message[name] = message.get(name, "") + delta[name]
-        if calls := delta.get("tool_calls"):
-            message["tool_calls"] = [*message.get("tool_calls", ()), *calls]
-    for name in _LISTS:
-        if (steps := (part.get("logprobs") or {}).get(name)) is not None:
-            choice.setdefault("logprobs", {}).setdefault(name, []).extend(steps)

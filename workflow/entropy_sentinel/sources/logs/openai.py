@@ -12,15 +12,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.chunks import CLOSING, add_part
 from entropy_sentinel.sources.logs.reader import IDS, Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, Trace, finish, refused, storable, trace, why_unusable
-
-_CLOSING = ("response.completed", "response.incomplete", "response.failed")
-_STREAMED = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 class ReplyReader(Reader):
@@ -131,9 +130,9 @@ class ResponseReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """A reply is one response."""
         kind = str(record.get("type", ""))
-        if kind.startswith("response.") and kind not in _CLOSING:
+        if kind.startswith("response.") and kind not in CLOSING:
             raise Ignored("events within a stream")
-        body = record["response"] if kind in _CLOSING else record
+        body = record["response"] if kind in CLOSING else record
         reply = response_of(body)
         reply.columns = self.columns(record, facts_of_response(body))
         yield reply
@@ -241,54 +240,48 @@ class PairReader(Reader):
             yield reply
 
 
+@dataclass
+class _Stream:
+    """A choice of a stream so far, with its first chunk and the number of chunks that could not be read."""
+
+    first: Mapping[str, Any]
+    choice: dict[str, Any] = field(default_factory=dict)
+    broken: int = 0
+
+
 class StreamReader(Reader):
     """Many records per response."""
 
     def __init__(self) -> None:
         """Begin a file."""
-        self._open: dict[tuple[Any, int], dict[str, Any]] = {}
+        self._open: dict[tuple[Any, int], _Stream] = {}
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The responses that this chunk ends; the chunk that has the usage alone ends none."""
-        ended = {}
-        for choice in record["choices"]:
-            key = (record.get("id"), choice.get("index", 0))
-            so_far = self._open.setdefault(key, {"message": {}, "content": [], "refusal": [], "first": record})
+        ended = []
+        for part in record["choices"]:
+            key = (record.get("id"), part.get("index", 0))
+            stream = self._open.setdefault(key, _Stream(record))
             # Until all of the chunk is in it: without one of its chunks a response is not the one that was given.
-            so_far["broken"] = so_far.get("broken", 0) + 1
-            _add(so_far, choice)
-            so_far["broken"] -= 1
-            if choice.get("finish_reason") is not None:
-                ended[key] = choice["finish_reason"]
-        for key, finish_reason in ended.items():
-            yield self._whole(key, finish_reason)
+            stream.broken += 1
+            add_part(stream.choice, part)
+            stream.broken -= 1
+            if stream.choice["finish_reason"] is not None:
+                ended.append(key)
+        yield from map(self._whole, ended)
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """The responses whose stream was interrupted."""
         for key in list(self._open):
-            yield partial(self._whole, key, None)
+            yield partial(self._whole, key)
 
-    def _whole(self, key: tuple[Any, int], finish_reason: str | None) -> Reply:
-        so_far = self._open.pop(key)
-        if so_far["broken"]:
+    def _whole(self, key: tuple[Any, int]) -> Reply:
+        stream = self._open.pop(key)
+        if stream.broken:
             raise InputError(f"the stream {str(key[0])[:100]!r} has a chunk that could not be read")
-        logprobs = {name: so_far[name] or None for name in ("content", "refusal")}
-        choice = {"finish_reason": finish_reason, "logprobs": logprobs}
-        reply = message_choice(choice, so_far["message"])
-        reply.item_id, reply.model, reply.sample = key[0], so_far["first"].get("model"), key[1]
-        reply.columns = self.columns(so_far["first"], facts_of(so_far["first"]))
-        if finish_reason is None:
+        reply = message_choice(stream.choice, stream.choice.get("message", {}))
+        reply.item_id, reply.model, reply.sample = key[0], stream.first.get("model"), key[1]
+        reply.columns = self.columns(stream.first, facts_of(stream.first))
+        if stream.choice["finish_reason"] is None:
             reply.facts = [*reply.facts, "interrupted stream"]
         return reply
-
-
-def _add(so_far: dict[str, Any], choice: Mapping[str, Any]) -> None:
-    message, delta = so_far["message"], choice.get("delta") or {}
-    for name in _STREAMED:
-        if delta.get(name):
-            message[name] = message.get(name, "") + delta[name]
-    if delta.get("tool_calls") or delta.get("function_call"):
-        message["tool_calls"] = True
-    logprobs = choice.get("logprobs") or {}
-    for name in ("content", "refusal"):
-        so_far[name] += logprobs.get(name) or ()
