@@ -45,7 +45,9 @@ State = Annotated[
 def _option(output: Output) -> inspect.Parameter:
     """The option of the command that an output has."""
     names = [f"--{output.name}", *([output.short] if output.short else [])]
-    declared = typer.Option(*names, metavar=output.metavar, rich_help_panel=Panel.FILES, help=output.meaning)
+    declared = typer.Option(
+        *names, metavar=output.metavar, envvar=output.variable, rich_help_panel=Panel.FILES, help=output.meaning
+    )
     annotation = Annotated[Path | None, declared] if output.is_file else Annotated[str | None, declared]
     return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -103,11 +105,11 @@ def _checked(
     """The files of the logs; what is to be written is none of those that are read, and its name says its form."""
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import sources
-    from entropy_sentinel.monitor.showing.outputs import check_rows_path
     from entropy_sentinel.verbs.inputs import files
 
-    if targets["output"] is not None:
-        check_rows_path(targets["output"])
+    for name, target in targets.items():
+        if target is not None:
+            OUTPUTS[name].check(target)
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
     paths = [source for source in sources(logs, state) if isinstance(source, str | Path)]
     read = [estimator, *paths, *(files(labels) if labels else ()), *([] if state is None else [state])]

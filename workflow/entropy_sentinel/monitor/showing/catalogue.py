@@ -17,7 +17,8 @@ class Output:
     """One thing that findings can be made into.
 
     `function` writes them to a target: a path, where `is_file`, else any text, as an address. `files` are the names
-    that a workflow gives to the targets.
+    that a workflow gives to the targets. `checks` names a function that refuses a target before a log is read.
+    `variable` is the environment variable that names the target if the option does not.
     """
 
     name: str
@@ -27,6 +28,8 @@ class Output:
     metavar: str = "FILE"
     short: str | None = None
     is_file: bool = True
+    checks: str | None = None
+    variable: str | None = None
 
     @property
     def module(self) -> str:
@@ -36,8 +39,18 @@ class Output:
     @property
     def write(self) -> Callable[[Any, Any], None]:
         """The function: of what was found, and the target."""
-        function: Callable[[Any, Any], None] = getattr(import_module(self.module), self.function.rpartition(".")[-1])
-        return function
+        return _function(self.function)
+
+    def check(self, target: Any) -> None:
+        """Raise an EntropySentinelError for a target that the function would refuse."""
+        if self.checks is not None:
+            _function(self.checks)(target)
+
+
+def _function(place: str) -> Callable[..., None]:
+    module, _, name = place.rpartition(".")
+    function: Callable[..., None] = getattr(import_module(module), name)
+    return function
 
 
 OUTPUTS: dict[str, Output] = {
@@ -49,6 +62,7 @@ OUTPUTS: dict[str, Output] = {
             f"{_ROOM}.outputs.write_rows",
             ("rows.csv", "rows.parquet", "rows.json"),
             short="-o",
+            checks=f"{_ROOM}.outputs.check_rows_path",
         ),
         Output(
             "metrics",
@@ -62,6 +76,24 @@ OUTPUTS: dict[str, Output] = {
             "An HTML page with pictures, in one file: alerts, the responses behind them, slices.",
             f"{_ROOM}.page.write_page",
             ("page.html",),
+        ),
+        Output(
+            "webhook",
+            "Post the alerts, if there are any, as the JSON of --alerts.",
+            f"{_ROOM}.webhook.post_json",
+            metavar="URL",
+            is_file=False,
+            checks=f"{_ROOM}.webhook.check_address",
+            variable="ENTROPY_SENTINEL_WEBHOOK",
+        ),
+        Output(
+            "slack",
+            "Post the alerts, if there are any, as a message to Slack, or to another chat that takes its form.",
+            f"{_ROOM}.webhook.post_message",
+            metavar="URL",
+            is_file=False,
+            checks=f"{_ROOM}.webhook.check_address",
+            variable="ENTROPY_SENTINEL_SLACK",
         ),
     )
 }

@@ -1,0 +1,126 @@
+"""Alerts that are posted: what a server gets, and what a run says if it does not take them."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from calling import run
+from fake_api import Answer, fake_api
+from production import fitted, saved, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.showing import webhook
+
+SECRET = "T024-B7Yhn3-sekret"
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> list[Any]:
+    """A call of the monitor that writes the alerts to a file as well; every slice is an alert."""
+    log = written(traffic(90), tmp_path / "log.parquet")
+    files = ["--alerts", tmp_path / "alerts.json", "--state", tmp_path / "state", "--page", tmp_path / "page.html"]
+    return ["monitor", saved(tmp_path, "atc-se_sum"), log, "--fail-below", "0.99", *files]
+
+
+def took(body: dict[str, Any], _: int) -> Answer:
+    return 200, {}, b"ok", 0.0
+
+
+def test_a_server_gets_what_the_file_has(call: list[Any], tmp_path: Path, capsys, monkeypatch) -> None:
+    with fake_api(took) as server:
+        monkeypatch.setenv("ENTROPY_SENTINEL_SLACK", f"{server.base_url}/{SECRET}")
+        status, _, errors = run(capsys, *call, "--webhook", f"{server.base_url}/{SECRET}")
+    assert (status, errors) == (4, "")
+    assert server.requests[0] == json.loads((tmp_path / "alerts.json").read_text())
+    (alert,) = server.requests[0]["alerts"]
+    assert list(server.requests[1]) == ["text"]
+    assert alert["message"] in server.requests[1]["text"]
+    assert SECRET not in str([path.read_bytes() for path in tmp_path.iterdir()])
+
+
+def test_nothing_is_sent_without_an_alert() -> None:
+    with fake_api(took) as server:
+        result = es.monitor(fitted("atc-se_sum"), traffic(90))
+        webhook.post_json(result, server.base_url)
+        webhook.post_message(result, server.base_url)
+        assert server.requests == []
+
+
+def test_a_slice_cannot_call_everybody_in_a_chat() -> None:
+    named = traffic(90).with_columns(route=pl.lit("<!channel> & <@U1>"))
+    result = es.monitor(fitted("atc-se_sum"), named, by=["route"], fail_below=0.99)
+    assert "&lt;!channel&gt; &amp; &lt;@U1&gt;" in webhook.message(result)
+    assert "<" not in webhook.message(result)
+
+
+def nobody(body: dict[str, Any], _: int) -> Answer:
+    return 403, {"Location": f"http://x/{SECRET}"}, SECRET.encode(), 0.0
+
+
+def elsewhere(body: dict[str, Any], _: int) -> Answer:
+    return 307, {"Location": f"/{SECRET}/elsewhere"}, b"", 0.0
+
+
+def never(body: dict[str, Any], _: int) -> Answer:
+    return 200, {}, b"", 1.0
+
+
+def nonsense(body: dict[str, Any], _: int) -> Answer:
+    return 799, {}, b"", 0.0
+
+
+@pytest.mark.parametrize(
+    ("option", "answer", "problem"),
+    [
+        ("--webhook", nobody, "403 Forbidden"),
+        ("--slack", elsewhere, "307 Temporary Redirect"),
+        ("--webhook", never, "no answer within 0.5 seconds"),
+        ("--slack", nonsense, "answered 799"),
+    ],
+)
+def test_a_server_that_refuses_loses_nothing(
+    option: str, answer: Any, problem: str, call: list[Any], tmp_path: Path, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
+    with fake_api(answer) as server:
+        status, shown, errors = run(capsys, *call, option, f"{server.base_url}/{SECRET}")
+        assert len(server.requests) == 1
+    assert status == 4
+    assert errors.startswith(f"{option}: ")
+    assert problem in errors
+    assert "ALERT" in shown
+    assert len(json.loads((tmp_path / "alerts.json").read_text())["alerts"]) == 1
+    assert SECRET not in shown + errors + str([path.read_bytes() for path in tmp_path.iterdir()])
+
+
+@pytest.fixture
+def closed() -> Iterator[int]:
+    """A port at which nobody listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+def test_a_server_that_is_not_there(call: list[Any], closed: int, capsys) -> None:
+    status, shown, errors = run(capsys, *call, "--webhook", f"http://127.0.0.1:{closed}/{SECRET}")
+    assert status == 4
+    assert "ConnectionRefusedError" in errors
+    assert SECRET not in shown + errors
+
+
+@pytest.mark.parametrize(
+    "address", ["hooks.slack.com/x", "ftp://host/x", "https:///x", "http://[x/", "http://host/a b", "http://h:99999/x"]
+)
+def test_an_address_that_is_none_is_refused_before_a_log_is_read(address: str, tmp_path: Path, capsys) -> None:
+    with pytest.raises(ConfigError) as error:
+        webhook.check_address(address)
+    assert address not in str(error.value)
+    status, _, errors = run(capsys, "monitor", tmp_path / "estimator", tmp_path / "none", "--slack", address)
+    assert status == 1
+    assert "webhook" in errors
+    assert address not in errors

@@ -1,0 +1,97 @@
+"""Alerts to a webhook: as JSON, or as a message that Slack and other chats take.
+
+The address of a webhook is a secret: whoever has it can post. No message or error has any part of it, which is why
+errors are told by their kind alone.
+"""
+
+import json
+import queue
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from entropy_sentinel import __version__
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.result import SHOWN, Monitored, alerts, whose
+
+# From the look-up of the host's name to the answer.
+TIMEOUT_S = 10.0
+# Slack's control characters: a slice may be called <!channel>.
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def check_address(address: str) -> None:
+    """Raise ConfigError for what is no address of a web server."""
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not address.isascii() or not address.isprintable() or " " in address:
+        raise ConfigError("the address of a webhook must be https://HOST/PATH (it is a secret, so it is not shown)")
+
+
+def post_json(result: Monitored, address: str) -> None:
+    """Post the alerts as `--alerts` writes them; nothing if there are none.
+
+    Raises:
+        InputError: If the server does not take them within TIMEOUT_S seconds.
+    """
+    if result.alerts:
+        _post({"alerts": result.alerts, "provenance": result.provenance}, address)
+
+
+def post_message(result: Monitored, address: str) -> None:
+    """Post the alerts as the text of a message, `{"text": ...}`; nothing if there are none.
+
+    Raises:
+        InputError: If the server does not take them within TIMEOUT_S seconds.
+    """
+    if result.alerts:
+        _post({"text": message(result)}, address)
+
+
+def message(result: Monitored) -> str:
+    """Return the estimator's line and a line for each of the first SHOWN alerts."""
+    lines = alerts(result)
+    more = [f"and {len(lines) - SHOWN:,} more"] if len(lines) > SHOWN else []
+    return "\n".join([whose(result)[0], *lines[:SHOWN], *more]).translate(_ESCAPED)
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect is an error: it would lose the body, or take it elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _post(content: Mapping[str, Any], address: str) -> None:
+    """Post JSON. In a thread, since the time-outs of sockets limit neither look-ups of names nor slow answers."""
+    headers = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}"}
+    request = Request(address, json.dumps(content).encode(), headers)
+    outcome: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=lambda: outcome.put(_problem(request)), daemon=True).start()
+    try:
+        problem = outcome.get(timeout=TIMEOUT_S)
+    except queue.Empty:
+        problem = f"no answer within {TIMEOUT_S:g} seconds"
+    if problem:
+        raise InputError(f"the alerts were not sent: {problem}")
+
+
+def _problem(request: Request) -> str:
+    """Send the request and return why it failed, or nothing."""
+    try:
+        # The one who waits gives up first, and says so.
+        build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
+    except HTTPError as error:
+        error.close()
+        known = error.code in [*HTTPStatus]
+        return f"the server answered {error.code}" + (f" {HTTPStatus(error.code).phrase}" if known else "")
+    except Exception as error:  # whatever it is, the other results must be written
+        return type(error.reason if isinstance(error, URLError) else error).__name__
+    return ""
