@@ -43,11 +43,13 @@ onstart:
 
 onsuccess:
     clear_parts(log)
+    run_after("success")
 
 
 onerror:
     clear_parts(log)
     JOB_LINES.show_failures_again()
+    run_after("failure")
 
 
 localrules:
@@ -59,7 +61,7 @@ rule all:
     input:
         TARGETS,
         ESTIMATORS,
-        expand(COSTS, judge=study.paid_judges(CONFIG)),
+        expand(COSTS, judge=judging.paid_judges(CONFIG)),
 
 
 # Targets for a part of the way, for example to see what a new machine or a new model does.

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import benchmark_settings, generation_settings, pass_settings
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings, pass_settings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.jobs.logs import job_log
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS

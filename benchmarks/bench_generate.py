@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import benchmark_settings, generation_settings
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import TOP_K

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.stages.benchmark import open_source
 

@@ -16,7 +16,8 @@ import polars as pl
 
 from entropy_sentinel.chat.settings import filled
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings
+from entropy_sentinel.config.judging import judge_settings
 from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features

@@ -155,7 +155,7 @@ def write_log(path: Path, exchanges: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Ask one question after the other: what is computed side by side may differ in its last digits."""
     from entropy_sentinel.config.config import load_config, read_config
-    from entropy_sentinel.config.study.generations import served_settings
+    from entropy_sentinel.config.generations import served_settings
     from entropy_sentinel.engines.catalogue import PROMPTS
     from entropy_sentinel.engines.server import running_server
 

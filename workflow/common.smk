@@ -4,15 +4,17 @@
 import math
 import os
 import re
+import subprocess
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from entropy_sentinel.config import study
+from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
+from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
@@ -50,14 +52,14 @@ if workflow.is_main_process:
     print(*CONFIG.left_out, sep="\n", end="\n" * bool(CONFIG.left_out), file=sys.stderr)
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
-GROUPS = study.training_groups(CONFIG)
-ESTIMATE_BATCHES, ESTIMATOR_BATCHES = study.estimate_batches(CONFIG), study.estimator_batches(CONFIG)
+GROUPS = estimates.training_groups(CONFIG)
+ESTIMATE_BATCHES, ESTIMATOR_BATCHES = estimates.estimate_batches(CONFIG), estimates.estimator_batches(CONFIG)
 # The ids of groups by the name of their files, which is the wildcard {group}.
-GROUP_FILES = study.group_files(CONFIG)
-NAMED_GROUPS = {name: group.model_dump() for name, group in study.shown_groups(CONFIG).items()}
+GROUP_FILES = estimates.group_files(CONFIG)
+NAMED_GROUPS = {name: group.model_dump() for name, group in estimates.shown_groups(CONFIG).items()}
 
 announce_versions()
-study.announce_servers(CONFIG)
+generations.announce_servers(CONFIG)
 # Those of the jobs of one machine share engines: a group of jobs in a cluster is a run of its own.
 if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
@@ -77,7 +79,7 @@ WITH_PARTS = ["generation", *(f"pass_{family}" for family in PASSES_OF)]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
-KEPT = study.kept_estimators(CONFIG)
+KEPT = estimates.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
 TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
@@ -100,7 +102,7 @@ def of_content(settings, files, output):
 def items_settings(benchmark):
     """The settings of a benchmark's job, and whether they are those of items that its changed file gives, too."""
     output = ITEMS.format(benchmark=benchmark)
-    found = of_content(study.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
+    found = of_content(generations.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
     record = workflow.persistence.metadata(IOFile(output))
     made = as_made(found, record and record.params, output)
     return made, made != found
@@ -150,7 +152,7 @@ def drawn_figures(section, of_each_model):
 
 # The jobs of an engine come together, and no more of them at a time than keep all GPUs, or cores, at work: each engine
 # starts once, and another model's engine works beside it. In a job of a cluster, one after the other.
-ENGINES = study.engines(CONFIG)
+ENGINES = generations.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.local_exec
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all that there are
@@ -194,6 +196,14 @@ def clear_parts(log):
     for job in workflow.dag.jobs:
         if job.rule.name in WITH_PARTS and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
             clear(Path(parts_folder(job.output[0])))
+
+
+def run_after(outcome):
+    """Run the command that the config names for the end of a run. A command that fails spoils no result."""
+    if CONFIG.after:
+        status = subprocess.call(CONFIG.after, shell=True, env=os.environ | {"RESULTS": RESULTS, "OUTCOME": outcome})
+        if status:
+            print(f"after: '{CONFIG.after}' ended with exit status {status}", file=sys.stderr)
 
 
 wildcard_constraints:

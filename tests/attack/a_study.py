@@ -9,8 +9,9 @@ import yaml
 from attack_cases import ROOT
 
 from entropy_sentinel.config.config import Config, load_config, read_config
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings
+from entropy_sentinel.config.judging import judge_settings, labels_files
 from entropy_sentinel.config.layout import Layout
-from entropy_sentinel.config.study import benchmark_settings, generation_settings, judge_settings, labels_files
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.generation import write_generations

@@ -9,7 +9,7 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases
 from fake_api import completion, fake_api, ok, quiet_litellm
 
-from entropy_sentinel.config.study.generations import announce_servers
+from entropy_sentinel.config.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.sources import hub
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from attack_cases import PLANTED, ROOT, Case, at, attack, cases, expand, text
 
-from entropy_sentinel.config import study
+from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import Config, load_config, read_config
 from entropy_sentinel.config.layout import Layout
 
@@ -40,17 +40,17 @@ def files(case: Case, folder: Path) -> list[str]:
 
 def usable(config: Config) -> None:
     """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
-    run, layout, groups = config.run, Layout(config.study), study.group_files(config)
-    settings: list[Any] = [study.judge_settings(config, judge) for judge in run.judges]
-    settings += [study.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
-    settings += [study.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
+    run, layout, groups = config.run, Layout(config.study), estimates.group_files(config)
+    settings: list[Any] = [judging.judge_settings(config, judge) for judge in run.judges]
+    settings += [generations.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
+    settings += [generations.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
     assert PLANTED not in json.dumps(settings, allow_nan=False)
     names = {"judge": run.judges[0], "model": run.models[0]}
     paths = [layout.generations.format(**names, benchmark=benchmark) for benchmark in run.benchmarks]
     paths += [layout.estimates.format(**names, group=group) for group in groups]
     assert max(len(part.encode()) for path in paths for part in Path(path).parts) <= LONGEST_NAME
     for model in run.models:
-        study.gpus(config, model)
+        generations.gpus(config, model)
 
 
 @cases("config.yaml")

@@ -10,7 +10,7 @@ from attack_cases import ROOT, Case, attack, cases
 from observations import BESIDE
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import estimation_settings
+from entropy_sentinel.config.estimates import estimation_settings
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

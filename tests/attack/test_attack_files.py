@@ -14,7 +14,7 @@ from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
 from entropy_sentinel.analyses.accuracy.measures import write_domains, write_sweep
-from entropy_sentinel.config.study import estimation_settings, split_settings
+from entropy_sentinel.config.estimates import estimation_settings, split_settings
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.jobs.inputs import check_inputs

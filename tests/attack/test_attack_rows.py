@@ -12,7 +12,7 @@ import yaml
 from attack_cases import ROOT, Case, attack, cases, expand, text
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.stages.benchmark import write_benchmark

@@ -16,7 +16,7 @@ from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm, step
 
 from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.config.study.generations import announce_servers
+from entropy_sentinel.config.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
 
 pytestmark = [quiet_litellm, pytest.mark.slow]

@@ -9,8 +9,7 @@ from snakemake.utils import update_config
 
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import generation_settings
-from entropy_sentinel.config.study.generations import config_snippet, served_settings
+from entropy_sentinel.config.generations import config_snippet, generation_settings, served_settings
 from entropy_sentinel.engines.server import flag, server_command, server_environment
 from entropy_sentinel.frames.errors import ConfigError
 

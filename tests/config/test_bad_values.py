@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from entropy_sentinel.config import study
+from entropy_sentinel.config import estimates, generations
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.secrets import secret_keys
@@ -129,13 +129,13 @@ def check_harmless(config: Any, bad: str) -> None:
     """All that jobs are given is JSON with finite numbers and whole characters, and loads again as it is."""
     for model in config.run.models:
         for benchmark in config.run.benchmarks:
-            settings = study.generation_settings(config, model, benchmark)
-            json.dumps([settings, study.gpus(config, model)], allow_nan=False, ensure_ascii=False).encode()
+            settings = generations.generation_settings(config, model, benchmark)
+            json.dumps([settings, generations.gpus(config, model)], allow_nan=False, ensure_ascii=False).encode()
     for benchmark in config.run.benchmarks:
-        json.dumps(study.benchmark_settings(config, benchmark), allow_nan=False, ensure_ascii=False).encode()
-    groups = study.training_groups(config)
+        json.dumps(generations.benchmark_settings(config, benchmark), allow_nan=False, ensure_ascii=False).encode()
+    groups = estimates.training_groups(config)
     assert groups, bad
-    assert all(len(name) <= 150 for name in study.group_files(config)), bad
+    assert all(len(name) <= 150 for name in estimates.group_files(config)), bad
     again = config.model_dump(mode="json")
     json.dumps(again, allow_nan=False, ensure_ascii=False).encode()
     loaded = load_config(again)

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.estimates import estimate_batches, estimation_settings, estimator_batches, group_files
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import estimation_settings, group_files
-from entropy_sentinel.config.study.estimates import estimate_batches, estimator_batches
 
 ROOT = Path(__file__).parents[2]
 

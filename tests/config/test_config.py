@@ -9,11 +9,17 @@ import pytest
 import yaml
 
 from entropy_sentinel.chat.settings import announced_server
-from entropy_sentinel.config import study, weights
+from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import benchmark_settings, feature_settings, generation_settings, training_groups
-from entropy_sentinel.config.study.generations import announce_servers
-from entropy_sentinel.config.weights import folder_fingerprint
+from entropy_sentinel.config.estimates import training_groups
+from entropy_sentinel.config.generations import (
+    announce_servers,
+    benchmark_settings,
+    feature_settings,
+    generation_settings,
+)
+from entropy_sentinel.engines import weights
+from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
@@ -319,14 +325,14 @@ def test_a_tokenizer_may_be_named() -> None:
 def test_estimation_has_a_seed_of_its_own() -> None:
     before, after = load_config(PAPER), load_config(changed("estimation.seed", 7))
     for config, seed in ((before, 42), (after, 7)):
-        assert study.split_settings(config) == {"test_share": 0.2, "seed": seed}
-        settings = study.estimation_settings(config, ["baseline-ppl"])
+        assert estimates.split_settings(config) == {"test_share": 0.2, "seed": seed}
+        settings = estimates.estimation_settings(config, ["baseline-ppl"])
         assert (settings["seed"], settings["estimators"]) == (seed, ["baseline-ppl"])
     assert generation_settings(after, "qwen3-4b", "gsm8k") == generation_settings(before, "qwen3-4b", "gsm8k")
     assert benchmark_settings(after, "gsm8k") == benchmark_settings(before, "gsm8k")
     both = changed("estimation.seed", 7) | {"seed": 3}
     assert generation_settings(load_config(both), "qwen3-4b", "gsm8k")["seed"] == 3
-    assert study.split_settings(load_config(both))["seed"] == 7
+    assert estimates.split_settings(load_config(both))["seed"] == 7
 
 
 # What every trace and label of the paper's study was made with so far; another dict, or order, would make all again.
@@ -365,7 +371,7 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
         changed("judges", {"math-verify": {"kind": "math-verify"}, "people": {"kind": "file", "path": "x"}})
     )
     expected_of_people = {"version": 1, "judge": "people", "kind": "file", "path": "x"}
-    assert study.judge_settings(people, "people", "scibench") == expected_of_people
+    assert judging.judge_settings(people, "people", "scibench") == expected_of_people
     served = load_config(changed("models.qwen3-8b", {"api": {"model": "openai/x"}}))
     of_server = {"engine": "api", "api": {"model": "openai/x"}, "revision": None, "chat_template_kwargs": {}}
     expected = {key: value for key, value in QWEN3_8B.items() if key not in ("weights", "local")} | of_server
@@ -431,16 +437,16 @@ def test_address_of_a_server_is_no_reason_to_ask_again(monkeypatch: pytest.Monke
 
 def test_gpus_of_a_job_follow_its_parallelism() -> None:
     arguments = {"tensor_parallel_size": 2, "pipeline_parallel_size": 3}
-    assert study.gpus(load_config(changed("models.qwen3-4b.engine_args", arguments)), "qwen3-4b") == 6
-    assert study.gpus(load_config(changed("models.qwen3-4b", {"api": {"model": "openai/x"}})), "qwen3-4b") == 0
-    assert study.gpus(load_config(PAPER), "qwen3-4b") == 1
+    assert generations.gpus(load_config(changed("models.qwen3-4b.engine_args", arguments)), "qwen3-4b") == 6
+    assert generations.gpus(load_config(changed("models.qwen3-4b", {"api": {"model": "openai/x"}})), "qwen3-4b") == 0
+    assert generations.gpus(load_config(PAPER), "qwen3-4b") == 1
 
 
 def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None:
     """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
     config = load_config(PAPER)
     made_with = {"version": 4, "judge": "math-verify", "kind": "math-verify"}
-    found = {name: study.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
+    found = {name: judging.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
     tolerances = {
         "scibench": {"relative": 0.05},
         "theoremqa": {"relative": 0.04, "whole_numbers": False},

@@ -9,14 +9,8 @@ import yaml
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.files import missing_file
-from entropy_sentinel.config.study import (
-    benchmark_settings,
-    judge_settings,
-    labels_files,
-    own_judges,
-    paid_judges,
-    served_judges,
-)
+from entropy_sentinel.config.generations import benchmark_settings
+from entropy_sentinel.config.judging import judge_settings, labels_files, own_judges, paid_judges, served_judges
 from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import benchmark_settings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
 

@@ -9,7 +9,8 @@ import yaml
 
 from entropy_sentinel.chat.settings import Prompt, filled
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import generation_settings, judge_settings, paid_judges, server_settings
+from entropy_sentinel.config.generations import generation_settings, server_settings
+from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.frames.errors import ConfigError
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())

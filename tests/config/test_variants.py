@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import generation_settings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.terminal import Work
 

@@ -22,8 +22,7 @@ from fake_api import quiet_litellm, user
 
 from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import generation_settings
-from entropy_sentinel.config.study.generations import announce_servers
+from entropy_sentinel.config.generations import announce_servers, generation_settings
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import generation_settings, judge_settings
+from entropy_sentinel.config.generations import generation_settings
+from entropy_sentinel.config.judging import judge_settings
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.server import server_command, server_environment
 

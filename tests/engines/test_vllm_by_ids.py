@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.study import generation_settings
+from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.engines.client import SharedEngine
 
 pytestmark = pytest.mark.long(minutes=1)

@@ -16,7 +16,8 @@ from entropy_sentinel.analyses.responses.terminal import StudyFiles, one_respons
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import generation_settings, judge_settings, server_settings
+from entropy_sentinel.config.generations import generation_settings, server_settings
+from entropy_sentinel.config.judging import judge_settings
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance

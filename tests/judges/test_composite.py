@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import judge_settings, labels_files
+from entropy_sentinel.config.judging import judge_settings, labels_files
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError

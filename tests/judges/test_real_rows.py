@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.stages.benchmark import write_benchmark

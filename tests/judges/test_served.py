@@ -7,8 +7,9 @@ import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.files import missing_file
+from entropy_sentinel.config.generations import server_settings
+from entropy_sentinel.config.judging import hub_models, judge_settings, served_judges
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import hub_models, judge_settings, served_judges, server_settings
 from entropy_sentinel.engines.server import server_command
 from entropy_sentinel.frames.errors import ConfigError
 

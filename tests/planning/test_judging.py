@@ -9,7 +9,8 @@ from study_trees import make, make_all, small_study
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.config.study import judge_settings, ledger
+from entropy_sentinel.config.generations import ledger
+from entropy_sentinel.config.judging import judge_settings
 from entropy_sentinel.judges.settings import account
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import forecast, plan

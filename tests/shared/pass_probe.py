@@ -17,8 +17,8 @@ import polars as pl
 from killed_pass import kill_after
 
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.generations import generation_settings, pass_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import generation_settings, pass_settings
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.stages import engine_pass, generation

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.config.study import generation_settings, gpus, judge_settings, labels_files
+from entropy_sentinel.config.generations import generation_settings, gpus
+from entropy_sentinel.config.judging import judge_settings, labels_files
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError

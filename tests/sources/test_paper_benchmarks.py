@@ -8,7 +8,7 @@ import yaml
 from data_sets import data_set
 
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows

@@ -9,7 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.config.study import benchmark_settings
+from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.planning.responses import item_counts
 from entropy_sentinel.sources.settings import Benchmark
 

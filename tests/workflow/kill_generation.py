@@ -22,8 +22,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings
 from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.config.study import benchmark_settings, generation_settings
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs.logs import job_log

@@ -327,9 +327,30 @@ def test_the_new_analysis_has_its_page_and_a_link(added: Path) -> None:
 def test_names_are_known_to_the_config_check(added: Path) -> None:
     code = """
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config import study
+from entropy_sentinel.config import generations
 
 config = load_config(read_config(["config.yaml"]) | {"generation": {"prompt": "bare"}})
-print(study.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
+print(generations.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
 """
     assert in_the_copy(added, "-c", code) == "bare\n"
+
+
+@pytest.mark.slow
+def test_the_new_engine_answers(added: Path) -> None:
+    """The entropy of each response is that of a coin with 3/4 heads."""
+    code = """
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config import generations
+from entropy_sentinel.stages.feature import write_features
+from entropy_sentinel.stages.generation import write_generations
+
+config = load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"]))
+settings = generations.generation_settings(config, "coin", "odd")
+write_generations("results/added/benchmarks/odd.parquet", settings, 1, "a/b/thrown/odd.parquet")
+write_features("a/b/thrown/odd.parquet", generations.feature_settings(config, "coin"), "a/b/features/odd.parquet")
+"""
+    in_the_copy(added, "-c", code)
+    texts = pl.read_parquet(added / "a" / "b" / "thrown" / "odd.parquet")["text"]
+    assert set(texts) <= {"heads", "tails"}
+    entropies = pl.read_parquet(added / "a" / "b" / "features" / "odd.parquet")["max"].to_list()
+    assert entropies == pytest.approx([-0.75 * math.log(0.75) - 0.25 * math.log(0.25)] * 20, abs=1e-6)

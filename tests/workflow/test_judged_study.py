@@ -28,6 +28,7 @@ KEY = f"sk-proj-{uuid.uuid4().hex}"
 def study(api: FakeApi, **judge: Any) -> dict[str, Any]:
     return {
         "study": "judged",
+        "after": 'echo "$RESULTS $OUTCOME" >> ended.txt',
         "limit": ITEMS,
         "run": {
             "models": ["theirs"],
@@ -127,6 +128,7 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
         assert "judges.llm: of budget_usd 0.0445, 0.00" in output
         assert "raise budget_usd and start again" in output
         assert process.returncode != 0
+        assert (project.folder / "ended.txt").read_text() == "results/judged failure\n"
         assert 20 < len(api.requests) < 40
         raw = study(api)
         (project.folder / "judged.yaml").write_text(yaml.safe_dump(raw))
@@ -140,6 +142,7 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
         project.run(file)
         assert len(api.requests) == 2 * ITEMS
         assert json.dumps(api.requests[-1]["messages"]).count("Judge well.") == 1
+    assert (project.folder / "ended.txt").read_text() == "results/judged failure\n" + 2 * "results/judged success\n"
 
 
 def test_judges_that_ask_the_same_server_at_once_pay_for_each_question_once(

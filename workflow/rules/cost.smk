@@ -6,7 +6,7 @@
 use rule cpu_job as cost with:
     input:
         labels=lambda wildcards: expand(
-            LABELS, judge=study.paid_judges(CONFIG)[wildcards.judge][0], model=MODELS, benchmark=BENCHMARKS
+            LABELS, judge=judging.paid_judges(CONFIG)[wildcards.judge][0], model=MODELS, benchmark=BENCHMARKS
         ),
     output:
         COSTS,
@@ -14,10 +14,10 @@ use rule cpu_job as cost with:
         f"{LOGS}/{{judge}}/cost.log",
     # A judge that another one asks, or that is a benchmark's own, need not be among those of run.judges.
     wildcard_constraints:
-        judge="|".join(map(re.escape, study.paid_judges(CONFIG))) or "none",
+        judge="|".join(map(re.escape, judging.paid_judges(CONFIG))) or "none",
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         **calls("stages.cost.write_costs"),
-        ledger=lambda wildcards: study.ledger(CONFIG, f"judges.{wildcards.judge}"),
+        ledger=lambda wildcards: generations.ledger(CONFIG, f"judges.{wildcards.judge}"),

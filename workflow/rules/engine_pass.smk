@@ -13,7 +13,7 @@ for family in PASSES_OF:
         input:
             benchmark=ITEMS,
             generations=GENERATIONS,
-            source=lambda wildcards, family=family: study.given_pass(
+            source=lambda wildcards, family=family: generations.given_pass(
                 CONFIG, family, wildcards.model, wildcards.benchmark
             )
             or [],
@@ -29,14 +29,14 @@ for family in PASSES_OF:
         threads: CONFIG.generation.threads
         resources:
             **engine_resources(lambda model, family=family: CONFIG.asked_again(family, model)),
-            gpu=lambda wildcards, family=family: study.pass_gpus(CONFIG, family, wildcards.model),
+            gpu=lambda wildcards, family=family: generations.pass_gpus(CONFIG, family, wildcards.model),
             mem_mb=4000,
             runtime=240,
         params:
             call=named("stages.engine_pass.write_engine_pass"),
             settings=lambda wildcards, family=family: of_content(
-                study.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
-                study.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
+                generations.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
+                generations.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
                 PASSES.format(family=family, **wildcards),
             ),
         script:

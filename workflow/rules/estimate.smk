@@ -29,7 +29,7 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             **calls("stages.estimate.write_groups"),
             # The group's id and settings, of each file.
             groups=lambda wildcards, batch=batch: [
-                (GROUP_FILES[file], study.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
+                (GROUP_FILES[file], estimates.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
                 for file in [name.format(**wildcards) for name in batch]
             ],
         script:

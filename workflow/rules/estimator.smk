@@ -29,7 +29,7 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             **calls("stages.estimate.write_kept"),
             # The group's id and settings, of each name.
             groups=lambda wildcards, batch=batch: [
-                (CONFIG.groups[name].group_id, study.estimation_settings(CONFIG, KEPT[name]))
+                (CONFIG.groups[name].group_id, estimates.estimation_settings(CONFIG, KEPT[name]))
                 for name in [name.format(**wildcards) for name in batch]
             ],
         script:

@@ -11,4 +11,4 @@ use rule cpu_job as feature with:
         f"{LOGS}/features/{{model}}/{{benchmark}}.log",
     params:
         **calls("stages.feature.write_features"),
-        settings=lambda wildcards: study.feature_settings(CONFIG, wildcards.model),
+        settings=lambda wildcards: generations.feature_settings(CONFIG, wildcards.model),

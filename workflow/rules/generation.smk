@@ -9,7 +9,7 @@
 use rule cpu_job as generation with:
     input:
         benchmark=ITEMS,
-        source=lambda wildcards: study.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
+        source=lambda wildcards: generations.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
     output:
         GENERATIONS,
     log:
@@ -22,13 +22,13 @@ use rule cpu_job as generation with:
     threads: CONFIG.generation.threads
     resources:
         **engine_resources(lambda model: model),
-        gpu=lambda wildcards: study.gpus(CONFIG, wildcards.model),
+        gpu=lambda wildcards: generations.gpus(CONFIG, wildcards.model),
         mem_mb=4000,
         runtime=240,
     params:
         call=named("stages.generation.write_generations"),
         settings=lambda wildcards: of_content(
-            study.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
-            study.source_file(CONFIG, wildcards.model, wildcards.benchmark),
+            generations.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
+            generations.source_file(CONFIG, wildcards.model, wildcards.benchmark),
             GENERATIONS.format(**wildcards),
         ),

@@ -10,7 +10,7 @@
 # Like generations, labels may cost money: LABEL_VERSION in frames/label.py, or the VERSION of a judge's kind in
 # judges/settings.py, stands in for the code.
 
-SERVED, OWN_JUDGES = study.served_judges(CONFIG), study.own_judges(CONFIG)
+SERVED, OWN_JUDGES = judging.served_judges(CONFIG), judging.own_judges(CONFIG)
 SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS
 
 
@@ -22,7 +22,7 @@ use rule cpu_job as label with:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        sources=lambda wildcards: study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+        sources=lambda wildcards: judging.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
     output:
         LABELS,
     log:
@@ -35,8 +35,8 @@ use rule cpu_job as label with:
     params:
         call=named("stages.label.write_labels"),
         settings=lambda wildcards: of_content(
-            study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
-            study.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            judging.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
+            judging.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
 
@@ -55,9 +55,9 @@ use rule cpu_job as label_served with:
         GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
-        gpu=lambda wildcards: study.gpus(CONFIG, CONFIG.judges[wildcards.judge].served),
+        gpu=lambda wildcards: generations.gpus(CONFIG, CONFIG.judges[wildcards.judge].served),
         mem_mb=4000,
         runtime=240,
     params:
         call=named("stages.label.write_served_labels"),
-        settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge),
+        settings=lambda wildcards: judging.judge_settings(CONFIG, wildcards.judge),

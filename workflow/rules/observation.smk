@@ -18,4 +18,4 @@ use rule cpu_job as observation with:
     params:
         **calls("stages.observation.write_observations"),
         declared=DECLARED,
-        split=study.split_settings(CONFIG),
+        split=estimates.split_settings(CONFIG),

@@ -6,7 +6,7 @@
 # No hash of the code here: what is in the cache at its commit stays as it is.
 
 
-COMPARING = study.comparing_families(CONFIG)
+COMPARING = generations.comparing_families(CONFIG)
 
 
 localrules:
@@ -18,7 +18,7 @@ localrules:
 
 rule prefetch:
     input:
-        [f"{RESULTS}/prefetch/models/{name}.json" for name in study.hub_models(CONFIG)],
+        [f"{RESULTS}/prefetch/models/{name}.json" for name in judging.hub_models(CONFIG)],
         [f"{RESULTS}/prefetch/comparing/{name}.json" for name, one in COMPARING.items() if one.weights],
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.intervals.adjusted import write_adjusted
 from entropy_sentinel.analyses.intervals.beliefs import write_beliefs
 from entropy_sentinel.analyses.intervals.scores import write_scores, write_sets, write_tunnel_index
 from entropy_sentinel.analyses.intervals.stated import write_integers, write_stated
-from entropy_sentinel.config import study
+from entropy_sentinel.config import generations
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.sources.given import import_generations
@@ -128,17 +128,17 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
     items, stated, integers, features, read = {}, [], [], [], []
     for benchmark in shown.halves:
         items[benchmark] = str(results / "benchmarks" / f"{benchmark}.parquet")
-        write_benchmark(study.benchmark_settings(config, benchmark), items[benchmark])
+        write_benchmark(generations.benchmark_settings(config, benchmark), items[benchmark])
     levels, temperatures = shown.of_variants("stated"), shown.of_variants("integers")
     for model in config.run.models:
         made = []
         for benchmark in shown.halves:
             made.append(str(results / "generations" / model / f"{benchmark}.parquet"))
-            settings = study.generation_settings(config, model, benchmark)
+            settings = generations.generation_settings(config, model, benchmark)
             import_generations(BENCHMARKS.read(items[benchmark]), settings, made[-1])
             if model in levels:
                 features.append(str(results / "features" / model / f"{benchmark}.parquet"))
-                write_features(made[-1], study.feature_settings(config, model), features[-1])
+                write_features(made[-1], generations.feature_settings(config, model), features[-1])
         output = str(results / f"{model}.parquet")
         if model in levels:
             write_stated(made, levels[model], shown.farthest, output)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from fermi_answers import write_study
 
-from entropy_sentinel.config import study
+from entropy_sentinel.config import generations
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
@@ -105,7 +105,7 @@ def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyP
     )
     for name, one in shown.models.items():
         for level, variant in one.stated.items():
-            settings = study.generation_settings(config, variant, "fermi-test")
+            settings = generations.generation_settings(config, variant, "fermi-test")
             system, user = asked(settings, "How many?")
             assert 'of the form {"L": <int>, "U": <int>} where L and U are INTEGERS' in system["content"]
             assert f"representing a {level:g} percentage confidence interval" in system["content"], name

@@ -114,7 +114,7 @@ def serve(
     The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
     generate jobs to ask the server.
     """
-    from entropy_sentinel.config.study.generations import config_snippet, served_settings
+    from entropy_sentinel.config.generations import config_snippet, served_settings
     from entropy_sentinel.engines.server import server_command, server_environment
 
     config = load_study(configfile)

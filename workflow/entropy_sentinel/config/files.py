@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+from entropy_sentinel.config.generations import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights, gguf_instead_of_weights
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.judges.settings import LabelsFile, Llm

@@ -6,9 +6,9 @@ so. Unknown names are errors (`Config`).
 
 import math
 
+from entropy_sentinel.config.estimates import shown_groups
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import SweepSize
-from entropy_sentinel.config.study import shown_groups
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.analysis import Analysis, Studied

@@ -14,7 +14,7 @@ from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, W
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.analysis import Analysis, sections
-from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, check_names
+from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
@@ -59,6 +59,11 @@ class Config(Settings):
         None,
         description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is part of a "
         "larger one; null for all. The first thing to set on a new machine: 5",
+    )
+    after: Text | None = Field(
+        None,
+        description="shell command to run when a run of the study ends, for example to send the results to a tracker; "
+        "it finds RESULTS (the folder of the results) and OUTCOME (success or failure) in its environment",
     )
     run: Run
     generation: Generation = Generation()

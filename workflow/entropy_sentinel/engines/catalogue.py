@@ -1,7 +1,6 @@
-"""The engines, and the prompts that models are asked with.
+"""The prompts that models are asked with, and the engine of a job.
 
-An engine is a module with a function `make(settings, threads)`, which gives a `engines.engine.Engine`; its name is the
-`engine` of a job's settings. A prompt that changes gets a new version, never a silent edit.
+A prompt that changes gets a new version, never a silent edit.
 """
 
 from importlib import import_module
@@ -9,14 +8,10 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.engines.settings import ENGINES
 
 if TYPE_CHECKING:
     from entropy_sentinel.engines.engine import Engine
-
-ENGINES: dict[str, str] = {
-    "api": "entropy_sentinel.engines.api",  # a server behind LiteLLM
-    "vllm": "entropy_sentinel.engines.client",  # a model that vLLM loads in a process of its own
-}
 
 PROMPTS: dict[str, Prompt] = {
     # The paper's appendix C.1, verbatim, newlines included.

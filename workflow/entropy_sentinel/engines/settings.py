@@ -1,15 +1,16 @@
-"""The models that are asked: the config's section `models`."""
+"""The models that are asked: the config's section `models`. An engine is its module, and a class in `ModelKind`."""
 
 import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import EngineArguments, Rates, Samples, Sampling, Variables
+from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.frames.generation import NO_LOGPROBS
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import DISTINCT, Free, Name, Revision, Settings, Text, Whole, check_names, merged
@@ -72,6 +73,9 @@ class Model(Settings):
     """What all kinds of models have."""
 
     kind: ClassVar[str]
+    # The engine that answers, as job settings name it, and its module, which has a function `make(settings, threads)`.
+    ENGINE: ClassVar[str] = ""
+    MODULE: ClassVar[str] = ""
 
     extends: Name | None = Field(
         None,
@@ -110,6 +114,10 @@ class Model(Settings):
         """The key that says that its responses have no log-probabilities; None where they have."""
         return None
 
+    def engine_settings(self) -> dict[str, Any]:
+        """What responses depend on beside `AskingSettings`: which model the engine asks."""
+        return {}
+
     def given_passes(self, family: str) -> Path | None:
         """The folder of what a family's pass said of the model's responses; None where the pass is to be made."""
         return None
@@ -133,6 +141,9 @@ class Model(Settings):
 
 class Weights(Model):
     """A model that vLLM loads."""
+
+    ENGINE: ClassVar[str] = "vllm"
+    MODULE: ClassVar[str] = "entropy_sentinel.engines.client"
 
     template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
         None,
@@ -158,6 +169,10 @@ class HubModel(Weights):
     id: Annotated[str, AfterValidator(_hub_id)] = Field(description="Hugging Face id, run on vLLM")
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
 
+    def engine_settings(self) -> dict[str, Any]:
+        """The weights on the hub."""
+        return {"weights": self.id, "revision": self.revision, "local": False}
+
 
 _NO_REVISION = "goes with 'id' and 'api'; leave it out, or set it to null"
 
@@ -170,6 +185,10 @@ class LocalModel(Weights):
 
     path: Text = Field(description="folder with the weights, run on vLLM; safetensors, no GGUF file")
 
+    def engine_settings(self) -> dict[str, Any]:
+        """The folder of the weights, and their content in place of a revision."""
+        return {"weights": self.path, "revision": folder_fingerprint(self.path), "local": True}
+
 
 _AT_THE_SERVER = (
     "cannot be sent to a server; give it to the server when it starts (`entropy-sentinel serve` does) and leave it out "
@@ -181,6 +200,8 @@ class ApiModel(Model):
     """A model behind a server, through LiteLLM."""
 
     kind: ClassVar[Literal["api"]] = "api"
+    ENGINE: ClassVar[str] = "api"
+    MODULE: ClassVar[str] = "entropy_sentinel.engines.api"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
     api: Api = Field(description="a server, through LiteLLM")
@@ -196,6 +217,11 @@ class ApiModel(Model):
     def no_logprobs(self) -> str | None:
         """The key that says that there are no log-probabilities."""
         return None if self.api.logprobs else "api.logprobs: false"
+
+    def engine_settings(self) -> dict[str, Any]:
+        """The name of the model at its server; what is not set is no part of a job's settings."""
+        api = {"model": self.api.model} | ({} if self.api.logprobs else {"logprobs": False})
+        return {"api": api, "revision": self.revision}
 
 
 class SourceModel(Model):
@@ -239,7 +265,15 @@ class SourceModel(Model):
         return str(next((file for file in files if file.is_file()), files[0]))
 
 
-KINDS: dict[str, type[Model]] = {kind.kind: kind for kind in (HubModel, LocalModel, ApiModel, SourceModel)}
+ModelKind = (
+    Annotated[HubModel, Tag("[id]")]
+    | Annotated[LocalModel, Tag("[path]")]
+    | Annotated[ApiModel, Tag("[api]")]
+    | Annotated[SourceModel, Tag("[source]")]
+)
+KINDS: dict[str, type[Model]] = {kind.kind: kind for kind, _ in map(get_args, get_args(ModelKind))}
+# Where each engine is made.
+ENGINES: dict[str, str] = {kind.ENGINE: kind.MODULE for kind in KINDS.values() if kind.MODULE}
 
 
 def _which(model: Any) -> Any:
@@ -248,10 +282,8 @@ def _which(model: Any) -> Any:
         return model
     given = {key: value for key, value in model.items() if value is not None}
     if sum(kind in given for kind in KINDS) != 1:
-        raise ValueError(
-            "needs exactly one of 'id' (a Hugging Face id), 'path' (a local folder), 'api' (a server) and "
-            "'source' (a folder of traces); null takes one back that another file sets"
-        )
+        keys = ", ".join(f"'{kind}'" for kind in KINDS)
+        raise ValueError(f"needs exactly one of {keys}; null takes one back that another file sets")
     return given
 
 
@@ -263,10 +295,7 @@ def _kind(model: Any) -> str | None:
 
 
 AnyModel = Annotated[
-    Annotated[HubModel, Tag("[id]")]
-    | Annotated[LocalModel, Tag("[path]")]
-    | Annotated[ApiModel, Tag("[api]")]
-    | Annotated[SourceModel, Tag("[source]")],
+    ModelKind,
     Discriminator(_kind, custom_error_type="section", custom_error_message="must be a section with keys"),
     BeforeValidator(_which),
 ]

@@ -22,9 +22,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.config.estimates import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.frames.analysis import Made
 from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
 from entropy_sentinel.signals.catalogue import FAMILIES

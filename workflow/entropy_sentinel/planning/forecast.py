@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from entropy_sentinel.config.estimates import group_files, training_groups
+from entropy_sentinel.config.generations import gpus
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import gpus, group_files, training_groups
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.config.generations import ledger
+from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import judge_settings, ledger, paid_judges
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.judges.settings import Llm, account

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.config.generations import family_settings, pass_gpus
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import family_settings, pass_gpus
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.planning.files import StudyFiles, read

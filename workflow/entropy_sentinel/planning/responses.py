@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.config.generations import item_limit
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import item_limit
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError

@@ -12,7 +12,7 @@ ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACC
 ACCURACY_PUBLISHED = [
     f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)
 ]
-ACCURACY_GROUP_FILES = {name: study.group_file(group.group_id) for name, group in study.shown_groups(CONFIG).items()}
+ACCURACY_GROUP_FILES = {name: group_file(group.group_id) for name, group in estimates.shown_groups(CONFIG).items()}
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
 )
@@ -23,9 +23,9 @@ ACCURACY_REPEATS = f"{RESULTS}/{{judge}}/repeats/{{model}}.parquet"
 ACCURACY_REPEATED = {
     group: sorted(
         {CONFIG.estimation.default}
-        | {one.estimator for one in study.shown_groups(CONFIG).values() if one.group_id == group}
+        | {one.estimator for one in estimates.shown_groups(CONFIG).values() if one.group_id == group}
     )
-    for group in {one.group_id: None for one in study.shown_groups(CONFIG).values()}
+    for group in {one.group_id: None for one in estimates.shown_groups(CONFIG).values()}
 }
 # Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
 ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"

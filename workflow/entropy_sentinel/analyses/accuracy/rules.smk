@@ -48,8 +48,8 @@ use rule cpu_job as accuracy_repeats with:
     params:
         **calls("analyses.accuracy.measures.write_repeats"),
         groups=ACCURACY_REPEATED,
-        settings=study.estimation_settings(CONFIG, []),
-        seeds=[study.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
+        settings=estimates.estimation_settings(CONFIG, []),
+        seeds=[estimates.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
 
 
 use rule cpu_job as accuracy_validation with:
@@ -64,7 +64,7 @@ use rule cpu_job as accuracy_validation with:
         runtime=60,
     params:
         **calls("analyses.accuracy.validation.write_validation"),
-        settings=study.estimation_settings(CONFIG, ACCURACY_VALIDATED),
+        settings=estimates.estimation_settings(CONFIG, ACCURACY_VALIDATED),
 
 
 use rule cpu_job as accuracy_tables with:
@@ -128,7 +128,7 @@ use rule cpu_job as accuracy_report with:
         settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
         | {"default": CONFIG.estimation.default}
-        | {"pages": study.pages(CONFIG, wildcards.judge, "accuracy")},
+        | {"pages": estimates.pages(CONFIG, wildcards.judge, "accuracy")},
 
 
 TARGETS += expand(REPORT, judge=ACCURACY.judges)

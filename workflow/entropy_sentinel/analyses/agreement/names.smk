@@ -9,12 +9,12 @@ AGREEMENT_LABELS = [
     for judge in JUDGES
     for model in MODELS
     for benchmark in BENCHMARKS
-    if benchmark not in study.own_judges(CONFIG)
+    if benchmark not in judging.own_judges(CONFIG)
 ]
 AGREEMENT_ESTIMATES = [
-    {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=study.group_file(group.group_id))}
+    {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=group_file(group.group_id))}
     for judge in JUDGES
     for model in MODELS
-    for group in study.shown_groups(CONFIG).values()
+    for group in estimates.shown_groups(CONFIG).values()
 ]
-AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": study.own_judges(CONFIG)}
+AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": judging.own_judges(CONFIG)}

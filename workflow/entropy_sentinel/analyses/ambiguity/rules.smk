@@ -34,7 +34,7 @@ use rule cpu_job as ambiguity_aligned with:
             for name, files in AMBIGUITY.sources.items()
             if wildcards.benchmark in files
         },
-        settings=study.comparing_settings(CONFIG, AMBIGUITY_GROUPING),
+        settings=generations.comparing_settings(CONFIG, AMBIGUITY_GROUPING),
 
 
 use rule cpu_job as ambiguity_uncertainties with:

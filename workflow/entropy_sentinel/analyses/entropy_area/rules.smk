@@ -20,7 +20,7 @@ use rule cpu_job as entropy_area_answers with:
         runtime=60,
     params:
         **calls("analyses.entropy_area.answers.write_answers"),
-        settings=lambda wildcards: study.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
+        settings=lambda wildcards: judging.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
 
 
 use rule cpu_job as entropy_area_items with:
@@ -68,7 +68,7 @@ use rule cpu_job as entropy_area_measures with:
             "sets": AREA_SETS,
             "answers": AREA_ANSWERS,
             "resamples": AREA.resamples,
-            "seed": study.estimation_seed(CONFIG),
+            "seed": estimates.estimation_seed(CONFIG),
         },
 
 

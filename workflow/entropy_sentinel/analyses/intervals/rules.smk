@@ -68,7 +68,7 @@ use rule cpu_job as intervals_adjusted with:
             "levels": INTERVALS_LEVELS,
             "covariates": INTERVALS.covariates,
             "undercoverage": INTERVALS.undercoverage,
-            "seed": study.estimation_seed(CONFIG),
+            "seed": estimates.estimation_seed(CONFIG),
         },
 
 

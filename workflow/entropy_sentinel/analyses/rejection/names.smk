@@ -7,7 +7,7 @@ REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
 REJECTION_QUESTIONS = f"{REJECTION_FOLDER}/questions/{{model}}.parquet"
 REJECTION_MEASURES = f"{REJECTION_FOLDER}/measures/{{model}}.parquet"
 REJECTION_TABLES = [f"{REJECTION_FOLDER}/tables/table_{name}" for name in REJECTION.tables]
-REJECTION_KEPT = study.kept_estimators(CONFIG, REJECTION.estimators)
+REJECTION_KEPT = estimates.kept_estimators(CONFIG, REJECTION.estimators)
 
 
 def rejection_assessors():

@@ -18,9 +18,9 @@ from entropy_sentinel.analyses.responses.reading import (
     estimator_of,
     read_responses,
 )
+from entropy_sentinel.config.estimates import kept_estimators, shown_groups
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study import kept_estimators, shown_groups
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError

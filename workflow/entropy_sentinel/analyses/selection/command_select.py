@@ -38,8 +38,8 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     from entropy_sentinel.analyses.selection.choosing import read_candidates, select
     from entropy_sentinel.analyses.selection.making import read_solutions, write_training_file
     from entropy_sentinel.commands.options import check_table_path
+    from entropy_sentinel.config.generations import prompt_settings
     from entropy_sentinel.config.layout import Layout
-    from entropy_sentinel.config.study import prompt_settings
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.report.terminal import show
 

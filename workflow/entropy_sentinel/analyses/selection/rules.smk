@@ -28,7 +28,7 @@ use rule cpu_job as selection_choice with:
         training_files=lambda wildcards: {name: path.format(**wildcards) for name, path in SELECTION_TRAINING.items()},
         settings=lambda wildcards: {
             **{key: getattr(SELECTION, key) for key in ("size", "seed", "tries", "answer")},
-            "prompt": study.prompt_settings(CONFIG, wildcards.model),
+            "prompt": generations.prompt_settings(CONFIG, wildcards.model),
         },
 
 

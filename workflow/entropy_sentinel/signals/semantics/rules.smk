@@ -27,4 +27,4 @@ use rule cpu_job as signals_semantics with:
     params:
         **calls("stages.signals.write_signals", module_of("semantics")),
         family="semantics",
-        settings=study.comparing_settings(CONFIG, "semantics"),
+        settings=generations.comparing_settings(CONFIG, "semantics"),

@@ -23,4 +23,4 @@ use rule cpu_job as signals_sar with:
     params:
         **calls("stages.signals.write_signals", module_of("sar")),
         family="sar",
-        settings=study.comparing_settings(CONFIG, "sar"),
+        settings=generations.comparing_settings(CONFIG, "sar"),

@@ -4,8 +4,8 @@ import hashlib
 import json
 from typing import cast
 
+from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.study.generations import generation_settings
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.settings import HubModel
 from entropy_sentinel.frames.label import LABEL_VERSION

@@ -7,11 +7,10 @@ from typing import Any, cast
 from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.config.weights import folder_fingerprint
 from entropy_sentinel.engines import generation
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.generation import (
-    ApiSettings,
+    AskedSettings,
     AskingSettings,
     GenerationSettings,
     KeptSettings,
@@ -19,14 +18,8 @@ from entropy_sentinel.engines.generation import (
     VllmSettings,
     loaded,
 )
-from entropy_sentinel.engines.settings import (
-    ApiModel,
-    HubModel,
-    LocalModel,
-    Model,
-    SourceModel,
-    Weights,
-)
+from entropy_sentinel.engines.settings import ApiModel, Model, SourceModel, Weights
+from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.errors import ConfigError
@@ -51,28 +44,11 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
             "sampling": _sampling(config, model),
         }
         return given
-    if isinstance(settings, ApiModel):
-        behind: ApiSettings = {
-            **job,
-            "engine": "api",
-            # What is not set is no part of a job's settings.
-            "api": {"model": settings.api.model} | ({} if settings.api.logprobs else {"logprobs": False}),
-            "revision": settings.revision,
-            **_asking(config, model, settings),
-        }
-        return behind
-    loaded: VllmSettings = {
-        **job,
-        "engine": "vllm",
-        "weights": settings.path if isinstance(settings, LocalModel) else settings.id,
-        "revision": folder_fingerprint(settings.path) if isinstance(settings, LocalModel) else settings.revision,
-        "local": isinstance(settings, LocalModel),
-        **_asking(config, model, settings),
-    }
-    return loaded
+    asked = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
+    return cast(AskedSettings, asked)
 
 
-def _asking(config: Config, model: str, settings: HubModel | LocalModel | ApiModel) -> AskingSettings:
+def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
     """How a model is asked. What is set where weights are loaded cannot be said to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
