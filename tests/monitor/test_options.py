@@ -70,7 +70,7 @@ def test_windows_are_those_that_can_be_named() -> None:
 
 
 WRONG = [
-    ("window", "month", "unknown 'month'; known: hour, day, week"),
+    ("window", "year", "unknown 'year'; known: hour, day, week, month"),
     ("alert_on", "fire", "unknown 'fire'; known: drop, support, cut-off, stale, ambiguous"),
     ("level", "1", "must be above 0 and below 1, was '1'"),
     ("level", "high", "must be a number, was 'high'"),

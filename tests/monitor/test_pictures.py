@@ -91,6 +91,11 @@ def test_dates_are_those_of_the_windows_with_the_year_where_it_begins() -> None:
     hours = [row("a", 0.5, 0.5, 0.5, window=BEGIN + timedelta(hours=hour)) for hour in (22, 24)]
     texts = [text for _, text in over_time(found([row("a", 0.5, 0.5, 0.5)], hours, "hour")).panels[0].ticks]
     assert texts == ["26 Oct 22:00 2026", "26 Oct 23:00", "27 Oct 00:00"]
+    months = [row("a", 0.5, 0.5, 0.5, window=datetime(2026, month, 1, tzinfo=UTC)) for month in (10, 12)]
+    (panel,) = over_time(found([row("a", 0.5, 0.5, 0.5)], months, "month")).panels
+    assert [text for _, text in panel.ticks] == ["1 Oct 2026", "1 Nov", "1 Dec"]
+    width = (RIGHT - LEFT) / (31 + 30 + 31)
+    assert [x for x, *_ in panel.points] == pytest.approx([LEFT + width * day for day in (15.5, 61 + 15.5)], abs=0.1)
 
 
 def test_only_the_newest_windows_are_drawn_and_that_is_said() -> None:

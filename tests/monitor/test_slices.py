@@ -287,7 +287,7 @@ def test_slices_outside_the_support_are_flagged(features) -> None:
     [
         ({"by": ["rout"]}, InputError, "no response has a value in column 'rout'"),
         ({"window": "day", "time": "when"}, InputError, "column 'when'"),
-        ({"window": "month"}, ConfigError, "window: unknown 'month'; known: hour, day, week"),
+        ({"window": "year"}, ConfigError, "window: unknown 'year'; known: hour, day, week, month"),
         ({"level": 90}, ConfigError, "level: must be above 0 and below 1, was 90"),
         ({"by": ["route", "route"]}, ConfigError, "by: every column once"),
         ({"alert_on": ["fire"]}, ConfigError, "alert_on: unknown 'fire'; known: drop, support, cut-off"),

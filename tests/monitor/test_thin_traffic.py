@@ -1,5 +1,6 @@
 """Slices of few responses a day: windows are pooled until something can be said, and silence is said too."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -195,10 +196,15 @@ def test_a_clock_that_is_far_ahead_makes_no_newest_window(estimator: SavedEstima
     assert len(found.alerts) == 2
 
 
-@pytest.mark.parametrize(("window", "hours"), [("hour", 1), ("week", 24 * 7)])
-def test_hours_and_weeks_are_pooled_too(estimator: SavedEstimator, log: Log, window: str, hours: int) -> None:
-    for number in range(4):
-        log.add(number * hours / 24, "a", 12, 0.5)
+# Days after 2 November 2026, one in each of four windows that follow each other; months are of 30, 31 and 31 days.
+@pytest.mark.parametrize(
+    ("window", "days"), [("hour", (0, 1 / 24, 2 / 24, 3 / 24)), ("week", (0, 7, 14, 21)), ("month", (0, 57, 88, 92))]
+)
+def test_windows_other_than_days_are_pooled_too(
+    estimator: SavedEstimator, log: Log, window: str, days: Sequence[float]
+) -> None:
+    for day in days:
+        log.add(day, "a", 12, 0.5)
     found = es.monitor(estimator, log.rows, by=["route"], window=window)
     assert found.now.select("n_estimated", "n_windows").rows() == [(36, 3)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
-from entropy_sentinel.monitor.settings import EARLIEST, reference, shown
+from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, reference, shown
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())
@@ -66,10 +66,15 @@ def test_a_round_number_is_no_time() -> None:
     assert times.select(plausible(pl.col("t"))).to_series().to_list() == [False] * 4 + [True] * 2
 
 
-def test_windows_begin_on_the_hour_at_midnight_and_on_monday() -> None:
+def test_windows_begin_on_the_hour_at_midnight_on_monday_and_on_the_first() -> None:
     frame = pl.DataFrame({"t": [NOON.replace(minute=59)]}).cast(pl.Datetime("us", "UTC"))
-    begins = {name: frame.select(starts(pl.col("t"), name)).item() for name in ("hour", "day", "week")}
-    assert begins == {"hour": NOON, "day": NOON.replace(hour=0), "week": datetime(2026, 11, 2, tzinfo=UTC)}
+    begins = {name: frame.select(starts(pl.col("t"), name)).item() for name in WINDOWS}
+    assert begins == {
+        "hour": NOON,
+        "day": NOON.replace(hour=0),
+        "week": datetime(2026, 11, 2, tzinfo=UTC),
+        "month": datetime(2026, 11, 1, tzinfo=UTC),
+    }
 
 
 def test_a_reference_has_its_last_day_whole() -> None:

@@ -11,10 +11,7 @@ from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
-WINDOWS = {"hour": "1h", "day": "1d", "week": "1w"}
-WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
-# Partial results are kept by the hour where hours are asked for, else by the day, of which weeks are made.
-GRAINS = {"hour": "hour", "day": "day", "week": "day"}
+WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
 # Where a log's time is, in the formats that have one.
 TIME = "time"
 # Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
@@ -70,8 +67,9 @@ class Slicing(ResponseOptions):
 class Reading(Slicing):
     """How responses are read and added up: partial results of one reading add up, those of two do not."""
 
-    window: Annotated[Literal["hour", "day", "week"] | None, Shown(Panel.SLICES, short="-w")] = Field(
-        None, description="Also cut the time, in UTC, weeks from Monday: there are also rows by window."
+    window: Annotated[Literal["hour", "day", "week", "month"] | None, Shown(Panel.SLICES, short="-w")] = Field(
+        None,
+        description="Add rows by window of time. Windows are in UTC; weeks begin on Monday, months on the first.",
     )
     time: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(
         None,
@@ -86,8 +84,10 @@ class Reading(Slicing):
 
     @property
     def grain(self) -> str | None:
-        """The smallest window that is kept; null where time does not matter."""
-        return None if self.window is None and self.reference is None else GRAINS[self.window or "day"]
+        """The windows whose sums are kept: hours, or days, which add up to weeks and months; null without times."""
+        if self.window is None and self.reference is None:
+            return None
+        return "hour" if self.window == "hour" else "day"
 
     @property
     def time_column(self) -> str | None:

@@ -42,6 +42,17 @@ def starts(times: pl.Expr, window: str) -> pl.Expr:
     return times.dt.truncate(WINDOWS[window])
 
 
+def start_after(start: datetime, n: int, window: str) -> datetime:
+    """The begin of the window `n` after the one that begins at `start`; before it where `n` is negative."""
+    moved: datetime = pl.select(pl.lit(start).dt.offset_by(f"{n}{WINDOWS[window][1:]}")).item()
+    return moved
+
+
+def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
+    """The begins of the windows from the one that begins at `first` to the one that begins at `last`."""
+    return pl.datetime_range(first, last, WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+
+
 def _of_numbers(column: pl.Series) -> pl.Series:
     number = column.cast(pl.Float64).alias("number").to_frame()
     x, size = pl.col("number"), pl.col("number").abs()

@@ -3,6 +3,7 @@
 The page draws them itself: so they follow its width and its colours, and need no package.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +13,8 @@ import polars as pl
 
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
+from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import WIDTHS
 
 # What one picture shows; tables and files have all.
 RANKED = 20
@@ -184,28 +185,36 @@ def over_time(result: Monitored) -> OverTime | None:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The time from the begin of the first window to the end of the last, windows of a `width`."""
+    """The time from the begin of the first window to the end of the last; `edges` are those of all windows between."""
 
-    begin: datetime
-    end: datetime
-    width: timedelta
+    edges: list[datetime]
 
     @classmethod
     def of(cls, windows: pl.Series, kind: str) -> "_Axis":
-        return cls(windows[0], windows[-1] + WIDTHS[kind], WIDTHS[kind])
+        return cls(windows_between(windows[0], start_after(windows[-1], 1, kind), kind).to_list())
+
+    def number(self, window: datetime) -> int:
+        """The number of a window, from 0, by its begin."""
+        return bisect_left(self.edges, window)
 
     def x(self, when: datetime) -> float:
-        share = (when - self.begin) / (self.end - self.begin)
+        """Where a moment is in the box."""
+        share = (when - self.edges[0]) / (self.edges[-1] - self.edges[0])
         return round(LEFT + min(max(share, 0.0), 1.0) * (RIGHT - LEFT), 1)
+
+    def middle(self, number: int) -> float:
+        """Where the middle of a window is in the box."""
+        begin, end = self.edges[number : number + 2]
+        return self.x(begin + (end - begin) / 2)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
         """A few windows by their begin, evenly spread, each at its middle; the first, and a new year, with its year."""
-        n = round((self.end - self.begin) / self.width)
-        year = None
+        n, year = len(self.edges) - 1, None
+        hours = self.edges[1] - self.edges[0] < timedelta(days=1)
         for number in range(0, n, -(-n // MOST_TICKS)):
-            when = self.begin + number * self.width
-            text = f"{when.day} {when:%b}" + (f" {when:%H:%M}" if self.width < timedelta(days=1) else "")
-            yield self.x(when + self.width / 2), text if when.year == year else f"{text} {when.year}"
+            when = self.edges[number]
+            text = f"{when.day} {when:%b}" + (f" {when:%H:%M}" if hours else "")
+            yield self.middle(number), text if when.year == year else f"{text} {when.year}"
             year = when.year
 
 
@@ -213,15 +222,15 @@ def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) 
     """Points stand in the middle of their windows; a window without an estimate interrupts the line."""
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
-        when = row["window"]
+        when, number = row["window"], axis.number(row["window"])
         value, lower, upper = (row[ESTIMATE[0]] if row[column] is None else row[column] for column in ESTIMATE)
         words = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
         changed = row["change_q"] is not None and row["change_q"] < FALSE_DISCOVERIES
-        if last is None or when - last > axis.width:
+        if last is None or number - last > 1:
             runs.append([])
-        runs[-1].append((axis.x(when + axis.width / 2), _y(value), _y(lower), _y(upper)))
+        runs[-1].append((axis.middle(number), _y(value), _y(lower), _y(upper)))
         points.append((*runs[-1][-1][:2], changed, words))
-        last = when
+        last = number
     return Panel(
         name,
         tuple(points),

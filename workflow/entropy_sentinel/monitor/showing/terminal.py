@@ -4,6 +4,7 @@ import polars as pl
 
 from entropy_sentinel.frames.printable import counted, one_line
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
+from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
     SHOWN,
@@ -15,7 +16,6 @@ from entropy_sentinel.monitor.result import (
     table_of,
     whose,
 )
-from entropy_sentinel.monitor.settings import WINDOWS
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
@@ -90,7 +90,7 @@ def without_traffic(result: Monitored) -> list[str]:
         result.provenance["window"],
         "%Y-%m-%d %H:%M" if result.provenance["window"] == "hour" else "%Y-%m-%d",
     )
-    every = pl.datetime_range(there[0], result.newest[-1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    every = windows_between(there[0], result.newest[-1], window)
     missing = [f"{begin:{form}}" for begin in every.filter(~every.is_in(there.implode()))]
     if not missing:
         return []

@@ -17,8 +17,8 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.times import DTYPE, starts
-from entropy_sentinel.monitor.settings import WIDTHS, WINDOWS, Reference
+from entropy_sentinel.monitor.reading.times import DTYPE, start_after, starts
+from entropy_sentinel.monitor.settings import WINDOWS, Reference
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
 
@@ -210,10 +210,10 @@ def recent(
     n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
     span = f"{most_windows}{WINDOWS[window][1:]}"
-    newest, reach = _newest(counts, span, least), (most_windows - 1) * WIDTHS[window]
+    newest = _newest(counts, span, least)
+    oldest = [start_after(end, 1 - most_windows, window) for end in newest]
     rows = _pooled(counts.head(0), least).with_columns(window=pl.lit(None, DTYPE))
-    for end in reversed(newest):
-        begin = end - reach
+    for begin, end in zip(reversed(oldest), reversed(newest), strict=True):
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
@@ -224,14 +224,14 @@ def recent(
     groups = np.full(len(windows.rows), -1)
     for number, pooled in enumerate(rows["places"].to_list()):
         groups[pooled] = number
-    n_windows = ((pl.col("window") - pl.col("window_from")) / WIDTHS[window]).round().cast(pl.Int64) + 1
+    n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     last = _last_usable(counts, span, least, n_slices, reference)
     return Recent(
         rows.select("slice", "window", "window_from", n_windows=n_windows),
         windows.sums.grouped(groups, len(rows)),
         newest,
         last,
-        _stale(counts.filter(pl.col("window") >= newest[-1] - reach) if newest else counts, last, least),
+        _stale(counts.filter(pl.col("window") >= oldest[-1]) if newest else counts, last, least),
     )
 
 
