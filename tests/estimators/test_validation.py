@@ -1,6 +1,7 @@
 """The validation: by leaving out one domain at a time, worked out with the verbs and by hand."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -37,6 +38,27 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
     worst = max(validation.domains, key=lambda one: abs(one.estimated - one.true))
     assert validation.worst == worst
     assert f"in {worst.domain} ({worst.estimated:.3f} estimated, {worst.true:.3f} true)" in validation.reasons[3]
+
+
+def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
+    frame = pl.concat([observations(name, n=60) for name in NAMES])
+    groups = frame["benchmark"].replace({"alpha": "first", "beta": "first", "gamma": "second", "delta": "third"})
+    labels = frame["label"].to_numpy()
+    training = TrainingRows(frame, labels, SETTINGS, domains=frame["benchmark"], groups=groups)
+    validation = validate(training, "atc-se_sum")
+    assert validation.domains == tuple(
+        replace(domain, group=groups.filter(frame["benchmark"] == domain.domain)[0])
+        for domain in validate(rows()[0], "atc-se_sum").domains
+    )
+    by_group = validation.new_groups
+    for domain in by_group.domains:
+        others = frame.filter(groups != domain.group)
+        threshold = np.sort(others["se_sum"].to_numpy())[int(others["label"].sum()) - 1]
+        here = frame.filter(pl.col("benchmark") == domain.domain)["se_sum"].to_numpy()
+        assert domain.estimated == pytest.approx(float((here <= threshold).mean()))
+    assert (by_group.n_groups, by_group.n_counted, by_group.residuals.n_units) == (4, 5, 4)
+    assert sorted(len(by_group.residuals.without(place)) for place in range(5)) == [3, 3, 4, 4, 4]
+    assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation
 
 
 def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,27 @@ def test_domains_without_error_by_quadrature(k: int) -> None:
     assert found.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
 
 
+def test_groups_by_the_states_of_their_domains() -> None:
+    """Two domains of a group show a large error, of another neither, and so does a domain by itself: by quadrature.
+
+    A domain that is far off shows it with probability .75, another never. A group is alike with probability q, which is
+    uniform: the means of q^2, q (1 - q) and (1 - q)^2 are 1/3, 1/6 and 1/3.
+    """
+
+    def likelihood(share: float) -> float:
+        both, neither = share * 0.75**2, share * 0.25**2 + 1 - share
+        both_apart, neither_apart = (share * 0.75) ** 2, (1 - 0.75 * share) ** 2
+        mixed = both * neither / 3 + (both * neither_apart + both_apart * neither) / 6 + both_apart * neither_apart / 3
+        return mixed * (1 - 0.75 * share)
+
+    def integral(up_to: float) -> float:
+        prior = integrate.quad(lambda x: (1 - x) ** 6.8 * likelihood(x), 0, up_to, weight="alg", wvar=(-0.8, 0))
+        return prior[0]
+
+    posterior = FarOff.of([0.3, 0.3, 0.0, 0.0, 0.0], [EXACT] * 5, 0.25, ["a", "a", "b", "b", "c"])
+    assert posterior.share_below(0.2) == pytest.approx(integral(0.2) / integral(1), abs=2e-3)
+
+
 def test_errors_above_the_limit_raise_the_share_and_domains_without_them_lower_it() -> None:
     shares = [FarOff.of([0.3] * far + [0.0] * 20, [EXACT] * (20 + far), 0.25).share_below(0.05) for far in range(5)]
     assert shares == sorted(shares, reverse=True)

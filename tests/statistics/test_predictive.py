@@ -56,6 +56,27 @@ def test_chance_in_the_labels_and_in_the_slice_by_quadrature() -> None:
     assert half == pytest.approx(expected, rel=1e-4)
 
 
+def test_groups_against_the_whole_covariance_matrix() -> None:
+    errors, chance = np.array([0.15, 0.12, -0.02, 0.05, 0.1]), np.array([0.01, 0.002, 0.004, 0.01, 0.003])
+    groups = np.array(list("aabba"))
+    alike = np.equal.outer(groups, groups)
+
+    def density(s: float) -> float:
+        def of_share(share: float) -> float:
+            covariance = s**2 * (share * alike + (1 - share) * np.eye(5)) + np.diag(chance)
+            return stats.multivariate_normal.pdf(errors, cov=covariance)
+
+        return s**-2.5 * math.exp(-1.5 * 0.18**2 / (2 * s**2)) * integrate.fixed_quad(np.vectorize(of_share), 0, 1)[0]
+
+    below, above = (integrate.quad(density, *ends, limit=200)[0] for ends in ((1e-2, 0.125), (0.125, 20)))
+    spread, apart = Spread.of(errors, chance, groups=groups), Spread.of(errors, chance)
+    limit = 0.125 * math.sqrt(2 / math.pi)
+    assert spread.mean_error_below(limit) == pytest.approx(below / (below + above), abs=2e-3)
+    # As groups of one each, they say as much as without groups.
+    assert Spread.of(errors, chance, groups=list("abcde")).weights == pytest.approx(apart.weights)
+    assert spread.half_widths([0.0], 0.95) > apart.half_widths([0.0], 0.95)
+
+
 def test_labels_that_are_all_chance_say_nothing() -> None:
     alone, few = Spread.of([], []), Spread.of([0.5, -0.4], [1e6, 1e6])
     assert few.mean_error(0.9) == pytest.approx(alone.mean_error(0.9), rel=1e-3)

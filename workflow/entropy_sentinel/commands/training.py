@@ -10,8 +10,7 @@ from entropy_sentinel.commands.options import INCOMPLETE, LogFiles, ResponseFile
 from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from entropy_sentinel.estimators.validation import Validation
     from entropy_sentinel.sources.logs.summary import Summary
 
 FeaturesFile = Annotated[
@@ -46,6 +45,16 @@ Domain = Annotated[
         "-d",
         metavar="COLUMN",
         help="Whose values are the domains that the validation leaves out one at a time, as metadata.route of a log.",
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        "-g",
+        metavar="COLUMN",
+        help="Whose values are groups of similar domains, as the benchmark of subjects. The validation then also "
+        "leaves out each whole group.",
     ),
 ]
 
@@ -106,13 +115,15 @@ def fit(
     output: EstimatorFile,
     estimator: Name = "recommended",
     domain: Domain = "benchmark",
+    group: Group = None,
     **options: Any,
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
     It learns from the responses in FILES that have a label, and goes to a file that `estimate` and `monitor` read. Its
     validation says how far it can be trusted: each labelled domain is estimated by what is fitted on
-    the others.
+    the others. With --group it answers two questions: what to expect of a new slice of the labelled groups, and what of
+    something else.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.files import check_outputs
@@ -125,7 +136,7 @@ def fit(
 
     check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
     features = read_features(files, signals=further_signals(estimator), **options)
-    fitted = fit(features, read_labels(labels), estimator, domain=domain)
+    fitted = fit(features, read_labels(labels), estimator, domain=domain, group=group)
     save(fitted, output)
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     say(
@@ -137,24 +148,18 @@ def fit(
         say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
     if about["caution"]:
         say(f"caution: {about['caution']}")
-    _show_validation(about["validation"])
+    if fitted.validation:
+        _show_validation(fitted.validation)
 
 
-def _show_validation(validation: "Mapping[str, Any]") -> None:
+def _show_validation(validation: "Validation") -> None:
     """The validation: what was estimated for each labelled domain without it, and what follows."""
-    from entropy_sentinel.frames.printable import number
     from entropy_sentinel.report.terminal import show, table
 
-    if validation["domains"]:
-        rows = []
-        for part in validation["domains"]:
-            error = None if part["estimated"] is None else part["estimated"] - part["true"]
-            numbers = [number(part["estimated"]), number(part["true"]), number(error, "+.3f")]
-            rows.append([part["domain"], f"{part['n']:,}", *numbers])
+    if validation.domains:
         typer.echo("\nEach domain estimated by what is fitted on the others:")
-        show([table(["domain", "labels", "estimated", "true", "error"], rows)])
-    for row in validation["coverage"]:
-        say(f"{row['level']:.0%} intervals hold the truth of {row['covered']} of {row['n']} domains ({row['basis']})")
-    say(f"verdict: {validation['verdict']}")
-    for reason in validation["reasons"]:
-        say(f"  {reason}")
+        show([table(*validation.table())])
+    for answer in validation.answers:
+        say(f"verdict{answer.scope}: {answer.verdict}")
+        for line in answer.lines():
+            say(f"  {line}")

@@ -65,12 +65,22 @@ class _Domain(_Part):
     estimated: _Share | None
     true: _Share
     reason: str | None = None
+    group: str | None = None
 
 
 class _Validation(_Part, extra="ignore"):  # the rest is made anew from these
     estimator: str
     n_domains: _Whole
     domains: list[_Domain]
+    n_groups: _Count | None = None
+    new_groups: "_Validation | None" = None
+
+    @model_validator(mode="after")
+    def _has_domains_once(self) -> "_Validation":
+        whole = self.new_groups.domains if self.new_groups else []
+        if whole and {domain.domain for domain in whole} != {domain.domain for domain in self.domains}:
+            raise ValueError("'new_groups' must have the same domains")
+        return self
 
 
 class _Support(_Part, extra="ignore"):
@@ -165,16 +175,22 @@ class SavedEstimator:
         return tuple(name for name in self.about.get("signals") or () if name not in FEATURES)
 
     def __repr__(self) -> str:
-        return "\n  ".join(map(one_line, self._lines()))
+        return "\n  ".join(map(one_line, [*self._lines(), *self._verdicts()]))
 
     def _repr_html_(self) -> str:
         first, *others = self._lines()
         if validation := self.validation:
-            return html(first, others[:-1]) + validation._repr_html_()
-        return html(first, others)
+            return html(first, others) + validation._repr_html_()
+        return html(first, [*others, *self._verdicts()])
+
+    def _verdicts(self) -> list[str]:
+        """The verdicts of its validation, each with its first reason."""
+        if not (validation := self.validation):
+            return ["verdict: has no validation"]
+        return [f"verdict{part.scope}: {part.verdict}; {part.reasons[0]}" for part in validation.answers]
 
     def _lines(self) -> list[str]:
-        """What it is, what it was fitted on, and the verdict of its validation."""
+        """What it is, and what it was fitted on."""
         about, rows = self.about, self.about.get("n_training_rows")
         domains = str(about.get("group") or "?").split("+")
         named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
@@ -184,13 +200,11 @@ class SavedEstimator:
             f"{domain} {got['share']:.0%} of {got['n_questions']:,}"
             for domain, got in (about.get("ambiguous") or {}).items()
         ]
-        validation = self.validation
         return [
             f"{self.estimator.name}{f' ({chosen})' if chosen else ''} of model {about.get('model')}",
             f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
             f"log-probabilities: {logprobs or 'not known'}",
             *([f"questions that get several answers again and again: {', '.join(shares)}"] if shares else []),
-            f"verdict: {validation.verdict}; {validation.reasons[0]}" if validation else "verdict: has no validation",
         ]
 
 

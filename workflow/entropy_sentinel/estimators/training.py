@@ -50,18 +50,21 @@ class TrainingRows:
         settings: Mapping[str, Any] | Fitting,
         domains: Names | None = None,
         items: Numbers | None = None,
+        groups: Names | None = None,
     ) -> None:
         """`features` has the columns FEATURES and maybe further signals, without nulls, `labels` is (n_rows,) bool.
 
         `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; without it
         they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
-        one question are in one fold; without it, all questions differ.
+        one question are in one fold; without it, all questions differ. `groups` is (n_rows,), the group of each row's
+        domain, for domains of which some are more alike than others.
         """
         further = (name for name in features.columns if name in SIGNALS and name not in FEATURES)
         self.features, self.y = features.select(*FEATURES, *further), np.asarray(labels, dtype=bool)
         self.settings = Fitting.of(settings)
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
+        self.groups = None if groups is None else np.asarray(groups, dtype=str)
         # Domains that are labelled but kept apart: a method that goes by the number of domains counts them.
         self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)
@@ -76,7 +79,8 @@ class TrainingRows:
         `left_out` is the number of domains that are missing only to be estimated, as in a validation.
         """
         part = TrainingRows(
-            self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]
+            *(self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]),
+            groups=None if self.groups is None else self.groups[rows],
         )
         part.n_left_out = left_out
         return part

@@ -1,11 +1,14 @@
 """Does an estimator hold for this model? Each labelled domain is estimated by what is fitted on the others.
 
+Where domains have groups, there are two questions. Leaving out a domain while its siblings stay shows what to expect
+of a new slice of the labelled groups; leaving out its whole group, what to expect of something else.
+
 No label of a domain is looked at by what estimates it: where the method itself chooses among others, as `recommended`
 does, it chooses again without that domain.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 
 @dataclass(frozen=True)
 class Domain:
-    """A labelled domain: how many items, what was estimated without it, and what is true.
+    """A labelled domain: how many items, what was estimated without it or its group, and what is true.
 
     Several answers to one item may all be right or wrong together: they count as one label.
 
@@ -34,6 +37,7 @@ class Domain:
     estimated: float | None
     true: float
     reason: str | None = None
+    group: str | None = None
 
     @property
     def signed(self) -> float | None:
@@ -63,7 +67,10 @@ class Coverage:
 
 @dataclass(frozen=True, repr=False)
 class Validation:
-    """The leave-one-domain-out validation of an estimator.
+    """The leave-one-domain-out validation of an estimator, or the leave-one-group-out one.
+
+    `n_groups` is null where domains were left out one at a time, and else the number of groups. `new_groups` is the
+    validation by groups beside that by domains, null without groups.
 
     `n_domains` are the domains that the estimator is fitted on, `n_counted` those that count: with FEWEST_LABELS labels
     and an estimate. All that follows is over these. `bias` is the mean of estimated minus true; `aee`, `rho` and `bias`
@@ -83,21 +90,26 @@ class Validation:
     coverage: tuple[Coverage, ...]
     verdict: str
     reasons: tuple[str, ...]
+    n_groups: int | None = None
+    new_groups: "Validation | None" = None
 
     @classmethod
-    def of(cls, estimator: str, n_domains: int, domains: tuple[Domain, ...]) -> "Validation":
-        """The validation that follows from what was estimated for each domain without it."""
-        known, residuals = _counted(domains), _residuals(domains, n_domains)
+    def of(
+        cls,
+        estimator: str,
+        n_domains: int,
+        domains: tuple[Domain, ...],
+        n_groups: int | None = None,
+        new_groups: "Validation | None" = None,
+    ) -> "Validation":
+        """The validation that follows from what was estimated for each domain without it, or without its group."""
+        known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
         errors = evaluate(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
         levels: tuple[Coverage, ...] = ()
-        if len(known) < FEWEST_DOMAINS or errors.aee is None or bias is None:
-            there = len(known) if domains else n_domains
-            reason = (
-                f"a verdict needs {FEWEST_DOMAINS} domains with {FEWEST_LABELS} labels each, and an estimate from the "
-                f"others: label {counted(FEWEST_DOMAINS - there, 'more domain')}"
-            )
-            outcome = Verdict(TOO_FEW, (reason,))
+        if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
+            there = residuals.n_units if domains else n_groups or n_domains
+            outcome = Verdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
         else:
             outcome = verdict_of([domain.domain for domain in known], residuals, errors.aee, errors.rho, bias)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
@@ -114,7 +126,21 @@ class Validation:
             coverage=levels,
             verdict=outcome.verdict,
             reasons=(*outcome.reasons, *_left_aside(domains)),
+            n_groups=n_groups,
+            new_groups=new_groups,
         )
+
+    @property
+    def answers(self) -> "tuple[Validation, ...]":
+        """This validation, and that of whole groups where domains have some: one for each question."""
+        return (self, self.new_groups) if self.new_groups else (self,)
+
+    @property
+    def scope(self) -> str:
+        """For which new slices the verdict is, where domains have groups; else empty."""
+        if self.n_groups:
+            return " for something else, of none of the labelled groups"
+        return " for a new slice of the labelled groups" if self.new_groups else ""
 
     @property
     def worst(self) -> Domain | None:
@@ -124,7 +150,7 @@ class Validation:
     @property
     def residuals(self) -> Residuals:
         """What intervals for other slices are made of."""
-        return _residuals(self.domains, self.n_domains)
+        return _residuals(self.domains, self.n_domains, self.n_groups)
 
     def as_dict(self) -> dict[str, Any]:
         """The validation as JSON has it."""
@@ -135,71 +161,105 @@ class Validation:
         """The validation from JSON, made anew from its domains: one of an earlier release is judged as of now."""
         domains = (Domain(**domain) for domain in kept["domains"])
         counted = tuple(
-            domain if domain.n >= FEWEST_LABELS else _too_few(domain.domain, domain.n, domain.true)
+            domain if domain.n >= FEWEST_LABELS else replace(domain, estimated=None, reason=_too_few(domain.n))
             for domain in domains
         )
-        return cls.of(kept["estimator"], kept["n_domains"], counted)
+        groups, n_groups = kept.get("new_groups"), kept.get("n_groups")
+        return cls.of(
+            kept["estimator"], kept["n_domains"], counted, n_groups, cls.from_dict(groups) if groups else None
+        )
 
-    def __repr__(self) -> str:
-        return "\n  ".join([f"verdict on {self.estimator}: {self.verdict}", *map(one_line, self.reasons)])
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The headings and the rows, one per labelled domain, of what was estimated without its labels."""
+        headings, rows = ["domain", "labels", "estimated", "true", "error"], []
+        whole = {domain.domain: domain for domain in self.new_groups.domains} if self.new_groups else {}
+        for domain in self.domains:
+            numbers = [number(domain.estimated), number(domain.true), number(domain.signed, "+.3f")]
+            if without_group := whole.get(domain.domain):
+                numbers += [number(without_group.estimated), number(without_group.signed, "+.3f")]
+            rows.append([domain.domain, f"{domain.n:,}", *numbers])
+        return headings + (["without its group", "error"] if whole else []), rows
 
-    def _repr_html_(self) -> str:
-        """Verdict and reasons, each labelled domain as estimated by the others, how often intervals hold."""
-        domains = [
-            (
-                domain.domain,
-                f"{domain.n:,}",
-                number(domain.estimated),
-                number(domain.true),
-                number(domain.signed, "+.3f"),
-            )
-            for domain in self.domains
-        ]
+    def lines(self) -> list[str]:
+        """The verdict's reasons, and how often intervals hold."""
         held = [
             f"{share.level:.0%} intervals hold the truth of {share.covered} of {share.n} domains ({share.basis})"
             for share in self.coverage
         ]
-        tables = [(("domain", "labels", "estimated", "true", "error"), domains)] if domains else []
-        return html(f"Verdict: {self.verdict}", [*self.reasons, *held], *tables)
+        return [*self.reasons, *held]
+
+    def __repr__(self) -> str:
+        lines = []
+        for answer in self.answers:
+            lines.append(f"verdict on {answer.estimator}{answer.scope}: {answer.verdict}")
+            lines += [f"  {one_line(reason)}" for reason in answer.reasons]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Verdict and reasons, each labelled domain as estimated without its labels, how often intervals hold."""
+        first, *further = self.answers
+        tables = [self.table()] if self.domains else []
+        shown = html(f"Verdict{first.scope}: {first.verdict}", first.lines(), *tables)
+        return shown + "".join(html(f"Verdict{one.scope}: {one.verdict}", one.lines()) for one in further)
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and say what that means.
 
-    With fewer than FEWEST_DOMAINS domains nothing is estimated. A domain of fewer than FEWEST_LABELS labels is not left
-    out: the others are fitted with it, but it does not count.
+    Where `rows` have groups, also each by what is fitted on the other groups. With fewer than FEWEST_DOMAINS domains,
+    or groups, nothing is estimated. A domain of fewer than FEWEST_LABELS labels is not left out: the others are fitted
+    with it, but it does not count.
     """
-    names = np.unique(rows.domains)
-    if len(names) < FEWEST_DOMAINS:
-        return Validation.of(name, len(names), ())
-    with one_thread():
-        domains = tuple(_left_out(rows, name, domain) for domain in names)
-    return Validation.of(name, len(names), domains)
+    n_domains, new_groups = len(np.unique(rows.domains)), None
+    if rows.groups is not None:
+        n_groups = len(np.unique(rows.groups))
+        new_groups = Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.groups)), n_groups)
+    return Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.domains)), new_groups=new_groups)
 
 
-def _left_out(rows: TrainingRows, name: str, domain: str) -> Domain:
+def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:
+    """Each domain as estimated without its unit, the domain itself or its group; `units` is (n_rows,)."""
+    names = np.unique(units)
+    for unit in names if len(names) >= FEWEST_DOMAINS else ():
+        within = units == unit
+        domains = np.unique(rows.domains[within])
+        others = rows.part(~within, left_out=len(domains))
+        yield from (_estimated(rows, str(domain), others, name) for domain in domains)
+
+
+def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str) -> Domain:
+    """The domain as estimated by what is fitted on `others`."""
     here = rows.domains == domain
     true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
+    group = None if rows.groups is None else str(rows.groups[here][0])
     if n < FEWEST_LABELS:
-        return _too_few(str(domain), n, true)
-    fitted = rows.part(~here, left_out=1).fit(name)
-    if isinstance(fitted, Unfitted):
-        return Domain(str(domain), n, None, true, fitted.reason)
-    return Domain(str(domain), n, fitted.accuracy(rows.features.filter(here)), true)
+        return Domain(domain, n, None, true, _too_few(n), group)
+    with one_thread():
+        fitted = others.fit(name)
+        if isinstance(fitted, Unfitted):
+            return Domain(domain, n, None, true, fitted.reason, group)
+        return Domain(domain, n, fitted.accuracy(rows.features.filter(here)), true, None, group)
 
 
-def _too_few(domain: str, n: int, true: float) -> Domain:
-    return Domain(domain, n, None, true, f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: it does not count")
+def _too_few(n: int) -> str:
+    return f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: it does not count"
+
+
+def _too_few_units(n: int, unit: str) -> str:
+    return (
+        f"a verdict needs {FEWEST_DOMAINS} {unit}s with {FEWEST_LABELS} labels each, and an estimate from the others: "
+        f"label {counted(FEWEST_DOMAINS - n, f'more {unit}')}"
+    )
 
 
 def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
     return [domain for domain in domains if domain.estimated is not None]
 
 
-def _residuals(domains: tuple[Domain, ...], n_domains: int) -> Residuals:
-    known = [(domain.estimated, domain.true, domain.n) for domain in domains if domain.estimated is not None]
-    estimated, true, n = zip(*known, strict=True) if known else ((), (), ())
-    return Residuals(estimated, true, n, n_domains)
+def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
+    known = [(part.estimated, part.true, part.n, part.group or "") for part in domains if part.estimated is not None]
+    estimated, true, n, groups = zip(*known, strict=True) if known else ((), (), (), ())
+    return Residuals(estimated, true, n, n_groups or n_domains, groups=groups if n_groups else None)
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:

@@ -44,7 +44,8 @@ class Evidence:
     def of(cls, residuals: Residuals) -> "Evidence":
         """The evidence in the errors on at least one labelled domain."""
         variances = residuals.variances
-        return cls(residuals.spread, FarOff.of(residuals.errors, variances, FAR_OFF), float(variances.mean()))
+        far_off = FarOff.of(residuals.errors, variances, FAR_OFF, residuals.groups)
+        return cls(residuals.spread, far_off, float(variances.mean()))
 
     @property
     def usable(self) -> float:
@@ -127,27 +128,33 @@ def decide(residuals: Residuals, rho: float | None) -> str:
         return USABLE
     if usable > 1 - CONFIDENCE:
         return TOO_FEW
-    return RANKING if len(residuals) >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
+    return RANKING if residuals.n_units >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
 
 
 def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: float | None, bias: float) -> Verdict:
-    """The verdict on what was estimated for each of k domains without it; `names` are the domains', (k,).
+    """The verdict on what was estimated for each of k domains without it, or its group; `names` are the domains', (k,).
 
     `aee`, `rho` and `bias` are over these domains.
     """
     evidence, verdict = Evidence.of(residuals), decide(residuals, rho)
     least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - CONFIDENCE, CONFIDENCE))
     reasons = [
-        f"mean error {aee:.3f} over {counted(len(names), 'held-out domain')}",
+        f"mean error {aee:.3f} over {_held_out(residuals)}",
         f"mean error on new domains {_limits(least, most)} (usable up to {USABLE_ERROR:.2f})",
         _far_off(residuals, evidence),
         _largest(names, residuals),
         _bias(bias),
-        _order(len(names), rho),
+        _order(residuals, rho),
     ]
     if verdict == TOO_FEW:
-        reasons += [_more_domains(evidence), _intervals(residuals, most)]
+        reasons += [_more_domains(evidence, residuals), _intervals(residuals, most)]
     return Verdict(verdict, tuple(reasons), least, most)
+
+
+def _held_out(residuals: Residuals) -> str:
+    if residuals.groups is None:
+        return counted(len(residuals), "held-out domain")
+    return f"{counted(len(residuals), 'domain')} of {counted(residuals.n_units, 'held-out group')}"
 
 
 def _limits(least: float, most: float) -> str:
@@ -182,25 +189,27 @@ def _bias(bias: float) -> str:
     return f"estimates are too {'high' if bias > 0 else 'low'} by {abs(bias):.3f} in the mean"
 
 
-def _order(n_domains: int, rho: float | None) -> str:
-    if n_domains < FEWEST_FOR_RHO:
-        return f"the order of {n_domains} domains shows nothing: a ranking needs {FEWEST_FOR_RHO}"
+def _order(residuals: Residuals, rho: float | None) -> str:
+    if residuals.n_units < FEWEST_FOR_RHO:
+        unit = "domains" if residuals.groups is None else "groups"
+        return f"the order of {residuals.n_units} {unit} shows nothing: a ranking needs {FEWEST_FOR_RHO}"
     if rho is None:
         return "there is no order: estimates, or true accuracies, are all equal"
     return f"rank correlation with the truth {rho:.3f} (a ranking from {RANKING_RHO:.1f})"
 
 
-def _more_domains(evidence: Evidence) -> str:
-    """How many more labelled domains it takes to be usable."""
+def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
+    """How many more labelled domains it takes to be usable; with groups, each of another group."""
+    labelled = "labelled domain" if residuals.groups is None else "labelled group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
-        return f"even {MOST_MORE} more labelled domains without any error on them would not make it usable"
+        return f"even {MOST_MORE} more {labelled}s without any error on them would not make it usable"
     if enough is None:
         return (
-            f"usable takes at least {counted(fewest, 'more labelled domain')}, even without any error on them, and may "
+            f"usable takes at least {counted(fewest, f'more {labelled}')}, even without any error on them, and may "
             f"take more than {MOST_MORE}"
         )
-    takes = counted(enough, "more labelled domain")
+    takes = counted(enough, f"more {labelled}")
     return f"usable takes {f'{fewest} to ' if fewest < enough else ''}{takes} in about four of five cases"
 
 

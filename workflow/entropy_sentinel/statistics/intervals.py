@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropy_sentinel.statistics.conformal import quantile, reaches
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.numbers import Names, Numbers
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
@@ -60,7 +60,8 @@ class Residuals:
     """What an estimator has estimated for each of k labelled domains without it, and what was true; (k,) each.
 
     `n` is the number of labelled responses of a domain. `n_training` is how many domains the estimator whose estimates
-    get intervals was fitted on. `prior` is what is taken of their spread beforehand.
+    get intervals was fitted on. `prior` is what is taken of their spread beforehand. `groups`, where each
+    domain was estimated without its whole group, are the domains' groups, and `n_training` counts groups.
     """
 
     estimated: Numbers
@@ -68,9 +69,15 @@ class Residuals:
     n: Numbers
     n_training: int
     prior: Prior = CAUTIOUS
+    groups: Names | None = None
 
     def __len__(self) -> int:
         return len(self.estimated)
+
+    @property
+    def n_units(self) -> int:
+        """How many domains, or groups, were left out one at a time."""
+        return len(self) if self.groups is None else len(np.unique(np.asarray(self.groups)))
 
     @property
     def errors(self) -> np.ndarray:
@@ -86,7 +93,7 @@ class Residuals:
     def spread(self) -> Spread:
         """What these errors say of the error on a new domain."""
         prior = self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if self.n_training <= 1 else 1))
-        return Spread.of(self.errors, self.variances, prior)
+        return Spread.of(self.errors, self.variances, prior, self.groups)
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""
@@ -108,9 +115,12 @@ class Residuals:
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def without(self, place: int) -> "Residuals":
-        """The residuals of the other domains: what would be known if this one were new."""
-        estimated, true, n = (np.delete(np.asarray(one), place) for one in (self.estimated, self.true, self.n))
-        return Residuals(estimated, true, n, self.n_training - 1, self.prior)
+        """The residuals of the other domains, or other groups: what would be known if this one were new."""
+        units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
+        others = units != units[place]
+        estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
+        groups = None if self.groups is None else units[others]
+        return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""

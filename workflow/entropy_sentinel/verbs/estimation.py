@@ -38,6 +38,7 @@ def fit(
     estimator: str = _DEFAULT,
     settings: Mapping[str, Any] | None = None,
     domain: str = "benchmark",
+    group: str | None = None,
 ) -> SavedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
@@ -49,14 +50,17 @@ def fit(
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
         domain: The column whose values are the domains that the validation and `recommended` leave out one at a
             time.
+        group: A column whose values are groups of domains that are more alike than domains of two groups, as the
+            benchmark of subjects. The validation then leaves out each whole group too. A domain is a value of
+            `domain` within a group, named GROUP/DOMAIN, or GROUP where it has none.
 
     Returns:
         The estimator, with its validation and what it was fitted on.
 
     Raises:
         ConfigError: For an unknown estimator or setting.
-        InputError: Where no response has both, the column `domain` or that of a signal is not there, features are of
-            several models or kinds of log-probabilities, or the estimator cannot be fitted on these rows.
+        InputError: Where no response has both, the column `domain`, `group` or that of a signal is not there, features
+            are of several models or kinds of log-probabilities, or the estimator cannot be fitted on these rows.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -69,25 +73,25 @@ def fit(
         raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
     features, labels = features_table(features, signals=signals), labels_table(labels)
-    if not isinstance(domain, str):
-        raise InputError(f"domain: must be the name of a column, was {domain!r}"[:200])
-    with_slices(features, [domain], "domain")
+    for name, column in {"domain": domain, "group": group or domain}.items():
+        if not isinstance(column, str):
+            raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
+        with_slices(features, [column], name)
     rows = with_labels(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
     model, logprobs = _only_value(rows, "model"), _logprobs(rows)
-    of_domains = with_slices(rows, [domain], "domain")
-    domains = of_domains[domain].cast(pl.String).fill_null("-")
+    domains, groups = _domains(rows, domain, group)
     if domains.n_unique() == 1:
         _warn_of_one(domain, domains[0], _other_domains(rows))
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
-    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows))
+    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
-    whose["ambiguous"] = ambiguous_shares(of_domains, domain)
+    whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
     return SavedEstimator(fitted, whose | about(fitted, training))
 
 
@@ -136,6 +140,16 @@ def load(path: str | Path) -> SavedEstimator:
 def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
     """An estimator, or the one in a file; raises as `load` does."""
     return given if isinstance(given, SavedEstimator) else load(given)
+
+
+def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
+    """The domain of each row, and its group where there are groups; a domain that two groups have is two."""
+    domains = with_slices(rows, [domain], "domain")[domain].cast(pl.String).alias("(domain)")
+    if group is None:
+        return domains.fill_null("-"), None
+    groups = with_slices(rows, [group], "group")[group].cast(pl.String).fill_null("-").alias("(group)")
+    within = groups + "/" + domains
+    return within.fill_null(groups).alias(domains.name), groups
 
 
 def _warn_of_one(column: str, domain: str, others: Mapping[str, int]) -> None:
