@@ -27,7 +27,10 @@ def _described(command: Any, context: Any) -> Iterator[str]:
     if context.parent is not None:
         yield f"## {context.command_path.removeprefix('entropy-sentinel ')}\n"
     yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
-    yield paragraphs(command.help) + "\n"
+    text, _, example = (command.help or "").partition("\b\n")
+    yield paragraphs(text) + "\n"
+    if example:
+        yield f"```\n{example.strip()}\n```\n"
     records = [one.get_help_record(context) for one in command.get_params(context) if one.name != "help"]
     rows = [[code(names), plain(meaning)] for names, meaning in filter(None, records)]
     if rows:

@@ -11,6 +11,7 @@ import pytest
 
 from entropy_sentinel.commands.main import COMMANDS, main
 from entropy_sentinel.config.config import study_schema
+from entropy_sentinel.frames.options import Panel
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
@@ -35,6 +36,41 @@ def test_help_of_every_subcommand_says_what_it_does_and_takes(name: str, capsys:
     usage, sentence = (block.strip() for block in capsys.readouterr().out.split("\n\n")[:2])
     assert usage.split()[2:4] == [name, "[OPTIONS]"] or f" {name} " in usage
     assert sentence.endswith(".")
+
+
+def test_help_is_in_sections(capsys: pytest.CaptureFixture) -> None:
+    def sections(*call: str) -> dict[str, list[str]]:
+        """The first words of the lines of each section."""
+        ends_with(0, *call, "--help")
+        blocks = [block.splitlines() for block in capsys.readouterr().out.split("\n\n")]
+        titled = {lines[0][:-1]: lines[1:] for lines in blocks if lines[0].endswith(":") and lines[0][0] != " "}
+        return {title: [line.split()[0] for line in lines if line[2] != " "] for title, lines in titled.items()}
+
+    commands = sections()
+    assert list(commands) == ["Logs of a deployed model", "Studies", "Options"]
+    assert commands["Logs of a deployed model"][0] == "features"
+    options = sections("monitor")
+    assert list(options) == ["Arguments", *list(Panel)[1:], "Options"]
+    assert "--fail-below" in options["Alerts"]
+    assert options["Options"] == ["--json", "-h,"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("mon", ["monitor"]),
+        ("monitor --fail", ["--fail-below"]),
+        ("monitor --window d", ["day"]),
+        ("monitor --alert-on s", ["support", "stale"]),
+    ],
+)
+def test_a_shell_completes(typed: str, completed: list[str], capsys: pytest.CaptureFixture, monkeypatch) -> None:
+    words = typed.split(" ")
+    monkeypatch.setenv("_ENTROPY_SENTINEL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"entropy-sentinel {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    ends_with(0)
+    assert capsys.readouterr().out.split() == completed
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -1,6 +1,7 @@
 """The subcommand monitor, as a scheduler and a person call it."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -37,6 +38,18 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     alerts = json.loads(files[2].read_text())["alerts"]
     assert {one["kind"] for one in alerts} == {"below"}
     assert said.count("ALERT ") == len(alerts) > 0
+
+
+def test_the_example_of_the_help(estimator: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("logs").mkdir()
+    written(traffic(900).rename({"route": "metadata.route"}), Path("logs/log.parquet"))
+    Path("mine.estimator").write_bytes(estimator.read_bytes())
+    _, shown, _ = run(capsys, "monitor", "--help")
+    example = shown.split("entropy-sentinel monitor mine")[1].split("\n\n")[0].replace("\\\n", "")
+    status, _, errors = run(capsys, "monitor", *shlex.split(f"mine{example}"))
+    assert (status, errors) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "mine.estimator", "state", "slices.html"}
 
 
 def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_path: Path, capsys) -> None:

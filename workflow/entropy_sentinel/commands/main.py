@@ -1,8 +1,8 @@
 """The command `entropy-sentinel`: a function per subcommand, in this folder or in that of an analysis.
 
-Adding one is a Typer function, or a Typer app, and its place in `_OWN`; in the folder of an analysis it is the function
-`command` of `command_NAME.py`, and needs no entry. What computes is imported inside the function, so that `--help`
-answers at once and no subcommand needs another's packages.
+To add one, write a Typer function or a Typer app and add its place to `_SECTIONS`. In the folder of an analysis it is
+the function `command` of `command_NAME.py` and needs no entry. Import what computes inside the function: `--help` then
+answers at once, and no subcommand needs another's packages.
 """
 
 import os
@@ -14,44 +14,55 @@ from pathlib import Path
 import typer
 
 from entropy_sentinel import __version__
+from entropy_sentinel.commands.help import Command, Group
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
-_OWN = {
-    "init": "init.command",
-    **{name: f"training.{name}" for name in ("features", "fit")},
-    **{name: f"responses.{name}" for name in ("estimate", "score")},
-    "monitor": "monitor.command",
-    "sample": "responses.sample",
-    **{name: f"studies.{name}" for name in ("plan", "progress", "serve")},
-    "audit": "audit.app",
-    **{name: f"studies.{name}" for name in ("schema", "show")},
+_STUDIES = "Studies"
+# The subcommands by section of the help.
+_SECTIONS = {
+    "Logs of a deployed model": {
+        **{name: f"training.{name}" for name in ("features", "fit")},
+        **{name: f"responses.{name}" for name in ("estimate", "score")},
+        "monitor": "monitor.command",
+        "sample": "responses.sample",
+    },
+    _STUDIES: {
+        "init": "init.command",
+        **{name: f"studies.{name}" for name in ("plan", "progress", "show", "serve", "schema")},
+        "audit": "audit.app",
+    },
 }
 _ANALYSES = Path(__file__).parents[1] / "analyses"
 
-# The function of each subcommand, by name, or the app of one with subcommands of its own.
-COMMANDS = {name: f"entropy_sentinel.commands.{place}" for name, place in _OWN.items()} | {
+# The function of each subcommand, by name, or the app of one with subcommands of its own; and its section.
+COMMANDS: dict[str, str] = {}
+_SECTION: dict[str, str] = {}
+for section, places in _SECTIONS.items():
+    COMMANDS |= {name: f"entropy_sentinel.commands.{place}" for name, place in places.items()}
+    _SECTION |= dict.fromkeys(places, section)
+COMMANDS |= {
     path.stem.removeprefix("command_"): f"entropy_sentinel.analyses.{path.parent.name}.{path.stem}.command"
     for path in sorted(_ANALYSES.glob("*/command_*.py"))
 }
 
 app = typer.Typer(
     name="entropy-sentinel",
+    cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    # Frames around the help are for people; a pipe gets plain text.
-    rich_markup_mode="rich" if sys.stdout and sys.stdout.isatty() else None,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 for name, place in COMMANDS.items():
     module, _, attribute = place.rpartition(".")
     command = getattr(import_module(module), attribute)
+    section = _SECTION.get(name, _STUDIES)
     if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
+        app.add_typer(command, name=name, rich_help_panel=section)
     else:
-        app.command(name)(command)
+        app.command(name, cls=Command, rich_help_panel=section)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -71,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exits with 0, with 1 for an error that a user can act on, with 2 for a wrong call."""
     _take_any_text()
     try:
-        app(arguments)
+        app(arguments, prog_name=app.info.name)
     except (EntropySentinelError, OSError) as error:
         typer.echo(printable(without_keys(f"{type(error).__name__}: {error}")), err=True)
         sys.exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import INCOMPLETE, taking
+from entropy_sentinel.commands.options import INCOMPLETE, Json, print_json, taking
 from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
@@ -53,7 +53,7 @@ def _option(output: Output) -> inspect.Parameter:
 
 
 @taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
-def command(estimator: Estimator, logs: Logs, state: State = None, **options: Any) -> None:
+def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels.
 
     Per slice, and per slice and window of time: responses, estimated accuracy with its interval, change since a
@@ -62,11 +62,16 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
 
     Exit status: 0; 1 for an error; 3 where something in the logs could not be used, which is counted and shown; 4 for
     an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 1, 1 before 5, 5 before
-    3). With
-    windows, alerts are about the newest two, and about those before where the newest are thin.
+    3). With windows, alerts are about the newest two, and about those before where the newest are thin.
+
+    \b
+    Every night, on all logs; what was read before is not read again:
+      entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
+          --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
     from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.monitor.running import monitor
+    from entropy_sentinel.monitor.showing.outputs import as_json
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
 
@@ -76,7 +81,10 @@ def command(estimator: Estimator, logs: Logs, state: State = None, **options: An
     if targets["page"] is None:
         options["responses"] = 0
     result = monitor(estimator, sources, state=state, **options)
-    show(parts(result))
+    if json:
+        print_json(as_json(result))
+    else:
+        show(parts(result))
     show(map(one_line, result.problems.lines()), sys.stderr)
     failed = list(_failures(result, targets))
     show(failed, sys.stderr)

@@ -1,6 +1,7 @@
 """What several subcommands share: the config files of a study, files of responses."""
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,8 @@ ConfigFiles = Annotated[
         help=f"A file with what differs from {BASE}, as for Snakemake. Repeat it for more files; the last one wins.",
     ),
 ]
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output, and nothing else there.")]
 
 _LOGS = "(.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
@@ -73,6 +76,7 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
         metavar=how.metavar or (f"<{'|'.join(known)}>" if known else None),
         parser=None if switch else _parser(options, name),
         rich_help_panel=how.panel,
+        autocompletion=(lambda incomplete: [name for name in known if name.startswith(incomplete)]) if known else None,
         help=says,
     )
     kind = bool if switch else list[str] if is_list(field) else str | None
@@ -98,6 +102,11 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 def say(text: str, err: bool = False) -> None:
     """Print a line; what a log, a model or a file has put into it stays on it, and does nothing to the terminal."""
     typer.echo(one_line(text), err=err)
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print a JSON object."""
+    typer.echo(json.dumps(content, indent=1))
 
 
 def report(problems: "Problems") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ResponseFiles, check_table_path, report, say, taking
+from entropy_sentinel.commands.options import Json, ResponseFiles, check_table_path, print_json, report, say, taking
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions
 from entropy_sentinel.sources.logs.settings import ResponseOptions
@@ -13,6 +13,8 @@ from entropy_sentinel.sources.logs.settings import ResponseOptions
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
+
+    from entropy_sentinel.monitor.labelling.sampling import Sample
 
 Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
 Labels = Annotated[
@@ -23,7 +25,7 @@ SlicesFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
 ]
 ScoresFile = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
 ]
 _TABLES = (".csv", ".parquet", ".jsonl")
 ToLabelFile = Annotated[
@@ -37,7 +39,12 @@ LabelPage = Annotated[
 
 @taking(EstimateOptions, by=["model", "benchmark"])
 def estimate(
-    estimator: Estimator, files: ResponseFiles, labels: Labels = [], output: SlicesFile = None, **options: Any
+    estimator: Estimator,
+    files: ResponseFiles,
+    labels: Labels = [],
+    output: SlicesFile = None,
+    json: Json = False,
+    **options: Any,
 ) -> None:
     """Estimate how accurate the model is on each slice.
 
@@ -47,7 +54,7 @@ def estimate(
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.once import estimated
-    from entropy_sentinel.monitor.showing.outputs import check_rows_path, write_rows
+    from entropy_sentinel.monitor.showing.outputs import as_json, check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import load
@@ -62,18 +69,23 @@ def estimate(
     result = estimated(load(estimator), logs, read_labels(labels) if labels else None, **options)
     if output is not None:
         write_rows(result, output)
-    show(parts(result))
+    if json:
+        print_json(as_json(result))
+    else:
+        show(parts(result))
     report(result.problems)
 
 
 @taking(ResponseOptions)
-def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **options: Any) -> None:
+def score(
+    estimator: Estimator, files: ResponseFiles, output: ScoresFile = None, json: Json = False, **options: Any
+) -> None:
     """Say of every response how probably it is correct.
 
-    A table with a row per response: what identifies it, P(correct), and the reason where it has none.
+    A table with a row per response: what identifies it, P(correct), and the reason where it has none. With --json it is
+    printed, a JSON object per line.
     """
-    from entropy_sentinel.frames.files import check_outputs, whole_file
-    from entropy_sentinel.frames.printable import write_csv
+    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -81,32 +93,51 @@ def score(estimator: Estimator, files: ResponseFiles, output: ScoresFile, **opti
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
 
-    check_table_path(output, _TABLES)
+    if output is None and not json:
+        raise InputError("--output: name a file for the table, or print it with --json")
+    if output is not None:
+        check_table_path(output, _TABLES)
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
     read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
-    with whole_file(output) as partial:
-        if output.suffix == ".csv":
-            write_csv(scores, partial)
-        elif output.suffix == ".parquet":
-            scores.write_parquet(partial)
-        else:
-            scores.write_ndjson(partial)
-    without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
-    say(
-        f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
-        + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
-    )
+    if output is not None:
+        _write_scores(scores, output)
+    if json:
+        typer.echo(scores.write_ndjson(), nl=False)
+    else:
+        without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
+        say(
+            f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
+            + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
+        )
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)
 
 
+def _write_scores(scores: "pl.DataFrame", path: Path) -> None:
+    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.frames.printable import write_csv
+
+    with whole_file(path) as partial:
+        if path.suffix == ".csv":
+            write_csv(scores, partial)
+        elif path.suffix == ".parquet":
+            scores.write_parquet(partial)
+        else:
+            scores.write_ndjson(partial)
+
+
 @taking(SampleOptions, budget=...)
 def sample(
-    estimator: Estimator, files: ResponseFiles, output: ToLabelFile = None, html: LabelPage = None, **options: Any
+    estimator: Estimator,
+    files: ResponseFiles,
+    output: ToLabelFile = None,
+    html: LabelPage = None,
+    json: Json = False,
+    **options: Any,
 ) -> None:
     """Choose the responses to label next.
 
@@ -120,11 +151,10 @@ def sample(
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sample
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
-    from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
 
-    if output is None and html is None:
+    if output is None and html is None and not json:
         raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
@@ -135,18 +165,27 @@ def sample(
     if html is not None:
         write_page(chosen, html)
     kept = 0 if output is None else write_to_label(chosen.responses, output)
-    total = chosen.slices["n_responses"].sum()
-    show([_table(chosen.slices, list(options["by"]), chosen.level)])
-    words = f"{len(chosen.responses):,} of {total:,} responses to label"
+    if json:
+        print_json({"slices": chosen.slices.to_dicts(), "responses": chosen.responses.to_dicts()})
+    else:
+        _say_chosen(chosen, options["by"], output, html, kept)
+    for flag, reason in general_flags(saved, chosen.taken).items():
+        say(f"{flag}: {reason}", err=True)
+    report(chosen.problems)
+
+
+def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
+    """Show the table of slices, and say where the responses to label are and how many of them have labels."""
+    from entropy_sentinel.report.terminal import show
+
+    show([_table(chosen.slices, list(by), chosen.level)])
+    words = f"{len(chosen.responses):,} of {chosen.slices['n_responses'].sum():,} responses to label"
     if output is not None:
         say(f"{output}: {words}, true or false in column 'label'")
     if kept:
         say(f"{output}: {kept:,} of them have labels there, which are kept")
     if html is not None:
         say(f"{html}: {words}; open it in a browser, and give what it saves to: monitor --labels FILE")
-    for flag, reason in general_flags(saved, chosen.taken).items():
-        say(f"{flag}: {reason}", err=True)
-    report(chosen.problems)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import INCOMPLETE, LogFiles, ResponseFiles, say, taking
+from entropy_sentinel.commands.options import INCOMPLETE, Json, LogFiles, ResponseFiles, print_json, say, taking
 from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def fit(
     estimator: Name = "recommended",
     domain: Domain = "benchmark",
     group: Group = None,
+    json: Json = False,
     **options: Any,
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
@@ -138,6 +139,9 @@ def fit(
     features = read_features(files, signals=further_signals(estimator), **options)
     fitted = fit(features, read_labels(labels), estimator, domain=domain, group=group)
     save(fitted, output)
+    if json:
+        print_json({"name": fitted.estimator.name, **fitted.about})
+        return
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     say(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "

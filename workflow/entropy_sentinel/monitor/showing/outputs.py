@@ -173,11 +173,16 @@ def _parquet(result: Monitored, path: Path) -> None:
     result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: provenance})
 
 
-def _json(result: Monitored, path: Path) -> None:
+def as_json(result: Monitored) -> dict[str, Any]:
+    """Return the rows by slice and, with windows, by window, the alerts and the provenance, JSON-serialisable."""
     rows = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
-    path.write_text(json.dumps({**rows, "alerts": result.alerts, "provenance": result.provenance}, indent=1))
+    return {**rows, "alerts": result.alerts, "provenance": result.provenance}
+
+
+def _json(result: Monitored, path: Path) -> None:
+    path.write_text(json.dumps(as_json(result), indent=1))
 
 
 _WRITERS: dict[str, Callable[[Monitored, Path], None]] = {".csv": _csv, ".parquet": _parquet, ".json": _json}

@@ -1,0 +1,85 @@
+"""`--json`: one document on standard output, the same as the file that the command writes."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import run
+from production import saved, traffic, written
+from tiny import TINY
+
+PAGE = (Path(__file__).parents[2] / "docs" / "watching.md").read_text()
+
+
+def documented(command: str) -> list[str]:
+    """The keys that the page lists for a command."""
+    (keys,) = re.findall(rf"^\| `{command}` \| (.*?) \|", PAGE, re.MULTILINE)
+    return [key for key in re.findall("`([^`]+)`", keys) if not key.startswith("--")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("json")
+    saved(folder, "log-3d").rename(folder / "estimator")
+    written(traffic(300), folder / "log.parquet")
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture, *call: Any) -> str:
+    _, output, _ = run(capsys, *call, "--json")
+    return output
+
+
+def test_fit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    output = printed(capsys, "fit", TINY.traces, "-l", TINY.labels, "-e", "atc-nll_sum", "-o", tmp_path / "one")
+    header = json.loads((tmp_path / "one").read_bytes().split(b"\n")[2])
+    assert json.loads(output) == {name: value for name, value in header.items() if name != "parameters"}
+    assert set(json.loads(output)) == set(documented("fit"))
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("estimate", ["--by", "route"]),
+        ("monitor", ["--by", "route", "--window", "day", "--fail-below", "0.99"]),
+    ],
+)
+def test_rows_and_alerts(command: str, options: list[str], folder: Path, capsys: pytest.CaptureFixture) -> None:
+    file = folder / "rows.json"
+    output = printed(capsys, command, folder / "estimator", folder / "log.parquet", *options, "--output", file)
+    assert json.loads(output) == json.loads(file.read_text())
+    assert list(json.loads(output)) == documented(command)
+    assert {row["route"] for row in json.loads(output)["slices"]} == {"school", "shop", "support"}
+
+
+def test_score(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    file = folder / "scores.jsonl"
+    output = printed(capsys, "score", folder / "estimator", folder / "log.parquet", "--output", file)
+    assert output == file.read_text()
+    rows = [
+        json.loads(line)
+        for line in printed(capsys, "score", folder / "estimator", folder / "log.parquet").split("\n")[:-1]
+    ]
+    assert (len(rows), list(rows[0])) == (300, documented("score"))
+
+
+def test_sample(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    file = folder / "to_label.jsonl"
+    call = ["sample", folder / "estimator", folder / "log.parquet", "--by", "route", "--budget", 30]
+    chosen = json.loads(printed(capsys, *call, "--output", file))
+    assert chosen["responses"] == [json.loads(line) for line in file.read_text().splitlines()]
+    assert list(chosen) == documented("sample")
+    assert sum(row["n_to_label"] for row in chosen["slices"]) == len(chosen["responses"]) == 30
+
+
+def test_warnings_do_not_mix_with_it(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    log = folder / "broken.jsonl"
+    log.write_text("{broken")
+    status, output, errors = run(
+        capsys, "monitor", folder / "estimator", folder / "log.parquet", log, "--min-responses", 1, "--json"
+    )
+    assert status == 3
+    assert f"{log}: line 1" in errors
+    assert json.loads(output)["provenance"]["responses"]["in_all"] == 300

@@ -1,0 +1,49 @@
+"""Help texts in sections: options by their panel, subcommands by theirs, the same on a terminal and in a pipe."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+Records = dict[str, list[tuple[str, str]]]
+_HELP_WIDTH = 60  # of a subcommand's sentence
+
+
+class Command(TyperCommand):
+    """A subcommand whose options are in sections."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options of each panel, and those of none."""
+        _write(_by_panel(self.get_params(ctx), ctx), formatter)
+
+
+class Group(TyperGroup):
+    """The command, whose subcommands are in sections."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands of each panel, and the options."""
+        sections: Records = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            sentence = command.get_short_help_str(_HELP_WIDTH)
+            sections.setdefault(command.rich_help_panel or "Commands", []).append((name, sentence))
+        _write(sections | _by_panel(self.get_params(ctx), ctx), formatter)
+
+
+def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
+    """What the help says of each parameter, by section: arguments, panels, further options."""
+    sections: Records = {"Arguments": []}
+    further: Records = {"Options": []}
+    for parameter in parameters:
+        if (record := parameter.get_help_record(context)) is not None:
+            name = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel
+            into = further if name is None else sections
+            into.setdefault(name or "Options", []).append(record)
+    return sections | further
+
+
+def _write(sections: Records, formatter: Any) -> None:
+    for title, records in sections.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
