@@ -1,7 +1,7 @@
 """Entropy Sentinel: a language model's accuracy on each domain, estimated without labels from its log probabilities.
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.score`, `es.monitor`, `es.capture`. docs/architecture.md describes the rooms of the package.
+`es.score`, `es.monitor`, `es.plot`, `es.capture`. docs/architecture.md describes the rooms of the package.
 """
 
 import sys
@@ -28,6 +28,7 @@ _VERBS = {
     "estimate": "monitor.once",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "monitor": "monitor.running",
+    "plot": "monitor.showing.plot",
     "sample": "monitor.labelling.sampling",
     "score": "monitor.once",
 }

@@ -152,6 +152,14 @@ class Validation:
         """What intervals for other slices are made of."""
         return _residuals(self.domains, self.n_domains, self.n_groups)
 
+    def intervals(self, level: float) -> dict[str, tuple[float, float]]:
+        """The interval of each estimated domain, by name, from the errors on the other domains."""
+        names = [domain.domain for domain in _counted(self.domains)]
+        if not names:
+            return {}
+        lower, upper, _ = _intervals(self.residuals, level)
+        return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
+
     def as_dict(self) -> dict[str, Any]:
         """The validation as JSON has it."""
         return asdict(self)
@@ -279,6 +287,13 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
     """The share of domains inside the interval that the others' errors give."""
+    lower, upper, basis = _intervals(residuals, level)
+    share, least, most = coverage(lower, upper, residuals.true).known()
+    return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)
+
+
+def _intervals(residuals: Residuals, level: float) -> tuple[np.ndarray, np.ndarray, str]:
+    """Both ends of each domain's interval by the others' errors, (n_domains,) each, and what they rest on."""
     made = []
     for place in range(len(residuals)):
         others = residuals.without(place)
@@ -286,5 +301,4 @@ def _coverage(residuals: Residuals, level: float) -> Coverage:
     lower, upper = (
         np.concatenate(ends) for ends in zip(*((interval.lower, interval.upper) for interval in made), strict=True)
     )
-    share, least, most = coverage(lower, upper, residuals.true).known()
-    return Coverage(level, round(share * len(made)), len(made), least, most, made[0].basis)
+    return lower, upper, made[0].basis

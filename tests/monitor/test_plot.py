@@ -1,0 +1,54 @@
+"""The verb `plot`: what it draws is what the page draws, and what the validation says."""
+
+import re
+
+import polars as pl
+import pytest
+from production import fitted, traffic
+from tiny import TINY
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.showing.page import page
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_the_pictures_of_a_result_are_those_of_its_page() -> None:
+    features = traffic(300).with_columns(route=pl.col("route").replace("shop", HOSTILE))
+    labels = features.select("item_id", label=pl.int_range(pl.len()) % 4 > 0).head(60)
+    options = {"by": ["route"], "window": "day", "labels": labels, "labels_at_random": True}
+    result = es.monitor(fitted("log-3d"), features, **options)
+    drawn, whole = es.plot(result)._repr_html_(), page(result)
+    pictures = re.findall(r'<div class="(?:ranges|panels).*?<p class="small">.*?</p>', drawn, re.DOTALL)
+    assert len(pictures) == 3  # slices, labels, time
+    assert [picture in whole for picture in pictures] == [True, True, True]
+    assert HOSTILE not in drawn
+
+
+def test_a_domain_of_an_estimator_has_its_estimate_its_interval_and_the_truth() -> None:
+    estimator = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
+    validation, drawn = estimator.validation, es.plot(estimator).html
+    intervals = validation.intervals(0.9)
+    (share,) = [share for share in validation.coverage if share.level == 0.9]
+    inside = [intervals[of.domain][0] <= of.true <= intervals[of.domain][1] for of in validation.domains]
+    assert sum(inside) == share.covered
+    for domain in validation.domains:
+        _, _, rest = drawn.partition(f">{domain.domain}<")
+        marks = [float(place) for place in re.findall(r'<b style="left:([\d.]+)%', rest)[:2]]
+        assert marks == pytest.approx([100 * domain.estimated, 100 * domain.true], abs=0.01)
+        (left, width), _ = re.findall(r'<i style="left:([\d.]+)%;width:([\d.]+)%', rest)[:2]
+        lower, upper = intervals[domain.domain]
+        assert (float(left), float(width)) == pytest.approx((100 * lower, 100 * (upper - lower)), abs=0.02)
+    assert validation.verdict in drawn
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    estimator = fitted("atc-nll_sum", domains=2)
+    with pytest.raises(InputError, match="nothing to draw"):
+        es.plot(estimator)
+    with pytest.raises(InputError, match="nothing to draw"):
+        es.plot(SavedEstimator(estimator.estimator, {**estimator.about, "validation": None}))
+    with pytest.raises(InputError, match="was DataFrame"):
+        es.plot(traffic(10))

@@ -1,0 +1,90 @@
+"""The verb `plot`: the pictures of the monitor's page, and of an estimator's validation, in a notebook."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.validation import Domain, Validation
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges, labelled, over_time, ranked
+from entropy_sentinel.report.pages import render
+
+LEVEL = 0.9
+_TEMPLATE = Path(__file__).with_name("plot.html.j2")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Pictures that a notebook shows.
+
+    Attributes:
+        html: A fragment of a page that needs nothing else: to keep a picture, write it to a file.
+    """
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+
+def plot(shown: Monitored | SavedEstimator) -> Picture:
+    """Draw what the monitor has found, or how far an estimator was off on its labelled domains.
+
+    Args:
+        shown: What `monitor` has returned: accuracy and expected errors of the slices, with windows also over time, and
+            with labels also what these say. Or an estimator of `fit` or `load`: each labelled domain as estimated
+            without its labels, with its 90 % interval, beside the truth.
+
+    Returns:
+        The pictures; a notebook shows them if they are the value of a cell.
+
+    Raises:
+        InputError: For anything else, and if there is nothing to draw.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features = es.features(es.read_logs(es.example().traces))
+        >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+        >>> es.plot(estimator)
+        Picture()
+    """
+    if isinstance(shown, SavedEstimator):
+        return _picture([_left_out(shown.validation)], None, "no labelled domain was estimated without its labels")
+    if isinstance(shown, Monitored):
+        return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
+    raise InputError(f"plot: must be an estimator or what `monitor` has returned, was {type(shown).__name__}")
+
+
+def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
+    drawn = [made for made in ranges if made is not None]
+    if not drawn:
+        raise InputError(f"plot: there is nothing to draw: {nothing}")
+    return Picture(render(_TEMPLATE, ranges=drawn, over_time=panels))
+
+
+def _left_out(validation: Validation | None) -> Ranges | None:
+    """Each labelled domain as estimated without its labels, the most accurate first."""
+    domains = [] if validation is None else [domain for domain in validation.domains if domain.estimated is not None]
+    if validation is None or not domains:
+        return None
+    intervals = validation.intervals(LEVEL)
+    lines = [
+        Line(domain.domain, (_marks(domain, *intervals[domain.domain]),))
+        for domain in sorted(domains, key=lambda domain: -domain.true)
+    ]
+    return Ranges(
+        (("accuracy", "0", "1"),),
+        tuple(lines),
+        f"Verdict: {validation.verdict}. Blue, round: each labelled domain as estimated without its labels, with its "
+        f"{LEVEL:.0%} interval. Green, square: the truth, the share of its labels that are correct.",
+    )
+
+
+def _marks(domain: Domain, lower: float, upper: float) -> tuple[Mark, Mark]:
+    row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": domain.true, "none": None}
+    return (
+        Mark.of(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
+        Mark.of(row, "labels", ("true", "none", "none"), 1, ".3f"),
+    )
