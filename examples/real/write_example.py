@@ -77,7 +77,8 @@ def sources(model: str, benchmarks: Sequence[str]) -> str:
     lines = (HERE / "README.md").read_text("utf-8").splitlines()
     tables = [line for line in lines if line.startswith("|")]
     of_model = [line for line in tables if "huggingface.co" in line and model.lower() in line.lower()]
-    of_benchmarks = [line for line in tables if line.split("|")[1].strip() in benchmarks]
+    sourced = [line.split("|") for line in tables if line.count("|") == 5]  # name, data set, rows, licence
+    of_benchmarks = ["|".join(cells) for cells in sourced if cells[1].strip() in benchmarks]
     if len(of_model) != 1 or len(of_benchmarks) != len(benchmarks):
         raise ValueError(f"README.md: must name '{model}' and each of {', '.join(benchmarks)} in a table, once")
     return "\n".join(

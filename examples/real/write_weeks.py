@@ -5,8 +5,9 @@
 writes ``app/logs/week-1.parquet`` and ``week-2.parquet``, and ``app/labels.csv`` (item_id, label).
 
 Questions, answers and log-probabilities are those of ``benchmarks`` and ``traces`` beside this file, labels those of
-``labels``. **Made up is who asked what, and when**: routes, times and ids of requests. A route is a kind of question;
-no question comes twice. In the second week ``homework`` is asked harder ones, and all others the same mix as before.
+``labels``. A request has a topic, which is a kind of question of a benchmark, and a book, the benchmark. **Who asked
+what, and when, is made up**: routes, times and ids of requests. No question comes twice. In the second week
+``homework`` asks harder questions, and nobody has an exam.
 """
 
 import argparse
@@ -27,22 +28,37 @@ MONDAYS = {1: datetime(2026, 11, 2, tzinfo=UTC), 2: datetime(2026, 11, 9, tzinfo
 # Requests are made in the day: from 7 to 22 o'clock.
 FIRST_HOUR, LAST_HOUR = 7, 22
 
-# Questions of each benchmark on a route, in the first week and in the second.
-PRACTICE = {"svamp": 20, "gsm8k": 30}
-EXAM = {"math": 30, "livemathbench": 20}
-SCIENCE = {"scibench": 40, "theoremqa": 10}
-THEOREMS = {"theoremqa": 40, "scibench": 10}
-CONTEST = {"olympiadbench": 30, "livemathbench": 25}
+# Questions of each topic on a route, in the first week and in the second.
 ROUTES: dict[str, dict[int, dict[str, int]]] = {
     "homework": {
-        1: {"svamp": 40, "gsm8k": 20},
-        2: {"svamp": 10, "gsm8k": 10, "math": 20, "olympiadbench": 20},
+        1: {"svamp/subtraction": 16, "svamp/addition": 21, "svamp/products": 26, "gsm8k/few steps": 10},
+        2: {"svamp/subtraction": 4, "gsm8k/few steps": 4, "math/numbers": 7, "livemathbench/competition": 26},
     },
-    "practice": {1: PRACTICE, 2: PRACTICE},
-    "exam": {1: EXAM, 2: EXAM},
-    "science": {1: SCIENCE, 2: SCIENCE},
-    "theorems": {1: THEOREMS, 2: THEOREMS},
-    "contest": {1: CONTEST, 2: CONTEST},
+    "practice": {
+        1: {"svamp/subtraction": 20, "gsm8k/few steps": 28, "gsm8k/many steps": 30},
+        2: {"svamp/subtraction": 13, "gsm8k/few steps": 20, "gsm8k/many steps": 8},
+    },
+    "exam": {
+        1: {"math/numbers": 30, "math/elementary algebra": 28, "math/advanced": 35, "livemathbench/competition": 20},
+        2: {},
+    },
+    "science": {
+        1: {
+            **{"theoremqa/decimal": 36, "theoremqa/integer": 26, "theoremqa/other": 13},
+            **{"scibench/chemistry": 34, "scibench/physics": 32, "scibench/mathematics": 11},
+        },
+        2: {
+            **{"theoremqa/decimal": 15, "theoremqa/other": 10},
+            **{"scibench/chemistry": 11, "scibench/physics": 2, "scibench/mathematics": 10},
+        },
+    },
+    "contest": {
+        1: {
+            **{"olympiadbench/algebra": 34, "olympiadbench/geometry": 25, "olympiadbench/discrete": 33},
+            "livemathbench/competition": 22,
+        },
+        2: {"olympiadbench/discrete": 8, "livemathbench/competition": 32},
+    },
 }
 
 # What a row of a benchmark calls its question: the first of these that it has.
@@ -53,7 +69,7 @@ FROM_TRACES = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "
 def planned(items: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """Which item is asked in which week, on which route and when: a row per request, in the order of their times.
 
-    `items` are the ids of each benchmark. Raises ValueError where a benchmark has too few.
+    `items` are the ids of each topic. Raises ValueError if a topic has too few.
     """
     dealt = {name: iter(random.Random(f"{SEED} {name}").sample(ids, len(ids))) for name, ids in items.items()}
     rows = []
@@ -64,9 +80,11 @@ def planned(items: Mapping[str, Sequence[str]]) -> pl.DataFrame:
                 drawn = list(islice(dealt[name], count))
                 if len(drawn) < count:
                     raise ValueError(f"{name}: must have {count} more items for route '{route}', has {len(drawn)}")
-                asked += [(random_time(monday, rng), route, item) for item in drawn]
+                book, topic = name.split("/")
+                asked += [(random_time(monday, rng), route, topic, book, item) for item in drawn]
         rows += [(week, f"week-{week}-{number:03d}", *one) for number, one in enumerate(sorted(asked))]
-    return pl.DataFrame(rows, schema=["week", "item_id", "time", "metadata.route", "item"], orient="row")
+    columns = ["week", "item_id", "time", "metadata.route", "metadata.topic", "metadata.book", "item"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def random_time(monday: datetime, rng: random.Random) -> datetime:
@@ -77,13 +95,17 @@ def random_time(monday: datetime, rng: random.Random) -> datetime:
 
 
 def questions(names: Iterable[str]) -> pl.DataFrame:
-    """The questions of benchmarks: `item`, `question`. An item is called by its benchmark and row."""
+    """The questions of benchmarks: `item`, `topic`, `question`. An item is called by its benchmark and row.
+
+    `topic` is BENCHMARK/KIND.
+    """
     found = []
     for name in names:
         lines = (HERE / "benchmarks" / f"{name}.jsonl").read_text("utf-8").splitlines()
         for number, row in enumerate(map(json.loads, lines)):
-            found.append((f"{name}-{number:05d}", next(row[one] for one in QUESTIONS if row.get(one))))
-    return pl.DataFrame(found, schema=["item", "question"], orient="row")
+            topic = f"{name}/{row['kind']}"
+            found.append((f"{name}-{number:05d}", topic, next(row[one] for one in QUESTIONS if row.get(one))))
+    return pl.DataFrame(found, schema=["item", "topic", "question"], orient="row")
 
 
 def write(folder: Path, model: str) -> None:
@@ -91,9 +113,10 @@ def write(folder: Path, model: str) -> None:
     files = sorted((HERE / "traces" / model).glob("*.parquet"))
     traces = pl.concat([pl.read_parquet(one, columns=list(FROM_TRACES)) for one in files])
     labels = pl.concat([pl.read_parquet(HERE / "labels" / model / one.name) for one in files])
-    plan = planned({one.stem: pl.read_parquet(one, columns=["item_id"])["item_id"].to_list() for one in files})
+    asked = questions(one.stem for one in files)
+    plan = planned({topic: part["item"].to_list() for (topic,), part in asked.group_by("topic", maintain_order=True)})
     log = (
-        plan.join(questions(one.stem for one in files), on="item", validate="1:1", maintain_order="left")
+        plan.join(asked.drop("topic"), on="item", validate="1:1", maintain_order="left")
         .join(traces.rename({"item_id": "item"}), on="item", validate="1:1", maintain_order="left")
         .with_columns(model=pl.lit(model))
     )

@@ -91,10 +91,10 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     assert len(shown) == 3
     for said in shown:
         assert is_in(said, done.stdout), f"make walk-through\n{said}"
-    assert "\nverdict: " in shown[0]
+    assert "\nverdict for a new slice" in shown[0]
     assert " homework " in shown[1]
     slices = pl.read_parquet(folder / "slices.parquet")
-    assert (len(slices), slices["n_responses"].sum()) == (12, 630)
+    assert (len(slices), slices["n_responses"].sum()) == (9, 700)
     assert (folder / "slices.html").stat().st_size > 50_000
 
 
@@ -109,9 +109,9 @@ def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.Mo
     names = run(notebook)
     assert is_in(there, outputs(notebook)), "make walk-through"
     # Nobody has labelled the second week for the estimator: it is told from its log-probabilities. Intervals at 90 %
-    # hold the truth of five of six routes with a probability of .89, if they hold what they say.
+    # hold the truth of three of four routes with a probability of .95, if they hold what they say.
     routes = names["week"].select("item_id", "metadata.route").join(names["labels"], on="item_id")
     truth = dict(routes.group_by("metadata.route").agg(pl.col("label").mean()).iter_rows())
     found = names["newest"].select("metadata.route", "lower", "upper").rows()
-    assert len(found) == len(truth) == 6
-    assert sum(lower <= truth[route] <= upper for route, lower, upper in found) >= 5
+    assert len(found) == len(truth) == 4
+    assert sum(lower <= truth[route] <= upper for route, lower, upper in found) >= 3

@@ -7,15 +7,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from write_weeks import HERE, MONDAYS, ROUTES, SHOWN, planned, write
+from write_weeks import HERE, MONDAYS, ROUTES, SHOWN, planned, questions, write
 
 pytestmark = pytest.mark.slow
 
 # Added up from the program's table by hand.
-A_WEEK = {"homework": 60, "practice": 50, "exam": 50, "science": 50, "theorems": 50, "contest": 55}
-ITEMS = {name: [f"{name}-{row:05d}" for row in range(100)] for name in ("svamp", "gsm8k", "math")}
-ITEMS |= {name: [f"{name}-{row:05d}" for row in range(100)] for name in ("theoremqa", "scibench", "olympiadbench")}
-ITEMS |= {"livemathbench": [f"livemathbench-{row:05d}" for row in range(100)]}
+WEEKS = {
+    1: {"homework": 73, "practice": 78, "exam": 113, "science": 152, "contest": 114},
+    2: {"homework": 41, "practice": 41, "science": 48, "contest": 40},
+}
+TOPICS = {topic for weeks in ROUTES.values() for mix in weeks.values() for topic in mix}
+ITEMS = {topic: [f"{topic}-{row:05d}" for row in range(100)] for topic in TOPICS}
 
 
 def mixes(plan: pl.DataFrame) -> dict[tuple[str, int], Counter]:
@@ -25,33 +27,38 @@ def mixes(plan: pl.DataFrame) -> dict[tuple[str, int], Counter]:
     return found
 
 
+def of_examples() -> pl.DataFrame:
+    asked = questions(path.stem for path in (HERE / "benchmarks").glob("*.jsonl"))
+    return planned(dict(asked.sort("item").group_by("topic").agg("item").iter_rows()))
+
+
 def test_every_route_gets_its_mix_and_no_question_comes_twice() -> None:
     plan = planned(ITEMS)
     assert plan["item"].is_unique().all()
     assert plan["item_id"].is_unique().all()
     assert plan.equals(planned(ITEMS))
     found = mixes(plan)
-    assert {route: found[route, 1].total() for route in ROUTES} == A_WEEK
-    assert {route: found[route, 2].total() for route in ROUTES} == A_WEEK
-    assert [route for route in ROUTES if found[route, 1] != found[route, 2]] == ["homework"]
-    assert found["homework", 1] == {"svamp": 40, "gsm8k": 20}
-    assert found["homework", 2] == {"svamp": 10, "gsm8k": 10, "math": 20, "olympiadbench": 20}
+    assert {(route, week): mix.total() for (route, week), mix in found.items()} == {
+        (route, week): n for week, routes in WEEKS.items() for route, n in routes.items()
+    }
+    assert found["practice", 1] == {"svamp/subtraction": 20, "gsm8k/few steps": 28, "gsm8k/many steps": 30}
+    assert plan.select(pl.format("{}/{}", "metadata.book", "metadata.topic").is_in(list(TOPICS)).all()).item()
     for week, monday in MONDAYS.items():
         days = (plan.filter(week=week)["time"].dt.date() - monday.date()).dt.total_days()
         assert (days.min(), days.max()) == (0, 6)
 
 
 def test_too_few_questions_are_named() -> None:
-    with pytest.raises(ValueError, match=r"^math: must have 30 more items for route 'exam', has 9$"):
-        planned(ITEMS | {"math": ITEMS["math"][:59]})
+    with pytest.raises(ValueError, match=r"^math/elementary algebra: must have 28 more items for route 'exam', has 9$"):
+        planned(ITEMS | {"math/elementary algebra": ITEMS["math/elementary algebra"][:9]})
 
 
 def test_the_log_is_what_the_model_answered(tmp_path: Path) -> None:
     write(tmp_path, SHOWN)
     log = pl.concat([pl.read_parquet(tmp_path / "logs" / f"week-{week}.parquet") for week in MONDAYS])
-    assert len(log) == 2 * sum(A_WEEK.values()) == 630
+    assert len(log) == 530 + 170
     assert set(log["model"]) == {SHOWN}
-    plan = planned(ITEMS)
+    plan = of_examples()
     assert log["item_id"].to_list() == plan["item_id"].to_list()
     assert log["time"].to_list() == plan["time"].to_list()
     row = dict(zip(plan["item"], log.iter_rows(named=True), strict=True))
@@ -70,6 +77,6 @@ def test_labels_are_those_of_the_responses(tmp_path: Path) -> None:
     labels = dict(pl.read_csv(tmp_path / "labels.csv").iter_rows())
     given = pl.concat([pl.read_parquet(one) for one in (HERE / "labels" / SHOWN).glob("*.parquet")])
     judged = dict(given.select("item_id", "label").iter_rows())
-    expected = {request: judged[item] for request, item in planned(ITEMS).select("item_id", "item").iter_rows()}
+    expected = {request: judged[item] for request, item in of_examples().select("item_id", "item").iter_rows()}
     assert labels == {request: label for request, label in expected.items() if label is not None}
     assert {True, False} == set(labels.values())

@@ -34,8 +34,10 @@ def test_observe_joins_on_item_and_sample() -> None:
             "reason": [None] * 4,
         }
     )
-    splits = pl.DataFrame({"item_id": ["d-0", "c-1", "c-0"], "split": ["train", "test", "train"]})
-    found = OBSERVATIONS.check(observe(splits, labels, features))
+    items = pl.DataFrame(
+        {"item_id": ["d-0", "c-1", "c-0"], "split": ["train", "test", "train"], "kind": [None, "odd", "even"]}
+    )
+    found = OBSERVATIONS.check(observe(items, labels, features))
     assert found["label"].to_list() == [True, False, None, True]
     assert found["mean"].to_list() == [1.0, 2.0, 3.0, 4.0]
     assert found["clamped_tokens"].to_list() == [0, 3, 0, 0]
@@ -43,6 +45,7 @@ def test_observe_joins_on_item_and_sample() -> None:
     assert found["captured_mass"].to_list() == [0.9, 0.8, 0.7, 0.6]
     assert found["split"].to_list() == ["train", "train", "test", "train"]
     assert found["benchmark"].to_list() == ["c", "c", "c", "d"]
+    assert found["kind"].to_list() == ["even", "even", "odd", None]
 
 
 def traced(temperature: float = 0.5) -> dict:

@@ -1,16 +1,19 @@
 """Write the page and its picture: `python -m made.how_well results docs`."""
 
 import argparse
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.analyses.accuracy.validation import read_validations
 from entropy_sentinel.frames.contract import read_provenance
-from made.how_well import page
+from made.how_well import elsewhere, page
 from made.how_well.cases import read_cases
-from made.how_well.fitted import moved, read_observations, validated
+from made.how_well.fitted import beside_estimates, moved, read_observations, validated
 from made.how_well.picture import PICTURE, draw
+from made.how_well.trivia import read_trivia
 
 STUDY, AT_ANOTHER_TEMPERATURE, JUDGE = "real", "real-temperature", "math-verify"
 # Training groups that are validated: with fewer than three domains there is nothing to leave out.
@@ -33,26 +36,38 @@ def write_page(results: Path, docs: Path) -> Path:
     settings = {"all domains but one": page.left_out_once(cases)}
     if moves:
         settings["labels of the other model"] = pl.concat([without for without, _ in moves.values()])
-    later = [page.transfer(moves, cases)] if moves else []
+    later = [elsewhere.transfer(moves, cases)] if moves else []
     for hot, rows in read_observations(again, JUDGE).items():
         same = observations[hot.rpartition("-t")[0]]
         at = [temperature_of(one, model) for one, model in ((study, same["model"][0]), (again, hot))]
         tried = [moved(same, asked, without_domain=True) for asked in (rows, same)]
         settings[f"labels at temperature {at[0]:g}, answers at {at[1]:g}"] = tried[0]
-        later.append(page.temperature(*tried, (at[0], at[1])))
+        later.append(elsewhere.temperature(*tried, (at[0], at[1])))
     parts = [
         page.introduction(cases, items),
         page.not_better(settings),
         page.left_out(cases),
+        page.kinds(read_validations(sorted((study / JUDGE / "validation").glob("*.json")))),
         page.few_domains(cases),
         page.intervals(checked),
         page.flags(checked),
         *later,
+        elsewhere.other_kind(_between_kinds(observations)),
     ]
     draw(page.left_out_once(cases), docs / PICTURE)
     path = docs / "how_well.md"
     path.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
     return path
+
+
+def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.DataFrame]:
+    """What is fitted on each kind of question and asked about the other one, of all models."""
+    trivia = {model: read_trivia(model) for model in mathematics}
+    kinds = {"mathematics": mathematics, "trivia": trivia}
+    return {
+        (known, asked): pl.concat(beside_estimates(kinds[known][model], kinds[asked][model]) for model in mathematics)
+        for known, asked in permutations(kinds, 2)
+    }
 
 
 def temperature_of(study: Path, model: str) -> float:

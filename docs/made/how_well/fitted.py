@@ -1,6 +1,6 @@
 """Estimators fitted for the page: what their intervals and flags say, and how far they go beyond their model."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
-from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.stages.estimate import labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
@@ -34,29 +34,37 @@ def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
     """The labelled rows that the study too fits estimators on: its training split."""
-    known = rows.filter(pl.col("label").is_not_null(), split="train")
-    return TrainingRows(known, known["label"].to_numpy(), SETTINGS, known["benchmark"], item_numbers(known))
+    return labelled_rows(rows.filter(split="train"), SETTINGS)
 
 
 def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
-    """A case of `recommended` per training group and domain outside of it, with what is said beside the estimate.
-
-    Columns beside those of cases: `verdict` of the group's validation, `lower_80`, `upper_80` and so on for every
-    level, and the columns FLAGS.
-    """
+    """`beside_estimates` of each domain by every training group of these sizes that it is not in."""
     names = observations["benchmark"].unique().sort()
+    groups = [group for size in sizes for group in combinations(names, size)]
+    inside = pl.col("benchmark")
+    return pl.concat(
+        beside_estimates(observations.filter(inside.is_in(group)), observations.filter(~inside.is_in(group)))
+        for group in groups
+    )
+
+
+def beside_estimates(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """A case of `recommended` per domain of `asked`, with what is said beside the estimate.
+
+    Columns beside those of cases: `verdict` of the validation on `fitted_on`, `lower_80%`, `upper_80%` and so on for
+    every level, and the columns FLAGS. There is no row if nothing can be fitted.
+    """
     with one_thread():
-        found = [row for size in sizes for group in combinations(names, size) for row in _of(observations, group)]
-    return with_errors(pl.DataFrame(found, infer_schema_length=None))
+        return with_errors(pl.DataFrame(_of(fitted_on, asked), infer_schema_length=None))
 
 
-def _of(observations: pl.DataFrame, group: Sequence[str]) -> Iterator[dict[str, object]]:
-    rows = training_rows(observations.filter(pl.col("benchmark").is_in(group)))
+def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, object]]:
+    rows, group = training_rows(fitted_on), fitted_on["benchmark"].unique().sort().to_list()
     estimator = rows.fit(RECOMMENDED)
     if isinstance(estimator, Unfitted):
         return
     validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
-    for (name,), part in observations.filter(~pl.col("benchmark").is_in(group)).group_by("benchmark"):
+    for (name,), part in asked.group_by("benchmark", maintain_order=True):
         case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
         outside = support.flags(support.counts(part, np.zeros(len(part), int), 1), np.array([case["estimated"]]))
         for level in LEVELS:
@@ -74,7 +82,7 @@ def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
         "method": estimator.name,
         "estimated": estimator.accuracy(known),
         "true": known["label"].mean(),
-        "n": len(known),
+        "n": known["item_id"].n_unique(),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.counterparts import published_values
+from entropy_sentinel.analyses.accuracy.validation import ModelValidation
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.validation import LEVELS
 from entropy_sentinel.estimators.verdict import USABLE
@@ -47,8 +48,8 @@ def introduction(cases: Cases, items: int) -> str:
         n_items=f"{items:,}",
         n_domains=one["benchmark"].n_unique(),
         confidence=f"{CONFIDENCE:.0%}",
-        lowest=_number(one["true"].min()),
-        highest=_number(one["true"].max()),
+        lowest=number(one["true"].min()),
+        highest=number(one["true"].max()),
         least=one["n"].min(),
         most=one["n"].max(),
     )
@@ -97,9 +98,36 @@ def _by_domain(once: Cases) -> str:
     for (model, domain), part in once.group_by("model", "benchmark", maintain_order=True):
         by_method = dict(part.select("method", "estimated").iter_rows())
         one = part.row(0, named=True)
-        estimates = [_number(by_method.get(name)) for name in (RECOMMENDED, DEFAULT, FLOOR)]
-        rows.append([model, domain, str(one["n"]), _number(one["true"]), *estimates])
+        estimates = [number(by_method.get(name)) for name in (RECOMMENDED, DEFAULT, FLOOR)]
+        rows.append([model, domain, str(one["n"]), number(one["true"]), *estimates])
     return table(head, rows)
+
+
+def kinds(validations: Sequence[ModelValidation]) -> str:
+    """Benchmarks cut into kinds of question: what leaving out a kind says, and what leaving out its benchmark."""
+    sums, rows = [], []
+    for validation in validations:
+        whole = validation.new_groups
+        assert whole is not None  # the study has kinds
+        parts = [domain for domain in whole.domains if domain.estimated is not None]
+        for what, one in (("kind", validation), ("benchmark", whole)):
+            aee = validation.recommended.aee if one is validation else whole.aee
+            limit = number(one.error_at_most)
+            sums.append([validation.model, what, str(len(parts)), number(aee), limit, one.verdict])
+        by_kind = {domain.domain: domain.estimated for domain in validation.left_out}
+        by_chance = chance(pl.DataFrame({"true": [part.true for part in parts], "n": [part.n for part in parts]}))
+        sums.append([validation.model, "*labels' own chance*", "", number(by_chance), "", ""])
+        for part in parts:
+            estimates = [number(part.true), number(by_kind[part.domain]), number(part.estimated)]
+            rows.append([validation.model, part.domain, str(part.n), *estimates])
+    return (
+        "## Many small domains\n\n"
+        "The same answers, cut into kinds of question ([how](../examples/real/README.md#domains)), with all labels.\n"
+        "`recommended` estimates each kind twice: fitted on all other kinds, and on the other benchmarks alone. The\n"
+        "first verdict is about a new kind of a known benchmark, the second about a new benchmark.\n\n"
+        f"{table(['model', 'left out', 'kinds', 'AEE', 'mean error on new ones at most', 'verdict'], sums)}\n"
+        f"{table(['model', 'kind', 'labels', 'true', 'without the kind', 'without its benchmark'], rows)}"
+    )
 
 
 def few_domains(cases: Cases) -> str:
@@ -140,13 +168,13 @@ def intervals(validated: pl.DataFrame) -> str:
     head = ["labelled domains", "cases", "AEE", *(f"{level:.0%}" for level in LEVELS), "width at 90%", "`usable`"]
     rows = []
     for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
-        covered = [f"{_share(part, _inside(level))}" for level in LEVELS]
+        covered = [f"{share(part, inside(level))}" for level in LEVELS]
         width = part.select((pl.col("upper_90%") - pl.col("lower_90%")).mean()).item()
-        usable = _share(part, pl.col("verdict") == USABLE)
+        usable = share(part, pl.col("verdict") == USABLE)
         rows.append([f"{k}", f"{len(part)}", f"{part['error'].mean():.3f}", *covered, f"{width:.2f}", usable])
     worst = validated.filter(verdict=USABLE)
     said = (
-        f"Where the validation said `usable`, {_share(worst, _inside(0.9))} of the 90% intervals held, and the worst "
+        f"Where the validation said `usable`, {share(worst, inside(0.9))} of the 90% intervals held, and the worst "
         f"estimate was off by {worst['error'].max():.3f}."
         if len(worst)
         else "No validation on this page said `usable`: so few domains of so few labels cannot show it."
@@ -171,7 +199,7 @@ def flags(validated: pl.DataFrame) -> str:
     rows = []
     for (k,), part in validated.filter(pl.col("k") < pl.col("k").max()).sort("k").group_by("k", maintain_order=True):
         for flag in FLAGS:
-            shares = [_share(some, pl.col(flag)) for some in (part, part.filter(bad), part.filter(~bad))]
+            shares = [share(some, pl.col(flag)) for some in (part, part.filter(bad), part.filter(~bad))]
             rows.append([f"{k}", flag, *shares])
     return (
         "## Which flags fire, and what they catch\n\n"
@@ -182,49 +210,8 @@ def flags(validated: pl.DataFrame) -> str:
     )
 
 
-def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -> str:
-    """What an estimator of one model says of another: with the domain's labels of the first, and without."""
-    head = [
-        "fitted on",
-        "asked about",
-        "method",
-        "own labels, domain left out",
-        "without the domain",
-        "with the domain",
-    ]
-    rows = []
-    for (known, asked), (without, along) in cases.items():
-        for method in METHODS:
-            of_own = left_out_once(own).filter(model=asked, method=method)
-            errors = [mean_over_domains(part.filter(method=method)) for part in (without, along)]
-            rows.append([known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(one) for one in errors)])
-    return (
-        "## From one model to another\n\n"
-        "AEE where the labels are of one model's answers and the estimates of another's, to the same questions;\n"
-        f"beside it what the other's own labels give.\n\n{table(head, rows)}"
-    )
-
-
-def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> str:
-    """What another temperature does to an estimator's errors; both are fitted at the first."""
-    domains = hot["benchmark"].unique(maintain_order=True).to_list()
-    same = same.filter(pl.col("benchmark").is_in(domains))
-    rows = [
-        [name, str(mean_over_domains(same.filter(method=method))), str(mean_over_domains(hot.filter(method=method)))]
-        for method, name in METHODS.items()
-    ]
-    first, second = temperatures
-    true = [f"{part.filter(method=DEFAULT)['true'].mean():.3f}" for part in (same, hot)]
-    return (
-        "## Another temperature\n\n"
-        f"{hot['model'][0]}, fitted on answers at temperature {first:g} to all domains but the one that is\n"
-        f"estimated, asked about answers to {', '.join(domains)}: AEE.\n"
-        f"True accuracies are {true[0]} and {true[1]} in the mean.\n\n"
-        + table(["method", f"at {first:g}", f"at {second:g}"], rows)
-    )
-
-
 def left_out_once(cases: Cases) -> Cases:
+    """The cases of the largest training groups."""
     return cases.filter(pl.col("k") == cases["k"].max())
 
 
@@ -236,7 +223,7 @@ def _each_and_all(cases: Cases) -> list[list[str]]:
 def _aee_and_rho(cases: Cases) -> list[str]:
     """Rho is over the domains of one model alone."""
     aee = str(mean_over_domains(cases))
-    return [aee, _number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
+    return [aee, number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
 
 
 def _chance(cases: Cases, models: Sequence[str]) -> list[str]:
@@ -256,18 +243,20 @@ def _median(errors: Sequence[float]) -> str:
     return f"{median(errors):.3f} ({quartile_range(errors):.3f})" if len(errors) > 1 else f"{median(errors):.3f}"
 
 
-def _inside(level: float) -> pl.Expr:
+def inside(level: float) -> pl.Expr:
+    """Whether the interval of this level holds the truth."""
     return pl.col("true").is_between(f"lower_{level:.0%}", f"upper_{level:.0%}")
 
 
 def _share_inside(part: pl.DataFrame, level: float) -> float:
-    return float(part.select(_inside(level).mean()).item())
+    return float(part.select(inside(level).mean()).item())
 
 
-def _share(part: pl.DataFrame, of: pl.Expr) -> str:
+def share(part: pl.DataFrame, of: pl.Expr) -> str:
     """The share of rows of which something is true, and their number; a dash without rows."""
     return f"{part.select(of.mean()).item():.0%} ({part.select(of.sum()).item()})" if len(part) else "-"
 
 
-def _number(value: Any) -> str:
+def number(value: Any) -> str:
+    """A number as tables show it; a dash for null."""
     return "-" if value is None else f"{value:.3f}"

@@ -34,9 +34,9 @@ def found() -> ModelValidation:
     return validation(study(observations("z", **UNLABELLED)), OF_NAMES)
 
 
-def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(found: ModelValidation) -> None:
+def test_a_left_out_domain_is_estimated_from_all_labels_of_the_others(found: ModelValidation) -> None:
     """The floor estimates every domain by the others' accuracy, which a sum gives."""
-    rows = study().filter(pl.col("split") == "train")
+    rows = study()
     true = dict(rows.group_by("benchmark").agg(pl.col("label").mean()).iter_rows())
     others = {name: rows.filter(pl.col("benchmark") != name)["label"].mean() for name in true}
     floor = found.of("group-accuracy")
@@ -44,7 +44,7 @@ def test_a_left_out_domain_is_estimated_from_the_training_rows_of_the_others(fou
     assert floor.bias == pytest.approx(np.mean([others[name] - true[name] for name in true]))
     assert floor.n_domains == 4
     assert {one.domain: one.true for one in found.left_out} == pytest.approx(true)
-    assert [one.n for one in found.left_out] == [48] * 4, "80 % of 60"
+    assert [one.n for one in found.left_out] == [60] * 4
     assert [one.true for one in found.left_out] == sorted(true.values(), reverse=True)
 
 
@@ -57,13 +57,13 @@ def test_the_card_is_that_of_the_recommended_estimator(found: ModelValidation) -
     assert found.recommended.rho is not None
     assert found.best.estimator == min(("group-accuracy", "atc-max"), key=lambda name: found.of(name).aee)
     assert f"{found.recommended.aee:.3f}" in found.reasons[0]
-    assert found.n_training == 4 * 48
+    assert found.n_training == 4 * 60
 
 
 def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: ModelValidation) -> None:
     from entropy_sentinel.estimators.training import TrainingRows
 
-    rows = study().filter(pl.col("split") == "train")
+    rows = study()
     training = TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), OF_NAMES, rows["benchmark"])
     (one,) = found.unlabelled
     assert (one.domain, one.n, one.true, one.error) == ("z", 60, None, None)
@@ -74,11 +74,18 @@ def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: Model
     assert (one.conformal_lower, one.conformal_upper) == (None, None), "four domains reach 80 %"
 
 
+def test_kinds_of_a_benchmark_are_domains_of_their_own() -> None:
+    kinds = observations("a").with_columns(kind=pl.Series(["odd", "even"] * 30))
+    unlabelled = observations("b", **UNLABELLED).with_columns(kind=pl.lit("odd"))
+    found = validation(pl.concat([study(names="cd"), kinds, unlabelled]), OF_NAMES)
+    assert {domain.domain: domain.n for domain in found.left_out} == {"a/even": 30, "a/odd": 30, "c": 60, "d": 60}
+    assert [domain.domain for domain in found.unlabelled] == ["b/odd"]
+
+
 def test_nine_domains_have_a_conformal_interval_of_90_percent_beside_the_other() -> None:
     settings = SETTINGS | {"estimators": ["recommended"]}
-    few, enough = (
-        validation(study(observations("z", **UNLABELLED), names=names), settings) for names in ("abcdefgh", "abcdefghi")
-    )
+    larger = observations("z", n=80, label=[None] * 80, label_reason=["no reference"] * 80)
+    few, enough = (validation(study(larger, names=names), settings) for names in ("abcdefgh", "abcdefghi"))
     (without,), (beside,) = few.unlabelled, enough.unlabelled
     assert (without.conformal_lower, without.conformal_upper) == (None, None)
     # The largest of the nine errors, for the new domain is no smaller than they are.

@@ -19,6 +19,9 @@ OBSERVATIONS = Contract(
     columns=(
         *RESPONSE_COLUMNS,
         Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
+        Column(
+            "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True
+        ),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
@@ -32,6 +35,9 @@ OBSERVATIONS = Contract(
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )
+
+# The domain of a response: its benchmark, or a kind of question within it.
+DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias("domain")
 
 
 def observations_of(families: Iterable[str]) -> Contract:

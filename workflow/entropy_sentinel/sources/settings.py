@@ -149,8 +149,8 @@ class Benchmark(Settings):
     )
     group: list[str] = Field(
         [],
-        description="format strings of what kind of question it is, likewise, such as where it is from; kinds may have "
-        "intervals of their own",
+        description="format strings of what kind of question it is, likewise, such as where it is from. Kinds are "
+        "domains of their own in the validation, and may have intervals of their own",
     )
     answers: Text | Annotated[list[Text], Field(min_length=1), DISTINCT] | None = Field(
         None,

@@ -12,14 +12,14 @@ from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.saved import save_estimator
-from entropy_sentinel.estimators.settings import EstimationSettings
+from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES, SCORES
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS, read_observations
+from entropy_sentinel.signals.observation_frame import DOMAIN, OBSERVATIONS, read_observations
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
 
 RAW = "raw_logprobs"
@@ -103,10 +103,17 @@ def _estimated(
 
 def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
     """The rows of a group that estimators are fitted on: those of its `train` split with a label and features."""
-    rows = observations.filter(
-        _FEATURED, _LABELLED, pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
+    return labelled_rows(
+        observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"), settings
     )
-    return TrainingRows(rows, rows["label"].to_numpy(), settings, rows["benchmark"], item_numbers(rows))
+
+
+def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
+    """All rows with a label and features, by their domains; benchmarks with kinds are groups of domains."""
+    rows = observations.filter(_FEATURED, _LABELLED)
+    domains = rows.select(DOMAIN).to_series()
+    groups = rows["benchmark"] if rows["kind"].count() else None
+    return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups)
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

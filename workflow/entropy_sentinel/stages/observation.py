@@ -44,7 +44,7 @@ def write_observations(
                 "generate both with the same settings"
             )
     frame = observe(
-        pl.concat([train_or_test(BENCHMARKS.read(path), **split) for path in benchmarks]),
+        pl.concat(_splits_and_kinds(BENCHMARKS.read(path), split) for path in benchmarks),
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
@@ -61,8 +61,13 @@ def write_observations(
     observations_of(by_family).write(frame, output, about)
 
 
-def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
-    """Join features and labels on item and sample, and the items' splits; a frame of contract OBSERVATIONS.
+def _splits_and_kinds(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
+    kinds = items.select("item_id", kind="group")
+    return train_or_test(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
+
+
+def observe(items: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
+    """Join features and labels on item and sample, and the items' split and kind; a frame of contract OBSERVATIONS.
 
     Item ids begin with their benchmark's name, so that those of all benchmarks differ.
     """
@@ -75,6 +80,6 @@ def observe(splits: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) 
             maintain_order="left",
             validate="1:1",
         )
-        .join(splits, on="item_id", how="left", maintain_order="left", validate="m:1")
+        .join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
         .select(OBSERVATIONS.schema.names())
     )

@@ -191,7 +191,9 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
 
 def _heading(validation: ModelValidation) -> str:
     rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
-    return f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
+    first = f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
+    whole = validation.new_groups
+    return first if whole is None else f"{first}\nanother benchmark: {whole.verdict}, AEE {number(whole.aee)}"
 
 
 def _draw_ends(axes: Axes, validation: ModelValidation) -> None:

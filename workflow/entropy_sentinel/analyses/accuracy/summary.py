@@ -105,7 +105,8 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
     """For each model whether to trust the recommended estimator, and why."""
     lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
     for validation in validations:
-        lines += [f"  {validation.model}: {validation.verdict}", *(f"    {reason}" for reason in validation.reasons)]
+        for scope, verdict, reasons in validation.answers:
+            lines += [f"  {validation.model}{scope}: {verdict}", *(f"    {reason}" for reason in reasons)]
         lines.append(f"    method: {validation.method_title} ({validation.method_reason})")
         if validation.caution:
             lines.append(f"    caution: {validation.caution}")

@@ -29,7 +29,7 @@ from entropy_sentinel.statistics.intervals import NOTES
 
 # Of which a conformal interval can be made.
 _FEWEST = fewest(LEVEL)
-_LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the training split of the other ones."
+_LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the labels of the other ones."
 
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
@@ -59,7 +59,7 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
         number_frame(rows, ["Model", "Domain"], [*numbers, "Interval"]),
         (
             f"{_LEFT_OUT_NOTE} Domains without labels come first, by what was fitted on all labelled ones.",
-            "Responses: of a labelled domain those of its training split. Error: estimated minus true.",
+            "Responses: of a labelled domain those with a label. Error: estimated minus true.",
             *(f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases),
             f"Conformal: beside it, the interval at {LEVEL:.0%} from the ranks of errors, whatever their shape; its "
             f"level is over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",

@@ -1,8 +1,8 @@
 """Stage `validation`: can the recommended estimator be trusted on a model, by the labels that the study has?
 
-It is fitted on the `train` rows of all labelled domains but one, and estimates these rows of that one; fitted on all,
-it estimates the domains that nobody has labelled, with intervals that follow from its errors on the labelled ones. The
-file is `{judge}/validation/{model}.json`.
+It is fitted on all labelled rows of all domains but one, and estimates that one. Fitted on all, it estimates the
+domains that nobody has labelled, with intervals that follow from its errors on the labelled ones. The file is
+`{judge}/validation/{model}.json`.
 """
 
 import json
@@ -21,7 +21,8 @@ from entropy_sentinel.estimators.training import fit, score
 from entropy_sentinel.estimators.validation import Validation, validate
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.stages.estimate import by_signals, read_raw, training_rows
+from entropy_sentinel.signals.observation_frame import DOMAIN
+from entropy_sentinel.stages.estimate import by_signals, labelled_rows, read_raw
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.intervals import NOTES, Residuals
 
@@ -81,7 +82,8 @@ class ModelValidation:
     domains, each estimated without its labels; `unlabelled` those without any label, estimated by all that have some.
     `method` was taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way.
     `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
-    the labelled rows; `caution` says what speaks against estimates from these.
+    the labelled rows; `caution` says what speaks against estimates from these. Where benchmarks have kinds,
+    `new_groups` is the validation that leaves out each whole benchmark.
     """
 
     model: str
@@ -98,6 +100,18 @@ class ModelValidation:
     caution: str | None
     error_at_least: float | None
     error_at_most: float | None
+    new_groups: Validation | None = None
+
+    @property
+    def answers(self) -> list[tuple[str, str, Sequence[str]]]:
+        """For which new domains each verdict is, the verdict and its reasons; two where benchmarks have kinds."""
+        whole = self.new_groups
+        if whole is None:
+            return [("", self.verdict, self.reasons)]
+        return [
+            (" (kinds of a known benchmark)", self.verdict, self.reasons),
+            (" (another benchmark)", whole.verdict, whole.reasons),
+        ]
 
     @property
     def recommended(self) -> Method:
@@ -151,6 +165,7 @@ def _read(path: str | Path) -> ModelValidation:
             "methods": tuple(Method(**one) for one in said["methods"]),
             "left_out": tuple(Domain(**one) for one in said["left_out"]),
             "unlabelled": tuple(Domain(**one) for one in said["unlabelled"]),
+            "new_groups": said["new_groups"] and Validation.from_dict(said["new_groups"]),
         }
         return ModelValidation(**(said | lists))
     except (ValueError, KeyError, TypeError) as error:
@@ -176,11 +191,8 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
 
 def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
     """What is known of the recommended estimator from the observations of one model."""
-    labels = observations.group_by("benchmark", maintain_order=True).agg(n=pl.col("label").count())
-    labelled = labels.filter(pl.col("n") > 0)["benchmark"].to_list()
-    group = "+".join(labelled)
-    found = _validations(observations, group, settings)
-    training = training_rows(observations, group, settings)
+    found = _validations(observations, settings)
+    training = labelled_rows(observations, settings)
     own, recommended = found[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(recommended, Unfitted):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
@@ -195,20 +207,21 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
         methods=tuple(_method(one) for one in found.values()),
         coverage=tuple(map(asdict, own.coverage)),
         left_out=tuple(_left_out(own)),
-        unlabelled=tuple(_unlabelled(observations, labelled, recommended, own.residuals)),
+        unlabelled=tuple(_unlabelled(observations, recommended, own.residuals)),
         n_training=len(training),
         training_accuracy=training.accuracy if len(training) else None,
         caution=training.caution,
         error_at_least=own.error_at_least,
         error_at_most=own.error_at_most,
+        new_groups=own.new_groups,
     )
 
 
-def _validations(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> dict[str, Validation]:
+def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
     """The validations of all estimators, in their order; each is on the rows that it can see."""
     found: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
-        training = training_rows(seen, group, settings)
+        training = labelled_rows(seen, settings)
         found |= {name: validate(training, name) for name in names}
     return {name: found[name] for name in settings["estimators"]}
 
@@ -230,13 +243,10 @@ def _left_out(own: Validation) -> Iterable[Domain]:
     return sorted(found, key=lambda one: one.true or 0, reverse=True)
 
 
-def _unlabelled(
-    observations: pl.DataFrame, labelled: Sequence[str], estimator: Estimator | Unfitted, residuals: Residuals
-) -> Iterable[Domain]:
+def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals) -> Iterable[Domain]:
     """The domains without any label, each with its estimate or the reason why there is none."""
-    for (name,), rows in observations.filter(~pl.col("benchmark").is_in(labelled)).group_by(
-        "benchmark", maintain_order=True
-    ):
+    unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
+    for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
         n = featured["item_id"].n_unique()
         estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]

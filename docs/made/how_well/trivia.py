@@ -1,0 +1,37 @@
+"""Answers to questions of general knowledge, from examples/ambigqa, as observations."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.sources.fields import normalised
+from entropy_sentinel.verbs.reading import read_logs
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
+
+
+def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
+    """All answers of a model, as `fitted.read_observations` returns those of a study; every row is for training.
+
+    An answer is correct if it is one of the names of a right answer, compared as SQuAD compares texts. An answer that
+    was cut off has no label.
+    """
+    traces = read_logs(folder / "traces" / model)
+    names = {item: right for path in (folder / "benchmarks").glob("*.jsonl") for item, right in _right_answers(path)}
+    pairs = traces.select("item_id", "text").iter_rows()
+    right = pl.Series([normalised(text) in names[item] for item, text in pairs])
+    rows = compute_features(traces).rename({"reason": "feature_reason"})
+    labels = pl.when(~pl.col("cut_off")).then(right)
+    return rows.with_columns(label=labels, split=pl.lit("train"), kind=pl.lit(None, pl.String)).filter(
+        pl.col("feature_reason").is_null()
+    )
+
+
+def _right_answers(path: Path) -> Iterator[tuple[str, set[str]]]:
+    """Each item's id, its benchmark and row, and the normalised names of its right answers."""
+    for number, line in enumerate(path.read_text("utf-8").splitlines()):
+        answers = json.loads(line)["answers"]
+        yield f"{path.stem}-{number:05d}", {normalised(name) for answer in answers for name in answer}
