@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import cast
+from typing import Any, cast
 
 from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
@@ -46,35 +46,18 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
 def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
     """What is asked of an LLM as judge."""
     prompt = config.judge_prompts[judge.prompt]
-    return {
-        "model": judge.model,
-        "revision": judge.revision,
-        "prompt": judge.prompt,
-        "shown": judge.shown,
-        "structured_output": judge.structured_output,
-        "temperature": judge.temperature,
-        "max_tokens": judge.max_tokens,
-        "prompt_version": prompt.version,
-        "messages": prompt.chat,
-    }
+    asked = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+    return cast(LlmSettings, asked)
 
 
 def _server(config: Config, model: str) -> ServedSettings:
     """What `engines.server.running_server` needs of a model that serves as a judge."""
     settings = generation_settings(config, model, "")
     assert settings["engine"] == "vllm"  # the config has checked that it has weights
-    variables = settings["chat_template_kwargs"]
-    return {
-        "model": settings["model"],
-        "weights": settings["weights"],
-        "local": settings["local"],
-        "revision": settings["revision"],
-        "lora": settings["lora"],
-        "template_date": settings["template_date"],
-        "seed": settings["seed"],
-        "environment": settings["environment"],
-        "engine_args": settings["engine_args"] | ({"default_chat_template_kwargs": variables} if variables else {}),
-    }
+    served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
+    if variables := settings["chat_template_kwargs"]:
+        served["engine_args"] = served["engine_args"] | {"default_chat_template_kwargs": variables}
+    return cast(ServedSettings, served)
 
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, Reply, masked
 from entropy_sentinel.chat.settings import address_of, announced_server
-from entropy_sentinel.engines import api_contexts
+from entropy_sentinel.engines.api_contexts import ByTokenIds
 from entropy_sentinel.engines.api_servers import (
     Kind,
     Steps,
@@ -29,7 +29,7 @@ from entropy_sentinel.engines.api_servers import (
     unmet,
 )
 from entropy_sentinel.engines.beams import BeamSearch
-from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
+from entropy_sentinel.engines.engine import Asked, Beams, Prompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
@@ -37,7 +37,7 @@ from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 log = logging.getLogger(__name__)
 
 
-class LitellmEngine:
+class LitellmEngine(ByTokenIds):
     """A model behind an API; answers chats, and goes on from plain text.
 
     Its log-probabilities are asked for unless the settings' `api.logprobs` is false; responses then have no trace.
@@ -71,9 +71,9 @@ class LitellmEngine:
         self._logprobs: bool = server.pop("logprobs", True)
         # Replies that were kept without these texts are no answer to a job that wants them.
         kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
-        self._client = ChatClient(
-            f"models.{settings['model']}.api", **server, identity={"revision": settings["revision"], **kept}
-        )
+        name, identity = f"models.{settings['model']}.api", {"revision": settings["revision"], **kept}
+        account = f"{settings['model']}/{settings.get('benchmark', '')}"
+        super().__init__(ChatClient(name, **server, identity=identity), account)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -85,26 +85,12 @@ class LitellmEngine:
         }
 
     @property
-    def _account(self) -> str:
-        return f"{self._settings['model']}/{self._settings.get('benchmark', '')}"
-
-    @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from, as the config says: no server tells."""
         known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
         if known is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
         return int(known)
-
-    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none."""
-        return api_contexts.next_tokens(self._client, contexts, self._account)
-
-    def continuations(
-        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
-    ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`. ConfigError where the server does not give a prompt back by token ids."""
-        return api_contexts.continuations(self._client, pairs, self._account)
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
@@ -122,18 +108,10 @@ class LitellmEngine:
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
         """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
         texts = [chat for chat in chats if isinstance(chat, str)]
-        known = api_contexts.token_ids(self._client, texts, self._account, special=True)
+        known = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in known:
             raise ConfigError(f"models.{self._settings['model']}: a server gives no token ids of the prompts of chats")
         return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
-
-    def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """The token ids of each text by itself, without special tokens; None where the server refuses one."""
-        return api_contexts.token_ids(self._client, texts, self._account, special=False)
-
-    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """The texts of the tokens of each response."""
-        return api_contexts.token_texts(self._client, responses, self._account)
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.

@@ -6,6 +6,7 @@ OpenAI's form of the request has all of it, and a vLLM server does it: prompts o
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -24,75 +25,69 @@ _Thing = TypeVar("_Thing")
 _AT_A_TIME = 1024
 
 
-def next_tokens(
-    client: ChatClient, contexts: Iterable[Sequence[int]], account: str
-) -> Generator[tuple[int, NextToken], None, None]:
-    """See `Engine.next_tokens`. ConfigError where the server does not take token ids, or returns none or too few."""
-    for number, context, reply in _replies(client, contexts, _next_request, account):
-        if isinstance(reply, Refusal):
-            yield number, refused_context(reply.reason)
-        else:
-            yield number, _next_token(client.name, reply, len(context))
+class ByTokenIds:
+    """A model behind a server that is asked by token ids; its calls are those of an `account` in the ledger.
+
+    ConfigError where the server does not take token ids, or does not give them back.
+    """
+
+    def __init__(self, client: ChatClient, account: str) -> None:
+        self._client, self._account = client, account
+
+    def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
+        """See `Engine.next_tokens`."""
+        for number, context, reply in self._replies(contexts, partial(_request, logprobs=TOP_K)):
+            if isinstance(reply, Refusal):
+                yield number, refused_context(reply.reason)
+            else:
+                yield number, _next_token(self._client.name, reply, len(context))
+
+    def continuations(
+        self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> Generator[tuple[int, Continuation], None, None]:
+        """See `Engine.continuations`."""
+        whole = (([*context, *tokens], len(tokens)) for context, tokens in pairs)
+        for number, (ids, n), reply in self._replies(whole, lambda one: _request(one[0], echo=True, logprobs=1)):
+            if isinstance(reply, Refusal):
+                yield number, refused_continuation(reply.reason)
+            else:
+                yield number, _continuation(self._client.name, reply, ids, n)
+
+    def token_ids(self, texts: Sequence[str], special: bool = False) -> list[list[int] | None]:
+        """See `Engine.token_ids`; with the `special` tokens that a prompt begins with, or without any."""
+        ids: dict[int, list[int] | None] = {}
+        request = partial(_request, echo=True, logprobs=1, add_special_tokens=special)
+        with closing(self._replies(texts, request)) as replies:
+            for number, _, reply in replies:
+                ids[number] = None if isinstance(reply, Refusal) else _ids(self._client.name, reply)
+        return [ids[number] for number in range(len(texts))]
+
+    def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
+        """See `Engine.token_texts`; none of a response that the server refuses, or that has no tokens."""
+        extra: dict[str, Any] = {"echo": True, "logprobs": 1, "return_tokens_as_token_ids": False}
+        texts: list[list[str]] = [[] for _ in responses]
+        given = [number for number, ids in enumerate(responses) if len(ids)]
+        for _, number, reply in self._replies(given, lambda number: _request(responses[number], **extra)):
+            if not isinstance(reply, Refusal):
+                texts[number] = reply["tokens"][:-1]
+        return texts
+
+    def _replies(
+        self, things: Iterable[_Thing], request: Callable[[_Thing], dict[str, Any]]
+    ) -> Generator[tuple[int, _Thing, Mapping[str, Any] | Refusal], None, None]:
+        """The replies to a request for each of many things, some of these at a time: (number, thing, reply)."""
+        waiting, done = iter(things), 0
+        while some := list(islice(waiting, _AT_A_TIME)):
+            requests = [request(thing) for thing in some]
+            with closing(self._client.ask(requests, _kept, account=self._account)) as replies:
+                for position, reply in replies:
+                    yield done + position, some[position], reply
+            done += len(some)
 
 
-def continuations(
-    client: ChatClient, pairs: Iterable[tuple[Sequence[int], Sequence[int]]], account: str
-) -> Generator[tuple[int, Continuation], None, None]:
-    """See `Engine.continuations`. ConfigError where the server does not give the prompt back by token ids."""
-    for number, (context, tokens), reply in _replies(client, pairs, _continuation_request, account):
-        if isinstance(reply, Refusal):
-            yield number, refused_continuation(reply.reason)
-        else:
-            yield number, _continuation(client.name, reply, [*context, *tokens], len(tokens))
-
-
-def _replies(
-    client: ChatClient, things: Iterable[_Thing], request: Callable[[_Thing], dict[str, Any]], account: str
-) -> Generator[tuple[int, _Thing, Mapping[str, Any] | Refusal], None, None]:
-    """The replies to a request for each of many things, some of these at a time: (number, thing, reply)."""
-    waiting, done = iter(things), 0
-    while some := list(islice(waiting, _AT_A_TIME)):
-        with closing(client.ask([request(thing) for thing in some], _kept, account=account)) as replies:
-            for position, reply in replies:
-                yield done + position, some[position], reply
-        done += len(some)
-
-
-def token_ids(client: ChatClient, texts: Sequence[str], account: str, special: bool) -> list[list[int] | None]:
-    """The token ids of texts, with the `special` tokens that a prompt begins with, or without any."""
-    by_position = {}
-    requests = [_request(text, echo=True, logprobs=1, add_special_tokens=special) for text in texts]
-    with closing(client.ask(requests, _kept, account=account)) as replies:
-        for position, reply in replies:
-            by_position[position] = None if isinstance(reply, Refusal) else _ids(client.name, reply)
-    return [by_position[position] for position in range(len(texts))]
-
-
-def token_texts(client: ChatClient, responses: Sequence[Sequence[int]], account: str) -> list[list[str]]:
-    """The texts of the tokens of each response; none of one that the server refuses, or that has no tokens."""
-    by_position = dict[int, list[str]]()
-    given = {position: ids for position, ids in enumerate(responses) if len(ids)}
-    for _, position, reply in _replies(client, given, lambda position: _text_request(given[position]), account):
-        by_position[position] = [] if isinstance(reply, Refusal) else reply["tokens"][:-1]
-    return [by_position.get(position, []) for position in range(len(responses))]
-
-
-def _next_request(context: Sequence[int]) -> dict[str, Any]:
-    return _request(list(context), logprobs=TOP_K)
-
-
-def _continuation_request(pair: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
-    context, tokens = pair
-    return _request([*context, *tokens], echo=True, logprobs=1)
-
-
-def _text_request(ids: Sequence[int]) -> dict[str, Any]:
-    return _request(list(ids), echo=True, logprobs=1, return_tokens_as_token_ids=False)
-
-
-def _request(prompt: str | list[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
+def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
     """A request for one token after a prompt. LiteLLM takes no ids for most servers: they go around it."""
-    body = {"return_tokens_as_token_ids": True, **extra} | ({} if isinstance(prompt, str) else {"prompt": prompt})
+    body = {"return_tokens_as_token_ids": True, **extra} | ({} if isinstance(prompt, str) else {"prompt": list(prompt)})
     request = {"prompt": prompt if isinstance(prompt, str) else "", "max_tokens": 1, "temperature": 0}
     return {**request, "logprobs": logprobs, **({"echo": True} if echo else {}), "extra_body": body}
 

@@ -68,16 +68,17 @@ def _elected(votes: Mapping[str, Verdict]) -> Verdict:
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
             voters = {name: vote for name, vote in votes.items() if vote["label"] is label}
-            decided = {"label": label, "reason": None, "answer": _answer(voters), "decided_by": ", ".join(voters)}
-            return decided | {"caution": _caution(votes)}
+            answer, caution = _first(voters, "answer"), _first(votes, "caution")
+            return dict(zip(_COLUMNS, (label, None, answer, ", ".join(voters), caution), strict=True))
     if labels.count(None) == len(votes):
         return _null(votes)
     counted = ", ".join(f"{labels.count(label)} {word}" for label, word in _WORDS.items())
     reason = f"no majority: {counted}"
-    return {"label": None, "reason": reason, "answer": None, "decided_by": None, "caution": _caution(votes)}
+    return dict(zip(_COLUMNS, (None, reason, None, None, _first(votes, "caution")), strict=True))
 
 
 _WORDS = {True: "correct", False: "incorrect", None: "null"}
+_COLUMNS = ("label", "reason", "answer", "decided_by", "caution")
 
 
 def _null(by_member: Mapping[str, Verdict]) -> Verdict:
@@ -85,26 +86,18 @@ def _null(by_member: Mapping[str, Verdict]) -> Verdict:
     reasons = {verdict["reason"] for verdict in by_member.values()}
     named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
     reason = reasons.pop() if len(reasons) == 1 else named
-    return {
-        "label": None,
-        "reason": reason,
-        "answer": _answer(by_member),
-        "decided_by": None,
-        "caution": _caution(by_member),
-    }
+    values = (None, reason, _first(by_member, "answer"), None, _first(by_member, "caution"))
+    return dict(zip(_COLUMNS, values, strict=True))
 
 
-def _answer(by_member: Mapping[str, Verdict]) -> str | None:
-    return next((verdict["answer"] for verdict in by_member.values() if verdict["answer"] is not None), None)
-
-
-def _caution(by_member: Mapping[str, Verdict]) -> str | None:
-    return next((verdict["caution"] for verdict in by_member.values() if verdict["caution"] is not None), None)
+def _first(by_member: Mapping[str, Verdict], column: str) -> str | None:
+    """The first value of the members that is not null."""
+    return next((verdict[column] for verdict in by_member.values() if verdict[column] is not None), None)
 
 
 def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
     keys = responses.select(SAMPLE).to_dict(as_series=False)
-    columns = {name: [row[name] for row in rows] for name in ("label", "reason", "answer", "decided_by", "caution")}
+    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
     return LABELS.frame(keys | columns)
 
 

@@ -6,14 +6,12 @@ Answers are numbers with units, lists, sets, intervals, points, equations, formu
 
 import importlib.metadata
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from entropy_sentinel.judges import expressions, words
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.exact import normalised, offered
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.notation import clean, close, has_words, key
@@ -31,7 +29,7 @@ from entropy_sentinel.judges.structure import (
     without_name,
     without_point_name,
 )
-from entropy_sentinel.judges.units import parse_unit, scales
+from entropy_sentinel.judges.units import scales
 
 Tolerance = Mapping[str, Any] | None
 
@@ -162,18 +160,15 @@ class _Comparison:
         if {structure.held, other.held} == {"", "cup"} and self._same_in_any_order(structure.parts, other.parts):
             raise Unclear("several sets, or their union")
         if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
-            return self._same_brackets_aside(structure, other)
+            # Brackets matter for two ends, an interval; a longer list may be written in any.
+            if len(structure.parts) > 2 and "cup" not in (structure.held, other.held):
+                raise Unclear("lists in different brackets")
+            return False
         same = self._same_parts(structure, other)
         both = {structure.held, other.held}
         if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
             raise Unclear("a point, an interval or two answers")
         return same
-
-    def _same_brackets_aside(self, structure: Structure, other: Structure) -> bool:
-        """Brackets matter for two ends, an interval; a longer list may be written in any."""
-        if len(structure.parts) <= 2 or {structure.held, other.held} & {"cup"} or "x" in structure.held + other.held:
-            return False
-        return self._same_parts(structure, other)
 
     def _same_parts(self, structure: Structure, other: Structure) -> bool:
         if len(structure.parts) != len(other.parts):
@@ -224,20 +219,10 @@ class _Comparison:
         except UnreadableError:
             raise Unclear("reference cannot be read") from None
         try:
-            given = expressions.read(self._without_words(answer))
+            given = expressions.read(answer)
         except UnreadableError:
             raise Unclear("answer cannot be read") from None
         return expressions.equal(expected, given)
-
-    def _without_words(self, text: str) -> str:
-        r"""A formula without the words after it: `2n \text{ ways}`."""
-        match = WORDS_AFTER.search(text)
-        if match is None:
-            return text
-        unit = parse_unit(match[0])
-        if unit is not None and unit.powers is None and not self._counts(match[1]):
-            raise Unclear("words after the answer may change it")
-        return text[: match.start()]
 
     def _counts(self, words: str) -> bool:
         """Whether the question asks how many of these there are."""
@@ -308,17 +293,3 @@ class MathVerifyJudge:
         if words.is_words(clean(reference)) and reference_quantity(reference) is None:
             return words.same_word(reference, answer)
         return same_as_reference(reference, answer, self.tolerance, question)
-
-
-def kind_for(items: Iterable[tuple[str, str]]) -> str:
-    """The kind of judge for most of these questions and references: `choice`, `math-verify` or `llm`; at least one."""
-    return Counter(_kind_for(question, reference) for question, reference in items).most_common(1)[0][0]
-
-
-def _kind_for(question: str, reference: str) -> str:
-    options = dict(offered(question))
-    named = words.option(reference.strip())
-    if named in options or normalised(reference) in map(normalised, options.values()) or words.is_option(reference):
-        return "choice"
-    text = reference_quantity(reference) is None and words.is_words(clean(reference))
-    return "llm" if text and words.single_word(reference) is None and not words.is_truth(reference) else "math-verify"

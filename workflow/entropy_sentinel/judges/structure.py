@@ -2,10 +2,13 @@ r"""How an answer is built: lists, sets, points, names; and whether a reference 
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges import expressions, words
+from entropy_sentinel.judges.exact import normalised, offered
 from entropy_sentinel.judges.expressions import Quantity, UnreadableError, quantity
 from entropy_sentinel.judges.notation import clean
 
@@ -182,3 +185,20 @@ def readable(reference: str, letters: bool) -> bool:
     except UnreadableError:
         return False
     return True
+
+
+def kind_for(items: Iterable[tuple[str, str]]) -> str:
+    """Return the kind of judge that suits most of these (question, reference): `choice`, `math-verify` or `llm`.
+
+    Raises IndexError for no items.
+    """
+    return Counter(_kind_for(question, reference) for question, reference in items).most_common(1)[0][0]
+
+
+def _kind_for(question: str, reference: str) -> str:
+    options = dict(offered(question))
+    named = words.option(reference.strip())
+    if named in options or normalised(reference) in map(normalised, options.values()) or words.is_option(reference):
+        return "choice"
+    text = reference_quantity(reference) is None and words.is_words(clean(reference))
+    return "llm" if text and words.single_word(reference) is None and not words.is_truth(reference) else "math-verify"

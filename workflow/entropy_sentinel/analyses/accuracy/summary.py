@@ -66,7 +66,7 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
 
 
 def _fitting(path: str) -> str:
-    from entropy_sentinel.judges.math_verify import kind_for  # brings a computer algebra system
+    from entropy_sentinel.judges.structure import kind_for  # brings a computer algebra system
 
     asked = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
     return kind_for(asked.iter_rows()) if len(asked) else "file"
