@@ -20,7 +20,6 @@ from entropy_sentinel.config.generations import (
 )
 from entropy_sentinel.engines import weights
 from entropy_sentinel.engines.weights import folder_fingerprint
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
 
@@ -60,10 +59,6 @@ def test_the_papers_study_has_its_groups_and_configurations() -> None:
     assert 9 * sum(len(names) - 25 for group, names in groups.items() if group.count("+") < 8) == 166_320
 
 
-def test_48_configurations_have_48_names() -> None:
-    assert len({configuration.name for configuration in CONFIGURATIONS}) == 48
-
-
 def test_unknown_key_names_place_and_known_keys() -> None:
     message = refusal(changed("models.qwen3-4b.temprature", 0.7))
     assert message.startswith("config.yaml: models.qwen3-4b: unknown key 'temprature'; known keys: id, revision, ")
@@ -89,25 +84,12 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         ("benchmarks.gsm8k.reference", ["answer"], "reference: 'answer' must name columns, each as {column}"),
         ("benchmarks.gsm8k.reference", ["{answer:.2f}"], "'{answer:.2f}' must name columns, each as {column}"),
         ("run.models", ["qwen3-4b", "qwen3-8b", "qwen3-4b"], "run.models: 'qwen3-4b' is there twice"),
-        ("run.benchmarks", ["gsm8k", "gsm8k"], "run.benchmarks: 'gsm8k' is there twice"),
-        ("run.judges", ["math-verify"] * 2, "run.judges: 'math-verify' is there twice"),
-        ("seed", 2**32, "seed: Input should be less than 4294967296; it was 4294967296"),
-        ("estimation.seed", 2**32, "estimation.seed: Input should be less than 4294967296"),
         (
             "estimation.test_share",
             0.99,
             "estimation: test_share 0.99 leaves fewer than folds = 5 of 100 items to train",
         ),
-        ("estimation.folds", 51, "estimation.folds: Input should be less than or equal to 50; it was 51"),
-        ("estimation.estimators", ["atc-max", "atc-max"], "estimation.estimators: 'atc-max' is there twice; each once"),
-        ("analyses.accuracy.tables", ["1_auroc", "1_auroc"], "analyses.accuracy.tables: '1_auroc' is there twice"),
-        ("generation.sampling.temperature", float("inf"), "generation.sampling.temperature: must be a finite number"),
         ("generation.sampling.temperature", 0.001, "generation.sampling.temperature: must be 0 or at least 0.01"),
-        ("generation.samples", 70_000, "generation.samples: Input should be less than or equal to 65536; it was 70000"),
-        ("limit", True, "limit: must be a whole number; it was true"),
-        ("limit", 5.0, "limit: must be a whole number; it was 5.0"),
-        ("benchmarks.gsm8k.limit", True, "benchmarks.gsm8k.limit: must be a whole number"),
-        ("generation.sampling.top_p", False, "generation.sampling.top_p: must be a number, no switch; it was false"),
         (
             "generation.environment",
             {"A": 1},
@@ -120,51 +102,20 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"logprobs_mode": "processed_logprobs"},
             "'logprobs_mode' is set by the pipeline; set",
         ),
-        ("generation.engine_args", {"seed": 1}, "generation.engine_args: 'seed' is set by the pipeline; set seed"),
         ("generation.engine_args", {"max-logprobs": 5}, "'max-logprobs' is no keyword argument"),
         ("generation.engine_args", {"day": date(2025, 1, 1)}, "generation.engine_args.day: input was not a valid JSON"),
         ("models.qwen3-4b.engine_args", {"revision": "a"}, "'revision' is set by the pipeline; set models.<name>.rev"),
-        ("models.qwen3-4b.engine_args", {"enable_lora": True}, "'enable_lora' is set by the pipeline; set models.<na"),
         ("models.qwen3-4b.engine_args", {"tensor_parallel_size": "2"}, "'tensor_parallel_size' must be a number of GP"),
         ("models.qwen3-4b.rates", {"speed": 1}, "models.qwen3-4b.rates: unknown key 'speed'; known keys: tokens_per_r"),
-        ("models.qwen3-4b.trace_after", "", "models.qwen3-4b.trace_after: must not be empty; null, or leaving the key"),
         ("models.qwen3-4b.template_date", 5, "models.qwen3-4b.template_date: must be a day, YYYY-MM-DD; it was 5"),
         ("models.qwen3-4b.id", "/my/folder", "must be a Hugging Face id, owner/name; a folder with weights goes to"),
-        ("models.qwen3-4b.revision", "a b", "models.qwen3-4b.revision: String should match pattern"),
-        ("models.x", None, "models.x: must be a section with keys; it was null"),
-        ("benchmarks.gsm8k.reference_after", "", "benchmarks.gsm8k.reference_after: must not be empty"),
-        ("benchmarks.gsm8k.configs", ["main", "main"], "benchmarks.gsm8k.configs: 'main' is there twice"),
         ("judges.x", {"kind": "file"}, "judges.x.path: Field required"),
         (
             "judges.x",
             {"kind": "math-verify", "path": "a"},
             "judges.x: 'path' (a folder of labels) goes with kind 'file'",
         ),
-        ("judges", [], "judges: must be a section with keys"),
         ("study", "ab" * 20, "study: must not end with 20 times the same"),
-        ("run.groups", ["extremes"] * 2, "run.groups: 'extremes' is there twice"),
-        ("groups.extremes.benchmarks", ["gsm8k"] * 2, "groups.extremes.benchmarks: 'gsm8k' is there twice"),
-        (
-            "models.qwen3-4b.sampling",
-            {"temperature": "warm"},
-            "models.qwen3-4b.sampling.temperature: Input should be a",
-        ),
-        (
-            "estimation.max_depth",
-            [3, 0],
-            "estimation.max_depth.1: Input should be greater than or equal to 1; it was 0",
-        ),
-        (
-            "estimation.min_samples_split",
-            [1],
-            "estimation.min_samples_split.0: Input should be greater than or equal to 2",
-        ),
-        ("estimation.hidden_layers", [[5], []], "estimation.hidden_layers.1: List should have at least 1 item"),
-        (
-            "estimation.hidden_layers",
-            [[5, 0]],
-            "estimation.hidden_layers.0.1: Input should be greater than or equal to 1",
-        ),
         ("models.x", {"api": {"model": "a"}, "lora": "b"}, "models.x: 'lora' cannot be sent to a server"),
         (
             "models.x",
@@ -190,10 +141,6 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             "judges.labels: the study has another folder 'labels'; choose another name",
         ),
         ("models.qwen3-4b.lora", "nowhere", "models.qwen3-4b.lora: must be a folder with an adapter_config.json"),
-        ("generation.environment", {"AWS_SECRET_ACCESS_KEY": "x"}, "generation: environment: 'AWS_SECRET_ACCESS_KEY'"),
-        ("generation.engine_args", {"hf_token": "x"}, "generation: engine_args: 'hf_token' looks like a secret"),
-        ("models.qwen3-4b.engine_args", {"hf_token": "x"}, "models.qwen3-4b: engine_args: 'hf_token' looks like"),
-        ("models.qwen3-4b.chat_template_kwargs", {"api_key": "x"}, "chat_template_kwargs: 'api_key' looks like"),
     ],
 )
 def test_refusals_say_where_and_what(path: str, value: Any, expected: str) -> None:
@@ -205,21 +152,6 @@ def test_an_address_with_a_secret_is_refused_without_showing_it(address: str) ->
     message = refusal(changed("models.x", {"api": {"model": "openai/a", "base_url": address}}))
     assert "models.x.api: base_url must be an address without user, password and query" in message
     assert "sk-1a2b3c" not in message
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("models.x", {"id": "https://me:sk-1a2b3c@example.org/a"}),
-        ("benchmarks.gsm8k.dataset", "https://me:sk-1a2b3c@example.org/a"),
-        ("generation.environment", {"HF_TOKEN": 123456}),
-        ("models.x", {"api": {"model": "openai/a", "api_key": "sk-1a2b3c"}}),
-    ],
-)
-def test_a_refusal_shows_no_secret(path: str, value: Any) -> None:
-    message = refusal(changed(path, value))
-    assert "sk-1a2b3c" not in message
-    assert "123456" not in message
 
 
 def test_names_with_the_words_for_secrets_in_them_may_be_none() -> None:
@@ -265,33 +197,10 @@ def test_a_gguf_file_as_weights_is_told_with_what_to_do(
     assert must + found.format(folder=tmp_path) + _GGUF_REMEDY in message
 
 
-def test_a_gguf_file_beside_weights_is_no_matter(tmp_path: Path) -> None:
-    for name in ("config.json", "model.safetensors", "q4.gguf"):
-        (tmp_path / name).write_text("{}")
-    assert load_config(changed("models.qwen3-8b", {"path": str(tmp_path)})).models["qwen3-8b"].path == str(tmp_path)
-
-
 def test_a_gguf_file_is_no_id_of_the_hub() -> None:
     message = refusal(changed("models.qwen3-8b", {"id": "q4.gguf"}))
     assert "models.qwen3-8b.id: must be a Hugging Face id, owner/name; weights on this machine go to 'path'" in message
     assert "'q4.gguf' is a GGUF file" + _GGUF_REMEDY in message
-
-
-def test_folder_of_an_adapter_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "adapter_config.json").write_text("{}")
-    assert load_config(changed("models.qwen3-4b.lora", str(tmp_path))).models["qwen3-4b"].lora == str(tmp_path)
-
-
-def test_missing_folder_of_a_model_that_is_not_run_is_no_matter() -> None:
-    config = changed("models.later", {"path": "models/none"})
-    assert "later" in load_config(config).models
-
-
-def test_missing_benchmark_file_names_it() -> None:
-    gsm8k = {"path": "rows.jsonl", "question": ["{q}"], "reference": ["{a}"]}
-    assert "benchmarks.gsm8k.path: must be a file; there is none at 'rows.jsonl'" in refusal(
-        changed("benchmarks.gsm8k", gsm8k)
-    )
 
 
 def test_an_unknown_name_is_told_before_a_missing_file() -> None:
@@ -376,12 +285,6 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
     of_server = {"engine": "api", "api": {"model": "openai/x"}, "revision": None, "chat_template_kwargs": {}}
     expected = {key: value for key, value in QWEN3_8B.items() if key not in ("weights", "local")} | of_server
     assert generation_settings(served, "qwen3-8b", "gsm8k") == expected
-
-
-def test_all_problems_are_reported_at_once() -> None:
-    config = changed("estimation.folds", 1)
-    config["seed"] = -1
-    assert len(refusal(config).splitlines()) == 2
 
 
 def test_settings_of_a_stage_hold_what_it_depends_on_and_no_more() -> None:

@@ -224,13 +224,6 @@ def test_steps_whose_sampled_token_may_have_displaced_the_20th_are_counted() -> 
     assert response.token_logprobs.tolist() == [-9.0, -31.0, -20.0, -31.0, -31.0]
 
 
-def test_texts_of_tokens_are_kept_and_lengths_are_told() -> None:
-    body = completion(steps=[step(token) for token in ("hm", "</think>", "4", "2")])
-    body["choices"][0]["finish_reason"] = "length"
-    response = only(body)
-    assert (response.tokens.tolist(), response.finish_reason) == (["hm", "</think>", "4", "2"], "length")
-
-
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [
@@ -286,27 +279,6 @@ def test_a_key_that_a_server_gives_as_its_name_is_masked(tmp_path: Path) -> None
     assert len(api.requests) == 1
     for told in (asked, again):
         assert told.provenance["engine_version"].endswith(", *** Bearer ***")
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"), [({"model": 5, "system_fingerprint": {"a": 1}}, "5 {'a': 1}"), ({"model": None}, "fp-7")]
-)
-def test_a_server_may_call_itself_anything(changes: dict, told: str) -> None:
-    with fake_api(lambda *_: ok(completion() | changes | {"usage": {"prompt_tokens": -1}})) as api:
-        asked = engine(api)
-        assert answers(asked)[0].prompt_tokens == 0
-    assert asked.provenance["engine_version"].endswith(f", {told}")
-
-
-def test_half_a_surrogate_pair_in_a_reply_can_be_written(tmp_path: Path) -> None:
-    body = completion("\ud800", [step("\ud800"), step("b")]) | {"model": "tiny\udfff"}
-    with fake_api(lambda *_: ok(body)) as api:
-        asked = engine(api)
-        response = answers(asked)[0]
-    assert (response.text, response.tokens.tolist()) == ("\ufffd", ["\ufffd", "b"])
-    frame = to_frame([("a", 0)], [1], [response], 0)
-    GENERATIONS.write(frame, tmp_path / "a.parquet", asked.provenance)
-    assert GENERATIONS.read(tmp_path / "a.parquet")["text"].to_list() == ["\ufffd"]
 
 
 def test_a_question_that_is_too_long_is_a_response_without_text_that_says_why() -> None:
@@ -374,28 +346,3 @@ def test_plain_text_goes_to_completions_without_a_chat_template() -> None:
     assert response.top_logprobs.tolist() == [TOP] * 3
     assert response.displaced_steps == 0
     assert only(completion()).prompt_hash != response.prompt_hash
-
-
-def test_tokens_of_a_server_that_knows_no_ids_are_texts() -> None:
-    top = {f"t{rank}": -float(rank) for rank in range(1, 21)}
-    body = continuation(["t1"], [-1.0], [top])
-    with fake_api(lambda *_: ok(body)) as api:
-        ((_, response),) = engine(api).answer(["2 + 2 ="], [7])
-    assert (response.tokens.tolist(), response.token_ids) == (["t1"], None)
-
-
-def test_a_server_with_fewer_log_probabilities_of_a_continuation_is_an_error() -> None:
-    body = continuation(["a"], [-1.0], [{"a": -1.0, "b": -2.0}])
-    with (
-        fake_api(lambda *_: ok(body)) as api,
-        pytest.raises(ConfigError, match="returned 2 log-probabilities per token"),
-    ):
-        list(engine(api).answer(["2 + 2 ="], [7]))
-
-
-def test_a_continuation_that_the_server_does_not_explain_is_of_unknown_end() -> None:
-    body = continuation(["token_id:1"], [-1.0], [TWENTY])
-    body["choices"][0]["finish_reason"] = None
-    with fake_api(lambda *_: ok(body)) as api:
-        ((_, response),) = engine(api).answer(["2 + 2 ="], [7])
-    assert response.finish_reason == "unknown"

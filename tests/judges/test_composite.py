@@ -109,14 +109,6 @@ def test_what_spoke_to_a_judge_is_said_of_the_label_that_it_gave() -> None:
     assert by_all["label"].to_list() == [True, None]
 
 
-def test_two_members_tie_where_they_differ() -> None:
-    frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
-    assert frame.select("label", "reason").rows() == [
-        (None, "no majority: 1 correct, 1 incorrect, 0 null"),
-        (False, None),
-    ]
-
-
 def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, Any]:
     return PAPER | {"judges": PAPER["judges"] | judges, "run": PAPER["run"] | {"judges": run}} | changes
 
@@ -226,16 +218,6 @@ def test_exact_judge_first_then_people_through_the_stage(tmp_path: Path) -> None
         (True, "cascade, people"),
     ]
     assert read_provenance(output)["counts"]["cascade"]["counts"]["people"]["asked"] == 2
-
-
-def test_members_files_are_asked_for_before_anything_runs(tmp_path: Path) -> None:
-    judges = {
-        "people": {"kind": "file", "path": str(tmp_path)},
-        "cascade": {"kind": "first_of", "judges": ["math-verify", "people"]},
-    }
-    with pytest.raises(ConfigError, match=r"judges\.people\.path: must hold phi-3\.5-mini/gsm8k\.parquet"):
-        load_config(study(judges, ["cascade"]))
-    load_config(study(judges, ["math-verify"]))
 
 
 def test_labels_written_before_are_read(tmp_path: Path) -> None:
