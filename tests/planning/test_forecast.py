@@ -13,7 +13,9 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
-from entropy_sentinel.planning.responses import item_counts, model_rates, responses
+from entropy_sentinel.planning.judging import judging
+from entropy_sentinel.planning.passes import passes
+from entropy_sentinel.planning.responses import Outlook, item_counts, model_rates
 from entropy_sentinel.report.terminal import show
 from entropy_sentinel.signals.catalogue import FAMILIES
 
@@ -54,8 +56,8 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def costs(config: Config) -> dict[str, Cost]:
-    files = study_files(config)
-    return forecast(config, files, responses(config, files), model_rates(config, files))
+    outlook = Outlook(config, study_files(config))
+    return forecast(outlook, judging(outlook), passes(outlook))
 
 
 def text(config: Config) -> str:

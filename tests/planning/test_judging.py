@@ -15,7 +15,7 @@ from entropy_sentinel.judges.settings import account
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import forecast, plan
 from entropy_sentinel.planning.judging import Judging, judging
-from entropy_sentinel.planning.responses import model_rates, responses
+from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import show
 
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}
@@ -35,8 +35,7 @@ def study(**judge: Any) -> Config:
 
 
 def found(config: Config) -> list[Judging]:
-    files = study_files(config)
-    return judging(config, files, responses(config, files), model_rates(config, files))
+    return judging(Outlook(config, study_files(config)))
 
 
 def text(config: Config) -> str:
@@ -53,8 +52,8 @@ def test_before_anything_is_asked_rates_tell() -> None:
     assert found(config)[0] == expected
     assert [one.model for one in found(config)] == ["qwen3-4b", "qwen3-8b"]
     # The study's total has it beside the GPU-hours.
-    files = study_files(config)
-    costs = forecast(config, files, responses(config, files), model_rates(config, files))
+    outlook = Outlook(config, study_files(config))
+    costs = forecast(outlook, judging(outlook), [])
     assert costs["qwen3-4b"].usd == pytest.approx(costs["qwen3-4b"].gpu_h * 2.5 + usd)
 
 

@@ -10,7 +10,7 @@ from entropy_sentinel.analyses.accuracy.report import Study
 from entropy_sentinel.analyses.accuracy.summary import Unjudged, summarise, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
-from entropy_sentinel.judges.math_verify import kind_for
+from entropy_sentinel.judges.structure import kind_for
 
 OPTIONS = "Which gas is lightest?\nA. Helium\nB. Hydrogen, H_2\nC. Neon"
 TEXT = "reference is text, not an expression"

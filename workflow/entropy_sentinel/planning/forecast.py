@@ -1,23 +1,21 @@
 """What is left of a study and what that will take, reckoned before anything runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from pathlib import Path
 
 from entropy_sentinel.config.estimates import group_files, training_groups
 from entropy_sentinel.config.generations import gpus
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.frames.printable import counted, millions
 from entropy_sentinel.judges.settings import LabelsFile, Llm
-from entropy_sentinel.planning.files import StudyFiles, study_files
+from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
 from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
-from entropy_sentinel.planning.responses import Responses, model_rates, responses
+from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import Part, table
 
 
@@ -37,59 +35,39 @@ class Cost:
         return Cost(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
-def forecast(
-    config: Config,
-    files: StudyFiles,
-    counts: Mapping[tuple[str, str], Responses],
-    rates: Mapping[str, tuple[Rates, str]],
-) -> dict[str, Cost]:
+def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes]) -> dict[str, Cost]:
     """What each model takes from now on; benchmarks with an unknown number of items are left out."""
-    judged, again = judging(config, files, counts, rates), passes(config, files, counts, rates)
-    return {
-        model: _cost(
-            config, files, model, {key[1]: one for key, one in counts.items() if key[0] == model}, rates, judged, again
-        )
-        for model in config.run.models
-    }
+    return {model: _cost(outlook, model, judged, again) for model in outlook.config.run.models}
 
 
-def _cost(
-    config: Config,
-    files: StudyFiles,
-    model: str,
-    counts: Mapping[str, Responses],
-    rates_of: Mapping[str, tuple[Rates, str]],
-    judged: Sequence[Judging],
-    again: Sequence[Passes],
-) -> Cost:
-    rates, _ = rates_of[model]
-    longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
-    left = sum(one.left for one in counts.values())
-    jobs = sum(one.left > 0 for one in counts.values())
-    tokens = left * min(rates.tokens_per_response, longest)
+def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequence[Passes]) -> Cost:
+    config, (rates, _) = outlook.config, outlook.rates[model]
+    counts = [outlook.responses[model, benchmark] for benchmark in config.run.benchmarks]
+    left, jobs = sum(count.left for count in counts), sum(count.left > 0 for count in counts)
+    tokens = left * min(rates.tokens_per_response, outlook.longest(model))
     gpu_h = (tokens / rates.tokens_per_s + starts(config, jobs) * rates.engine_start_s) / 3600 * gpus(config, model)
-    gpu_h += sum(one.gpu_h for one in again if one.model == model)
-    labels = _labels_left(config, files, model, counts)
-    judged_usd = sum(one.usd or 0 for one in judged if one.model == model)
+    gpu_h += sum(family.gpu_h for family in again if family.model == model)
+    labels = _labels_left(outlook, model)
+    judged_usd = sum(judge.usd or 0 for judge in judged if judge.model == model)
     return Cost(
-        responses=sum(one.total or 0 for one in counts.values()),
+        responses=sum(count.total or 0 for count in counts),
         left=left,
         tokens=tokens,
         disk_gb=tokens * rates.bytes_per_token / 1e9,
         gpu_h=gpu_h,
         usd=gpu_h * rates.gpu_usd_per_h + labels * rates.judge_usd_per_response + judged_usd,
-        estimate_cpu_h=_searches_left(config, files, model) * rates.estimate_cpu_s / 3600,
+        estimate_cpu_h=_searches_left(outlook, model) * rates.estimate_cpu_s / 3600,
     )
 
 
-def _labels_left(config: Config, files: StudyFiles, model: str, counts: Mapping[str, Responses]) -> int:
+def _labels_left(outlook: Outlook, model: str) -> int:
     """Responses that a judge is still to see, for every judge that is asked and has no prices of its own."""
-    template = Layout(config.study).labels
+    config = outlook.config
     return sum(
-        one.total or 0
+        outlook.responses[model, benchmark].total or 0
         for judge in config.run.judges
-        for benchmark, one in counts.items()
-        if Path(template.format(judge=judge, model=model, benchmark=benchmark)) in files.to_make
+        for benchmark in config.run.benchmarks
+        if outlook.is_to_make(Layout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
         and any(not isinstance(config.judges[name], LabelsFile) for name in config.asked(judge, benchmark))
         and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
@@ -101,15 +79,15 @@ def _has_prices(config: Config, judge: str) -> bool:
     return isinstance(settings, Llm) and settings.usd_per_million_input_tokens is not None
 
 
-def _searches_left(config: Config, files: StudyFiles, model: str) -> float:
+def _searches_left(outlook: Outlook, model: str) -> float:
     """Estimates to be made of a model; one that runs n of the 48 configurations is counted as n / 48."""
-    template, names = Layout(config.study).estimates, set(CONFIGURATION_NAMES)
+    config, names = outlook.config, set(CONFIGURATION_NAMES)
     estimators = training_groups(config)
     return sum(
         len(names & set(estimators[group_id])) / len(names)
         for judge in config.run.judges
         for group, group_id in group_files(config).items()
-        if Path(template.format(judge=judge, model=model, group=group)) in files.to_make
+        if outlook.is_to_make(Layout(config.study).estimates, judge=judge, model=model, group=group)
     )
 
 
@@ -135,9 +113,9 @@ def _samples(config: Config) -> str:
 
 def plan(config: Config) -> list[Part]:
     """The forecast to show: a table per model and in total, and what it leaves out."""
-    files = study_files(config)
-    counts, rates = responses(config, files), model_rates(config, files)
-    costs = forecast(config, files, counts, rates)
+    outlook = Outlook(config, study_files(config))
+    rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
+    costs = forecast(outlook, judged, again)
     rows = [
         _row(model, cost, f"{rates[model][0].tokens_per_response:,.0f}", rates[model][1])
         for model, cost in costs.items()
@@ -155,9 +133,9 @@ def plan(config: Config) -> list[Part]:
         f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD for a GPU-hour) and CPU time (of estimation) are those of "
         "`rates` in the config, and as good as these; on a machine of your own, set rates.gpu_usd_per_h to 0.",
     ]
-    parts += shown_passes(passes(config, files, counts, rates))
-    parts += shown(config, judging(config, files, counts, rates))
-    unknown = sorted({benchmark for (_, benchmark), one in counts.items() if one.total is None})
+    parts += shown_passes(again)
+    parts += shown(config, judged)
+    unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
         parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
     elsewhere = [model for model in costs if isinstance(config.models[model], ApiModel)]

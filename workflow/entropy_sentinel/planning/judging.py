@@ -9,11 +9,9 @@ from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.judges.settings import Llm, account
-from entropy_sentinel.planning.files import StudyFiles
-from entropy_sentinel.planning.responses import Responses
+from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import Part, table
 
 # Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.
@@ -37,14 +35,9 @@ class Judging:
     most_usd: float | None
 
 
-def judging(
-    config: Config,
-    files: StudyFiles,
-    counts: Mapping[tuple[str, str], Responses],
-    rates: Mapping[str, tuple[Rates, str]],
-) -> list[Judging]:
+def judging(outlook: Outlook) -> list[Judging]:
     """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
-    template, found = Layout(config.study).labels, []
+    config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
         accounts, asked = _accounts(config, judge), judge_settings(config, judge)["llm"]
         for model in config.run.models:
@@ -52,15 +45,15 @@ def judging(
             for benchmark in config.run.benchmarks:
                 if not _is_asked(config, judge, asking, benchmark):
                     continue
-                responses = counts[model, benchmark].total or 0
+                responses = outlook.responses[model, benchmark].total or 0
                 total += responses
                 # All of them where the judge is one of several in turn: what others decide is not known yet.
-                labels = (template.format(judge=one, model=model, benchmark=benchmark) for one in asking)
-                if any(Path(path) in files.to_make for path in labels):
+                template, names = Layout(config.study).labels, {"model": model, "benchmark": benchmark}
+                if any(outlook.is_to_make(template, judge=name, **names) for name in asking):
                     paid = accounts.get(account(asked, model, benchmark), {}).get("calls", 0)
                     left += max(0, responses - int(paid))
-            found.append(_costs(config, accounts, judge, model, total, left, rates[model][0]))
-    return found
+            judged.append(_costs(outlook, accounts, judge, model, total, left))
+    return judged
 
 
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
@@ -69,18 +62,12 @@ def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> 
 
 
 def _costs(
-    config: Config,
-    accounts: Mapping[str, Mapping[str, float]],
-    judge: str,
-    model: str,
-    responses: int,
-    left: int,
-    rates: Rates,
+    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
-    settings = config.judges[judge]
+    settings, (rates, _) = outlook.config.judges[judge], outlook.rates[model]
     assert isinstance(settings, Llm), judge  # one of `paid_judges`
     prices = settings.usd_per_million_input_tokens, settings.usd_per_million_output_tokens
-    longest = (config.generation.sampling.model_dump() | config.models[model].sampling)["max_tokens"]
+    longest = outlook.longest(model)
     prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
     if calls := sum(one["calls"] for one in accounts.values()):
         prompt, reply = (sum(one[name] for one in accounts.values()) / calls for name in _TOKENS)

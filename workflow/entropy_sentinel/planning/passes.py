@@ -1,6 +1,5 @@
 """What is left of the passes in which a model is asked again about its responses, and what that takes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -10,10 +9,9 @@ import polars as pl
 from entropy_sentinel.config.generations import family_settings, pass_gpus
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.planning.files import StudyFiles, read
-from entropy_sentinel.planning.responses import Responses
+from entropy_sentinel.planning.files import read
+from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 
@@ -28,34 +26,22 @@ class Passes:
     gpu_h: float
 
 
-def passes(
-    config: Config,
-    files: StudyFiles,
-    counts: Mapping[tuple[str, str], Responses],
-    rates: Mapping[str, tuple[Rates, str]],
-) -> list[Passes]:
+def passes(outlook: Outlook) -> list[Passes]:
     """Of each family and model that have some left; benchmarks with an unknown number of items are left out."""
-    pairs = product(config.run.asking_families, config.run.models)
-    wanted = ((family, model) for family, model in pairs if config.asked_again(family, model))
-    found = (_of(config, files, family, model, counts, rates) for family, model in wanted)
-    return [one for one in found if one.responses]
+    run = outlook.config.run
+    pairs = product(run.asking_families, run.models)
+    wanted = (_of(outlook, family, model) for family, model in pairs if outlook.config.asked_again(family, model))
+    return [left for left in wanted if left.responses]
 
 
-def _of(
-    config: Config,
-    files: StudyFiles,
-    family: str,
-    model: str,
-    counts: Mapping[tuple[str, str], Responses],
-    rates_of: Mapping[str, tuple[Rates, str]],
-) -> Passes:
-    declared, (rates, _) = FAMILIES[family].asks, rates_of[model]
+def _of(outlook: Outlook, family: str, model: str) -> Passes:
+    config, (rates, _), declared = outlook.config, outlook.rates[model], FAMILIES[family].asks
     assert declared is not None  # only such families have passes
     template = Layout(config.study).passes
     left = [
-        max((counts[model, benchmark].total or 0) - _in_parts(path), 0)
+        max((outlook.responses[model, benchmark].total or 0) - _in_parts(path), 0)
         for benchmark in config.run.benchmarks
-        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in files.to_make
+        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in outlook.files.to_make
     ]
     settings = family_settings(config, family)
     samples = config.samples_of(model)

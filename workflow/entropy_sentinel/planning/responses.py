@@ -67,6 +67,24 @@ def _part_events(output: Path) -> Iterator[Event]:
             yield at, row_count(path)
 
 
+class Outlook:
+    """What a forecast is made from: a config, its files, and of each model the responses and the rates."""
+
+    def __init__(self, config: Config, files: StudyFiles) -> None:
+        """Read how many responses there are, and how long they are, from the metadata of files."""
+        self.config, self.files = config, files
+        self.responses, self.rates = responses(config, files), model_rates(config, files)
+
+    def longest(self, model: str) -> int:
+        """The longest response of a model, tokens."""
+        sampling = self.config.generation.sampling.model_dump() | self.config.models[model].sampling
+        return int(sampling["max_tokens"])
+
+    def is_to_make(self, template: str, **names: str) -> bool:
+        """Whether the file of a template is still to be made."""
+        return Path(template.format(**names)) in self.files.to_make
+
+
 def item_counts(config: Config) -> dict[str, int | None]:
     """Items per benchmark that is run; None where neither an earlier run, the config nor a local file tells."""
     return {name: _items(config, name) for name in config.run.benchmarks}
