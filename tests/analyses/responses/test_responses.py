@@ -20,8 +20,9 @@ from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.terminal import show
-from entropy_sentinel.report.tokens import FULL, TokenTexts, cut, entropy, parts
+from entropy_sentinel.report.tokens import FULL, cut, entropy, parts
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.sources.token_texts import TokenTexts
 
 ROOT = Path(__file__).parents[3]
 TINY = str(ROOT / "demo/models/tiny-1m")

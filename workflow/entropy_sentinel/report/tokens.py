@@ -1,87 +1,13 @@
-"""The tokens of a response as `tokens.html.j2` shows them: coloured by how sure the model was of each.
+"""The tokens of a response as `tokens.html.j2` shows them: coloured by how sure the model was of each."""
 
-Their texts are those that a trace holds, or else those of the model's tokenizer, which is never downloaded.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.statistics.numbers import Numbers
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-
-_FILE = "tokenizer.json"
-# Texts as long as this are no words: runs of spaces, for one.
-_LONGEST_TOKEN = 60
-
-
-class TokenTexts:
-    """Texts of one model's tokens; null where nothing tells them, and then `missing` says why there is no tokenizer."""
-
-    def __init__(self, origin: Mapping[str, Any]) -> None:
-        """`origin` is the provenance of a file of traces: its `weights` are a folder, or an id of the hub."""
-        self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
-
-    def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
-        """(n_tokens,) texts of the tokens of a row of GENERATIONS.
-
-        By the tokenizer a character of several tokens stands at the last one of them.
-        """
-        if row["tokens"] is not None:
-            return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
-        ids = row["token_ids"]
-        if self._tokenizer is None or ids is None:
-            return [None] * row["n_tokens"]
-        from tokenizers.decoders import DecodeStream
-
-        stream = DecodeStream(skip_special_tokens=False)
-        return [(stream.step(self._tokenizer, one) or "")[:_LONGEST_TOKEN] for one in ids]
-
-    def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
-        """(k,) texts of the most likely tokens at a step of a row of GENERATIONS; None where the trace does not say."""
-        if row["top_tokens"] is not None:
-            return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
-        if row["top_token_ids"] is not None:
-            return [self.of_token(one) for one in row["top_token_ids"][place]]
-        return None
-
-    def of_token(self, one: int | None) -> str | None:
-        """The text of a token that stands alone."""
-        if self._tokenizer is None or one is None:
-            return None
-        return self._tokenizer.decode([one], skip_special_tokens=False)[:_LONGEST_TOKEN]
-
-
-@cache
-def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
-    """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
-    if not weights:
-        return None, "the traces do not say which weights they are of"
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        return None, "the package tokenizers is not installed"
-    file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
-    if file is None or not file.is_file():
-        return None, f"there is no {_FILE} of {weights} in its folder or the cache of the hub"
-    return Tokenizer.from_file(str(file)), None
-
-
-def _cached(weights: str, commit: str | None) -> Path | None:
-    try:
-        from entropy_sentinel.sources.hub import cached_file
-    except ImportError:  # an environment without huggingface_hub has no cache either
-        return None
-    return cached_file(weights, _FILE, commit)
-
 
 # Nats at which the colour is full: the entropy of 20 equally likely tokens, and the surprise of one of 5 %.
 FULL = 3.0
@@ -134,10 +60,18 @@ class Token:
         return "\n".join(lines)
 
 
-def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternatives: int) -> Iterable[Token]:
-    """The tokens of a row of GENERATIONS: the first three quarters of `most` and the last one where it has more.
+def read_tokens(
+    row: Mapping[str, Any],
+    named: Sequence[str | None],
+    likely: Callable[[int], Sequence[str | None] | None],
+    most: int,
+    alternatives: int,
+) -> Iterable[Token]:
+    """Yield the tokens of a row of GENERATIONS, without those in the middle where it has more than `most`.
 
-    None where the engine gave no log-probabilities.
+    `named` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
+    `sources.token_texts` reads them. Of each step, `alternatives` likely tokens are kept. Yields nothing for a
+    response without log-probabilities.
     """
     if row["top_logprobs"] is None:
         return
@@ -145,12 +79,11 @@ def read_tokens(row: Mapping[str, Any], texts: TokenTexts, most: int, alternativ
     shown: Iterable[int] = range(n_tokens)
     if n_tokens > most:
         shown = [*range(most - most // 4), *range(n_tokens - most // 4, n_tokens)]
-    named = texts.of_response(row)
     for place in shown:
         top = np.asarray(row["top_logprobs"][place], dtype=float)  # (k,)
-        names = texts.of_alternatives(row, place)
-        if names is None:
-            names = [None] * len(top)
+        known = likely(place)
+        names: list[str | None] = [None] * len(top) if known is None else list(known)
+        if known is None:
             # Without these, of the likely tokens only that one is known which was sampled.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]

@@ -13,8 +13,9 @@ from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.generation import scan_traces
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
-from entropy_sentinel.report.tokens import Token, TokenTexts, read_tokens
+from entropy_sentinel.report.tokens import Token, read_tokens
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.sources.token_texts import TokenTexts
 
 # The picture's units: bits to the top of it at least, its height, and points that it has at most.
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800
@@ -153,7 +154,7 @@ def read_responses(
             label_reason=label.get("reason"),
             answer=label.get("answer"),
             p_correct=scores.get(which, {}).get("p"),
-            tokens=tuple(read_tokens(row, texts, most_tokens, alternatives)),
+            tokens=tuple(read_tokens(row, *texts.of(row), most_tokens, alternatives)),
             trajectories=tuple(trajectories.get(which, ())),
         )
         responses.append(response)

@@ -27,8 +27,9 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.report.tokens import FULL, Token, TokenTexts
+from entropy_sentinel.report.tokens import FULL, Token
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.sources.token_texts import TokenTexts
 
 _ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
 _ALTERNATIVES = 5

@@ -19,9 +19,10 @@ from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.result import Behind, Response
 from entropy_sentinel.monitor.settings import STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.report.tokens import TokenTexts, read_tokens
+from entropy_sentinel.report.tokens import read_tokens
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.sources.token_texts import TokenTexts
 
 # What bounds the page: slices whose responses are shown, tokens of a response, and likely ones to each.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
@@ -109,7 +110,7 @@ def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
     return Response(
         *(row["item_id"], row["sample"], p, row[PLACE], None if question is None else str(question)),
         *(row["text"], row["n_tokens"], row["finish_reason"]),
-        tuple(read_tokens(row, texts, MOST_TOKENS, ALTERNATIVES)),
+        tuple(read_tokens(row, *texts.of(row), MOST_TOKENS, ALTERNATIVES)),
     )
 
 

@@ -1,0 +1,83 @@
+"""The texts of a response's tokens: those that its trace holds, or else those of the model's tokenizer.
+
+A tokenizer is never downloaded.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_FILE = "tokenizer.json"
+# Texts as long as this are no words: runs of spaces, for one.
+_LONGEST_TOKEN = 60
+
+
+class TokenTexts:
+    """The texts of one model's tokens; a text is null where it is not known.
+
+    `missing` says why there is no tokenizer; null where there is one.
+    """
+
+    def __init__(self, origin: Mapping[str, Any]) -> None:
+        """`origin` is the provenance of a file of traces: its `weights` are a folder, or an id of the hub."""
+        self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
+
+    def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
+        """Return the texts of a row's tokens, and the function that gives those of the likely tokens at a step."""
+        return self.of_response(row), partial(self.of_alternatives, row)
+
+    def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
+        """(n_tokens,) texts of the tokens of a row of GENERATIONS.
+
+        By the tokenizer a character of several tokens stands at the last one of them.
+        """
+        if row["tokens"] is not None:
+            return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
+        ids = row["token_ids"]
+        if self._tokenizer is None or ids is None:
+            return [None] * row["n_tokens"]
+        from tokenizers.decoders import DecodeStream
+
+        stream = DecodeStream(skip_special_tokens=False)
+        return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
+
+    def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
+        """(k,) texts of the most likely tokens at a step of a row of GENERATIONS; None where the trace does not say."""
+        if row["top_tokens"] is not None:
+            return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
+        if row["top_token_ids"] is not None:
+            return [self.of_token(token) for token in row["top_token_ids"][place]]
+        return None
+
+    def of_token(self, token: int | None) -> str | None:
+        """The text of a token that stands alone."""
+        if self._tokenizer is None or token is None:
+            return None
+        return self._tokenizer.decode([token], skip_special_tokens=False)[:_LONGEST_TOKEN]
+
+
+@cache
+def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
+    """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
+    if not weights:
+        return None, "the traces do not say which weights they are of"
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        return None, "the package tokenizers is not installed"
+    file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
+    if file is None or not file.is_file():
+        return None, f"there is no {_FILE} of {weights} in its folder or the cache of the hub"
+    return Tokenizer.from_file(str(file)), None
+
+
+def _cached(weights: str, commit: str | None) -> Path | None:
+    try:
+        from entropy_sentinel.sources.hub import cached_file
+    except ImportError:  # an environment without huggingface_hub has no cache either
+        return None
+    return cached_file(weights, _FILE, commit)
