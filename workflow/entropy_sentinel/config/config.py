@@ -36,17 +36,17 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     must be, what it was.
     """
     # Names are looked at where they are free; here they may be those of models.
-    found = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
+    wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
-        if not found:
+        if not wrong:
             config = fitted(Config.model_validate(_with_own_sources(raw, own or {})))
-            found = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
+            wrong = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
     except ValidationError as error:
-        found = [described(problem) for problem in error.errors()]
+        wrong = [described(problem) for problem in error.errors()]
     except ValueError as error:
-        found = [str(error)]
-    if found:
-        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in found))
+        wrong = [str(error)]
+    if wrong:
+        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in wrong))
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
@@ -109,11 +109,11 @@ def study_schema() -> str:
 def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
     """The schema with nothing required, and one object for the kinds of a thing."""
     if isinstance(schema, list):
-        return [_partial(one, definitions) for one in schema]
+        return [_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "oneOf" in schema:
-        schema = _any_kind(definitions[one["$ref"].removeprefix("#/$defs/")] for one in schema["oneOf"])
+        schema = _any_kind(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
     # A list is the names of what is required; a key of the config of this name would be a dict.
     kept = {key: value for key, value in schema.items() if key != "required" or isinstance(value, dict)}
     return {key: _partial(value, definitions) for key, value in kept.items()}

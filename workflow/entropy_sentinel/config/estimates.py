@@ -58,7 +58,7 @@ def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[
     """The estimators of each named group that are kept as files, in the order of `estimation.keep` or of `names`."""
     wanted = list(config.estimation.keep if names is None else names)
     return {
-        name: tuple(config.groups[name].estimator if one == OWN else one for one in wanted)
+        name: tuple(config.groups[name].estimator if estimator == OWN else estimator for estimator in wanted)
         for name in config.run.groups
     }
 

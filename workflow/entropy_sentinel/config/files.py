@@ -49,9 +49,9 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
                 file = model.file(benchmark)
                 yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
         for family, benchmark in product(config.run.asking_families, config.run.benchmarks):
-            if name in config.run.models and (said := given_pass(config, family, name, benchmark)):
+            if name in config.run.models and (given := given_pass(config, family, name, benchmark)):
                 must = f"{key}.source_passes: must hold {family}/{benchmark}.parquet"
-                yield Path(said), f"{must}; '{Path(said).parents[1]}' does not"
+                yield Path(given), f"{must}; '{Path(given).parents[1]}' does not"
     for name, section in comparing_families(config).items():
         if section.path is not None:
             yield _folder(f"signals.{name}", section.path)

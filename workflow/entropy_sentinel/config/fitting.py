@@ -85,15 +85,15 @@ def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], li
 
 def _unasked(config: Config) -> list[str]:
     """A line for the models that families cannot ask again: their signals are null, for one reason."""
-    found: dict[tuple[str, str], list[str]] = {}
+    models_by_reason: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         reasons = {family: config.unaskable(family, model) for family in config.run.asking_families}
         for why in dict.fromkeys(filter(None, reasons.values())):
             families = ", ".join(family for family, reason in reasons.items() if reason == why)
-            found.setdefault((families, why), []).append(model)
+            models_by_reason.setdefault((families, why), []).append(model)
     return [
         f"run.features: signals of {families} are null for {', '.join(models)}, since {why}"
-        for (families, why), models in found.items()
+        for (families, why), models in models_by_reason.items()
     ]
 
 

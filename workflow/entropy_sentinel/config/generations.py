@@ -44,8 +44,8 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
             "sampling": _sampling(config, model),
         }
         return given
-    asked = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
-    return cast(AskedSettings, asked)
+    depends_on = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
+    return cast(AskedSettings, depends_on)
 
 
 def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
@@ -73,8 +73,8 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
 
 def _sampling(config: Config, model: str) -> dict[str, Any]:
     """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
-    asked = config.generation.sampling.model_dump() | config.models[model].sampling
-    return {key: value for key, value in asked.items() if value is not None}
+    sampling = config.generation.sampling.model_dump() | config.models[model].sampling
+    return {key: value for key, value in sampling.items() if value is not None}
 
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
@@ -110,13 +110,13 @@ def gpus(config: Config, model: str) -> int:
 def engines(config: Config) -> dict[str, int]:
     """The number of the engine that answers for each model that vLLM loads: models with the same weights share one."""
     keys: dict[str, int] = {}
-    found = {}
+    numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
         if isinstance(config.models[model], Weights):
             settings = generation_settings(config, model, "")
             assert settings["engine"] == "vllm"
-            found[model] = keys.setdefault(json.dumps(loaded(settings), sort_keys=True), len(keys))
-    return found
+            numbers[model] = keys.setdefault(json.dumps(loaded(settings), sort_keys=True), len(keys))
+    return numbers
 
 
 def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
@@ -127,8 +127,8 @@ def given_pass(config: Config, family: str, model: str, benchmark: str) -> str |
 
 def pass_gpus(config: Config, family: str, model: str) -> int:
     """GPUs of one job: those of the model that is asked, and none where nothing is."""
-    asked = config.asked_again(family, model)
-    return gpus(config, asked) if asked else 0
+    asked_model = config.asked_again(family, model)
+    return gpus(config, asked_model) if asked_model else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
@@ -138,8 +138,10 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
     if source := given_pass(config, family, model, benchmark):
         said_by: dict[str, Any] = {"source": source}
     else:
-        asked = config.models[model].same_as or model
-        said_by = {"asked_with": {**generation_settings(config, asked, benchmark), **_told(config.models[asked])}}
+        asked_model = config.models[model].same_as or model
+        said_by = {
+            "asked_with": {**generation_settings(config, asked_model, benchmark), **_told(config.models[asked_model])}
+        }
     why = config.unaskable(family, model)
     return {
         "family": family,

@@ -46,8 +46,8 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
 def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
     """What is asked of an LLM as judge."""
     prompt = config.judge_prompts[judge.prompt]
-    asked = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
-    return cast(LlmSettings, asked)
+    chosen = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+    return cast(LlmSettings, chosen)
 
 
 def _server(config: Config, model: str) -> ServedSettings:
@@ -63,7 +63,7 @@ def _server(config: Config, model: str) -> ServedSettings:
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
     settings = [config.judges[name] for name in config.asked(judge, benchmark)]
-    return [one.file(model, benchmark) for one in settings if isinstance(one, LabelsFile)]
+    return [judge_section.file(model, benchmark) for judge_section in settings if isinstance(judge_section, LabelsFile)]
 
 
 def served_judges(config: Config) -> list[str]:
@@ -87,7 +87,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
     """
     asking: dict[str, list[str]] = {}
     for run in config.run.judges if config.reads_labels else ():
-        for name in dict.fromkeys(one for benchmark in config.run.benchmarks for one in config.asked(run, benchmark)):
+        for name in dict.fromkeys(part for benchmark in config.run.benchmarks for part in config.asked(run, benchmark)):
             if isinstance(config.judges[name], Llm):
                 asking.setdefault(name, []).append(run)
     return asking

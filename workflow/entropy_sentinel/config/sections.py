@@ -114,8 +114,8 @@ class Config(Settings):
 
     def _are_brought(self, benchmark: str) -> bool:
         """Whether labels need no reference: all judges take over those made elsewhere."""
-        asked = (one for judge in self.run.judges for one in self.asked(judge, benchmark))
-        return all(isinstance(self.judges[one], LabelsFile) for one in asked)
+        names = (name for judge in self.run.judges for name in self.asked(judge, benchmark))
+        return all(isinstance(self.judges[name], LabelsFile) for name in names)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
         """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
@@ -221,8 +221,8 @@ class Config(Settings):
 
     def unaskable(self, family: str, model: str) -> str | None:
         """Why a family can ask nothing about a model's responses; None where it can, or what it said is given."""
-        found = unaskable(self.models, model, family, self._plain)
-        return found.why if found else None
+        obstacle = unaskable(self.models, model, family, self._plain)
+        return obstacle.why if obstacle else None
 
     def asked_again(self, family: str, model: str) -> str | None:
         """The model that a family asks about the responses of `model`: itself, or the one that it names.
@@ -253,7 +253,7 @@ class Config(Settings):
         for name in self.judges:
             if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
                 raise ValueError(f"judges.{name}: the study has another folder '{name}'; choose another name")
-            self._starts_no_server(f"judges.{name}.judges", [one for one in asked(name, self.judges) if one != name])
+            self._starts_no_server(f"judges.{name}.judges", [part for part in asked(name, self.judges) if part != name])
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)

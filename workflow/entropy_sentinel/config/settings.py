@@ -29,8 +29,8 @@ class SweepSize(Settings):
 
 
 def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
-    asked = [sweep.size for sweep in sizes]
-    if twice := [size for size in asked if asked.count(size) > 1]:
+    given = [sweep.size for sweep in sizes]
+    if twice := [size for size in given if given.count(size) > 1]:
         raise ValueError(f"size {twice[0]} is there twice; each once")
     return sizes
 
@@ -103,20 +103,20 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
 
     `plain` are the models whose responses go on from plain text, without a chat template.
     """
-    model, asked = models[name], models[name].same_as or name
+    model, asked_model = models[name], models[name].same_as or name
     if model.given_passes(family):
         return None
-    if any(isinstance(models[one], ApiModel) and one not in plain for one in (name, asked)):
+    if any(isinstance(models[either], ApiModel) and either not in plain for either in (name, asked_model)):
         how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
         return Unaskable("a server gives no token ids of a chat's prompt", how)
-    if isinstance(models[asked], SourceModel):
+    if isinstance(models[asked_model], SourceModel):
         how = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
         )
         return Unaskable("traces made elsewhere ('source') have no engine", how)
-    if key := models[asked].no_logprobs:
-        why = f"it gives no log-probabilities (models.{asked}.{key})"
+    if key := models[asked_model].no_logprobs:
+        why = f"it gives no log-probabilities (models.{asked_model}.{key})"
         return Unaskable(why, "leave the family or the model out")
     return None
 
@@ -127,11 +127,11 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
     Of several, one that cannot be asked about has null signals, with the reason. What the config must still say of a
     server is refused always.
     """
-    found = {name: unaskable(models, name, family, plain) for name in run}
-    reasons = {name: f"{one.why}; {one.remedy}" for name, one in found.items() if one}
-    if len(reasons) < len(found):
-        asked = [name for name in found if name not in reasons and not models[name].given_passes(family)]
-        reasons = {name: why for name in asked if (why := _unset(models, models[name].same_as or name, family))}
+    obstacles = {name: unaskable(models, name, family, plain) for name in run}
+    reasons = {name: f"{obstacle.why}; {obstacle.remedy}" for name, obstacle in obstacles.items() if obstacle}
+    if len(reasons) < len(obstacles):
+        askable = [name for name in obstacles if name not in reasons and not models[name].given_passes(family)]
+        reasons = {name: why for name in askable if (why := _unset(models, models[name].same_as or name, family))}
     for name, why in reasons.items():
         raise ValueError(
             f"models.{name}: run.features has '{family}', for which the model is asked again about its responses by "
@@ -139,10 +139,10 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
         )
 
 
-def _unset(models: Mapping[str, Model], asked: str, family: str) -> str | None:
+def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """What the config must still say of a model so that it can be asked; None for nothing."""
     declared = FAMILIES[family].asks
     for key in declared.told_of_servers if declared else ():
-        if isinstance(models[asked], ApiModel) and getattr(models[asked], key) is None:
-            return f"models.{asked}.{key} is not known, which a server does not tell; set it"
+        if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:
+            return f"models.{model}.{key} is not known, which a server does not tell; set it"
     return None

@@ -47,7 +47,7 @@ class ByTokenIds:
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
         whole = (([*context, *tokens], len(tokens)) for context, tokens in pairs)
-        for number, (ids, n), reply in self._replies(whole, lambda one: _request(one[0], echo=True, logprobs=1)):
+        for number, (ids, n), reply in self._replies(whole, lambda pair: _request(pair[0], echo=True, logprobs=1)):
             if isinstance(reply, Refusal):
                 yield number, refused_continuation(reply.reason)
             else:

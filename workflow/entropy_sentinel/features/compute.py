@@ -54,13 +54,13 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     return pl.concat([features, traces.select(beside)], how="horizontal") if beside else features
 
 
-def _check_columns(found: pl.Schema) -> None:
+def _check_columns(schema: pl.Schema) -> None:
     for name in (*USED, "model", "benchmark"):
-        if name not in found:
-            raise InputError(f"traces: column '{name}' is missing; columns there: {', '.join(found)[:1000] or 'none'}")
+        if name not in schema:
+            raise InputError(f"traces: column '{name}' is missing; columns there: {', '.join(schema)[:1000] or 'none'}")
     for column in GENERATIONS.columns:
-        if column.name in USED and not column.accepts(found[column.name]):
-            raise InputError(f"traces: column '{column.name}' must be {column.dtype}, was {found[column.name]}")
+        if column.name in USED and not column.accepts(schema[column.name]):
+            raise InputError(f"traces: column '{column.name}' must be {column.dtype}, was {schema[column.name]}")
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:
@@ -98,10 +98,10 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
-    computed = {name: one.expression for name, one in (CATALOGUE | EXTRAS).items()}
-    found = token_lists(traces, vocabulary).select(**computed, **_facts())
+    computed = {name: feature.expression for name, feature in (CATALOGUE | EXTRAS).items()}
+    values = token_lists(traces, vocabulary).select(**computed, **_facts())
     return (
-        pl.concat([traces.select(*IDENTITY, UNUSABLE, k=k), found], how="horizontal")
+        pl.concat([traces.select(*IDENTITY, UNUSABLE, k=k), values], how="horizontal")
         .with_columns(cut_off=CUT_OFF, reason=_reason())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
         .select(FEATURE_FRAME.schema.names())
@@ -140,32 +140,31 @@ def _reason() -> pl.Expr:
         > LARGEST_MEAN_NLL,
     }
     finish, unusable = pl.col("finish_reason"), pl.col(UNUSABLE)
-    found = pl.when(finish.str.starts_with(REFUSED)).then(finish).when(unusable.is_not_null()).then(unusable)
+    first_reason = pl.when(finish.str.starts_with(REFUSED)).then(finish).when(unusable.is_not_null()).then(unusable)
     for reason, holds in reasons.items():
-        found = found.when(holds).then(pl.format(reason, k) if "{}" in reason else pl.lit(reason))
-    return found
+        first_reason = first_reason.when(holds).then(pl.format(reason, k) if "{}" in reason else pl.lit(reason))
+    return first_reason
 
 
-def start_after(traces: pl.DataFrame, asked: str | None, found: str | None) -> pl.DataFrame:
-    """The traces with `trace_start` after the last token `asked`, at the end where it never came; 0 if none is asked.
+def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) -> pl.DataFrame:
+    """Return the traces with `trace_start` after the last `token`, at the end where it never came; 0 for no token.
 
-    `found` is the token after which the file of the traces says that they begin: earlier versions wrote that down, and
-    not the tokens. Where neither is given, `trace_start` stays as whoever made the traces has set it. Raises InputError
-    where the tokens are not known.
+    `earlier` is the token after which the traces begin by their file's provenance: version 0.1.0 recorded that, and no
+    texts of tokens. Without both, `trace_start` stays as it is. Raises InputError where the texts are not known.
     """
-    if asked == found:
+    if token == earlier:
         return traces
-    if asked is None:
+    if token is None:
         return traces.with_columns(trace_start=pl.lit(0, pl.UInt32))
     unknown = traces.filter(pl.col("tokens").is_null(), pl.col("n_tokens") > 0)
     if len(unknown):
         first = unknown.row(0, named=True)
         raise InputError(
-            f"models.{first['model']}.trace_after: '{asked}' must be looked for among the texts of the tokens, which "
+            f"models.{first['model']}.trace_after: '{token}' must be looked for among the texts of the tokens, which "
             f"the traces on {first['benchmark']} do not hold (item '{first['item_id']}'): they come from an earlier "
             "version or from elsewhere; set the key back, or delete their file to generate them again"
         )
-    last = pl.col("tokens").list.agg(X.eq(asked).arg_true().last())
+    last = pl.col("tokens").list.agg(X.eq(token).arg_true().last())
     return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))
 
 

@@ -59,9 +59,9 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.nd
     # Even where there is no step: the columns are there.
     for begin in range(0, max(len(chosen), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
-        found = _columns_of(chosen[steps], matrix[steps], None if absent is None else absent[steps], scratch)
-        columns = columns or {name: np.empty(len(chosen), values.dtype) for name, values in found.items()}
-        for name, values in found.items():
+        values_of_steps = _columns_of(chosen[steps], matrix[steps], None if absent is None else absent[steps], scratch)
+        columns = columns or {name: np.empty(len(chosen), values.dtype) for name, values in values_of_steps.items()}
+        for name, values in values_of_steps.items():
             columns[name][steps] = values
     return columns
 

@@ -35,10 +35,10 @@ def with_content(
     Without it where there is no file or a large one, and where Snakemake has recorded that the job's output was made
     with just these settings from this content: results that are older than the setting `content` stay as they are.
     """
-    found = {file: Path(file).stat() for file in files if Path(file).is_file()}
-    if not files or len(found) < len(files) or any(one.st_size > LARGEST_BYTES for one in found.values()):
+    stats = {file: Path(file).stat() for file in files if Path(file).is_file()}
+    if not files or len(stats) < len(files) or any(stat.st_size > LARGEST_BYTES for stat in stats.values()):
         return settings
-    content = {file: checksum(file, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for file, one in found.items()}
+    content = {file: checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in stats.items()}
     known = {file: (recorded_checksums or {}).get(file) for file in files}
     if repr(settings) in (recorded_params or []) and known == content:
         return settings
@@ -93,9 +93,9 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
 @cache
 def _gives(settings: str, output: str, *_: int) -> bool:
     """Whether settings, as JSON, give the items of `output`. Once per age of both files, for jobs are asked twice."""
-    asked = json.loads(settings)
+    decoded = json.loads(settings)
     try:
-        items, _left_out = read_items(local_rows(asked["path"]), asked, asked["path"])
-        return items_frame(items, asked).equals(BENCHMARKS.read(output))
+        items, _left_out = read_items(local_rows(decoded["path"]), decoded, decoded["path"])
+        return items_frame(items, decoded).equals(BENCHMARKS.read(output))
     except EntropySentinelError:
         return False

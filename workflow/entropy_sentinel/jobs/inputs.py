@@ -17,10 +17,10 @@ def check_inputs(paths: Iterable[str]) -> None:
     """
     for path in paths:
         for name, wanted in place(path).items():
-            for found in whose(path, name, _stage(path)):
-                if (group_file(found) if name == "group" else found) != wanted:
+            for owner in whose(path, name, _stage(path)):
+                if (group_file(owner) if name == "group" else owner) != wanted:
                     raise ContractError(
-                        f"{path}: must be of {name} '{wanted}', is of '{found}': was it copied from another place? "
+                        f"{path}: must be of {name} '{wanted}', is of '{owner}': was it copied from another place? "
                         "Delete it: the right one is made where needed"
                     )
 
@@ -32,8 +32,8 @@ def place(path: str) -> dict[str, str]:
         return {}
     for template in vars(Layout(folders[1])).values():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
-        if template.endswith(".parquet") and (found := re.fullmatch(pattern, path)):
-            return found.groupdict()
+        if template.endswith(".parquet") and (match := re.fullmatch(pattern, path)):
+            return match.groupdict()
     return {}
 
 

@@ -138,10 +138,10 @@ def clear(folder: Path) -> None:
 def _read(folder: Path) -> dict[str, Any]:
     """The last owner; empty where it has said that it was done, or where its file cannot be read."""
     try:
-        found = json.loads((folder / _OWNER).read_text())
+        owner = json.loads((folder / _OWNER).read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return owner if isinstance(owner, dict) else {}
 
 
 def _name(owner: dict[str, Any]) -> str:

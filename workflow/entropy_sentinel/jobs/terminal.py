@@ -203,12 +203,12 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 def _exit_cause(exception: str, has_log: bool) -> str:
     """What the exit status of a job says that could not speak any more."""
-    found = _STATUS.search(exception)
-    if found is None:
+    match = _STATUS.search(exception)
+    if match is None:
         return " ".join(exception.split()) or "no cause is known"
-    number = int(found[1] or 0)
-    if found[2] or number - 128 in signal.valid_signals():
-        name = found[2] or signal.Signals(number - 128).name
+    number = int(match[1] or 0)
+    if match[2] or number - 128 in signal.valid_signals():
+        name = match[2] or signal.Signals(number - 128).name
         return _SIGNALS.get(name, f"killed ({name})")
     where = "its log does not say why" if has_log else "before its log began: what it printed is above"
     return f"exit status {number}, {where}"

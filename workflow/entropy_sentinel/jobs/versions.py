@@ -35,10 +35,10 @@ def check_versions() -> None:
 
 def installed_versions() -> dict[str, str]:
     """Versions of those of `PACKAGES` that are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

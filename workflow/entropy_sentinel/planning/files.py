@@ -67,21 +67,23 @@ class StudyFiles:
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
         waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
         waiting += self._without_signals()
-        found: set[Path] = set()
+        outputs: set[Path] = set()
         while waiting:
             path = waiting.pop()
-            if path not in found:
-                found.add(path)
+            if path not in outputs:
+                outputs.add(path)
                 waiting += used_by[path]
                 waiting += [source for source in self.inputs[path] if source not in self.modified]
-        return found
+        return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
         """Whether a file is older than one that it is made from; for a missing file, whether its users are.
 
         A newer one does not count where Snakemake has recorded that the file was made from just this content.
         """
-        made = [self.modified[one] for one in ([path] if path in self.modified else users) if one in self.modified]
+        made = [
+            self.modified[output] for output in ([path] if path in self.modified else users) if output in self.modified
+        ]
         newer = [source for source in self.inputs[path] if made and self.modified.get(source, 0) > min(made)]
         return any(not is_as_recorded(source, path) for source in newer)
 
@@ -119,9 +121,9 @@ def study_files(config: Config) -> StudyFiles:
     stages = {
         stage: {
             path: [
-                one
+                source
                 for name in made.made_from
-                for one, which in _expand(declared[name].file, axes | _fixed(values))
+                for source, which in _expand(declared[name].file, axes | _fixed(values))
                 if _is_made(config, estimated, name, which)
             ]
             for path, values in _expand(made.file, axes)
@@ -229,8 +231,8 @@ def is_as_recorded(source: Path, made: Path) -> bool:
     if known is None:
         return False
     try:
-        found = source.stat()
-        return found.st_size <= LARGEST_BYTES and known == checksum(str(source), found.st_size, found.st_mtime_ns)
+        stat = source.stat()
+        return stat.st_size <= LARGEST_BYTES and known == checksum(str(source), stat.st_size, stat.st_mtime_ns)
     except OSError:
         return False
 
@@ -241,8 +243,8 @@ def _inputs(made: Path) -> Mapping[str, str]:
         record = json.loads(_place(str(made)).read_text())
     except (OSError, ValueError):
         return {}
-    found = record.get("input_checksums") if isinstance(record, dict) else None
-    return found if isinstance(found, dict) else {}
+    checksums = record.get("input_checksums") if isinstance(record, dict) else None
+    return checksums if isinstance(checksums, dict) else {}
 
 
 def _place(name: str) -> Path:

@@ -39,7 +39,7 @@ def judging(outlook: Outlook) -> list[Judging]:
     """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
-        accounts, asked = _accounts(config, judge), judge_settings(config, judge)["llm"]
+        accounts, asked_with = _accounts(config, judge), judge_settings(config, judge)["llm"]
         for model in config.run.models:
             total = left = 0
             for benchmark in config.run.benchmarks:
@@ -50,7 +50,7 @@ def judging(outlook: Outlook) -> list[Judging]:
                 # All of them where the judge is one of several in turn: what others decide is not known yet.
                 template, names = Layout(config.study).labels, {"model": model, "benchmark": benchmark}
                 if any(outlook.is_to_make(template, judge=name, **names) for name in asking):
-                    paid = accounts.get(account(asked, model, benchmark), {}).get("calls", 0)
+                    paid = accounts.get(account(asked_with, model, benchmark), {}).get("calls", 0)
                     left += max(0, responses - int(paid))
             judged.append(_costs(outlook, accounts, judge, model, total, left))
     return judged
@@ -58,7 +58,9 @@ def judging(outlook: Outlook) -> list[Judging]:
 
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
     """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
-    return bool(config.benchmarks[benchmark].reference) and any(judge in config.asked(one, benchmark) for one in asking)
+    return bool(config.benchmarks[benchmark].reference) and any(
+        judge in config.asked(name, benchmark) for name in asking
+    )
 
 
 def _costs(
@@ -69,8 +71,8 @@ def _costs(
     prices = settings.usd_per_million_input_tokens, settings.usd_per_million_output_tokens
     longest = outlook.longest(model)
     prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
-    if calls := sum(one["calls"] for one in accounts.values()):
-        prompt, reply = (sum(one[name] for one in accounts.values()) / calls for name in _TOKENS)
+    if calls := sum(row["calls"] for row in accounts.values()):
+        prompt, reply = (sum(row[name] for row in accounts.values()) / calls for name in _TOKENS)
     reply = min(reply, settings.max_tokens)
     terms = Terms(*prices)
     usd = None if None in prices else left * terms.usd(prompt, reply)
@@ -84,17 +86,17 @@ _TOKENS = ("prompt_tokens", "completion_tokens")
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     """The accounts of a judge by name; none where nothing was asked yet."""
     path = ledger(config, f"judges.{judge}")
-    return {one["account"]: one for one in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
+    return {row["account"]: row for row in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
 
 
-def shown(config: Config, found: list[Judging]) -> list[Part]:
+def shown(config: Config, judged: list[Judging]) -> list[Part]:
     """The forecast per judge and model, and what is left of each budget."""
-    if not found:
+    if not judged:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
     rows = [
-        [one.judge, one.model, f"{one.responses:,}", f"{one.left:,}", *_tokens(one), _usd(one.usd), _usd(one.most_usd)]
-        for one in found
+        [row.judge, row.model, f"{row.responses:,}", f"{row.left:,}", *_tokens(row), _usd(row.usd), _usd(row.most_usd)]
+        for row in judged
     ]
     parts: list[Part] = [
         "To judge by judges behind servers; cached replies to the same requests cost nothing and are not known here.",
@@ -107,16 +109,16 @@ def shown(config: Config, found: list[Judging]) -> list[Part]:
         budget = settings.budget_usd if isinstance(settings, Llm) else None
         if budget is not None:
             accounts = _accounts(config, judge).values()
-            spent, unanswered = (sum(one[name] for one in accounts) for name in ("usd", "unanswered_usd"))
+            spent, unanswered = (sum(row[name] for row in accounts) for name in ("usd", "unanswered_usd"))
             reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
             parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
-        elif any(one.usd is None for one in found if one.judge == judge):
+        elif any(row.usd is None for row in judged if row.judge == judge):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts
 
 
-def _tokens(one: Judging) -> list[str]:
-    return [millions(tokens) for tokens in (one.prompt_tokens, one.completion_tokens)]
+def _tokens(judged: Judging) -> list[str]:
+    return [millions(tokens) for tokens in (judged.prompt_tokens, judged.completion_tokens)]
 
 
 def _usd(value: float | None) -> str:

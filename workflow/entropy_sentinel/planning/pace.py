@@ -43,14 +43,14 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 
 def all_responses(counts: Iterable[Responses], now: float) -> Amount:
     """Responses generated at time `now`, those in the parts of jobs under way included."""
-    one_by_one = list(counts)
-    total = None if any(one.total is None for one in one_by_one) else sum(one.total or 0 for one in one_by_one)
-    under_way = [one.events for one in one_by_one if not one.finished and one.events]
+    parts = list(counts)
+    total = None if any(part.total is None for part in parts) else sum(part.total or 0 for part in parts)
+    under_way = [part.events for part in parts if not part.finished and part.events]
     # What came after a job's last part is not written yet: its time ends with that part.
     speeds = [speed(events, now, until=max(events)[0]) for events in under_way]
-    finished = [event for one in one_by_one if one.finished for event in one.events]
-    now_s = sum(one for one in speeds if one is not None) or speed(finished, now)
-    return Amount(sum(one.done for one in one_by_one), total, now_s)
+    finished = [event for part in parts if part.finished for event in part.events]
+    now_s = sum(filter(None, speeds)) or speed(finished, now)
+    return Amount(sum(part.done for part in parts), total, now_s)
 
 
 def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:

@@ -48,7 +48,9 @@ def _of(outlook: Outlook, family: str, model: str) -> Passes:
     share = min(declared.first_responses(settings) or samples, samples) / samples
     responses = round(sum(left) * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
-    seconds = contexts / rates.contexts_per_s + starts(config, sum(one > 0 for one in left)) * rates.engine_start_s
+    seconds = (
+        contexts / rates.contexts_per_s + starts(config, sum(n_left > 0 for n_left in left)) * rates.engine_start_s
+    )
     return Passes(family, model, responses, contexts, seconds / 3600 * pass_gpus(config, family, model))
 
 
@@ -60,17 +62,17 @@ def starts(config: Config, jobs: int) -> int:
 def _in_parts(output: Path) -> int:
     """Responses that a job under way has asked about."""
     parts = sorted(Path(parts_folder(str(output))).glob("part-*.parquet"))
-    found = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
-    return sum(len(one) for one in found if one is not None)
+    frames = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
+    return sum(len(frame) for frame in frames if frame is not None)
 
 
-def shown(found: list[Passes]) -> list[str]:
+def shown(left: list[Passes]) -> list[str]:
     """A sentence for each family that has passes left."""
     lines = []
-    for family in dict.fromkeys(one.family for one in found):
-        own = [one for one in found if one.family == family]
-        responses, contexts = sum(one.responses for one in own), sum(one.contexts for one in own)
-        gpu_h = sum(one.gpu_h for one in own)
+    for family in dict.fromkeys(part.family for part in left):
+        own = [part for part in left if part.family == family]
+        responses, contexts = sum(part.responses for part in own), sum(part.contexts for part in own)
+        gpu_h = sum(part.gpu_h for part in own)
         lines.append(
             f"The family {family} asks again about {responses:,} responses, after some {contexts / 1e6:,.2f} million "
             f"contexts: {gpu_h:,.2f} of the GPU-hours."

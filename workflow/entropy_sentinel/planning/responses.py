@@ -137,17 +137,17 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
     """
     traces = {model: _traces(config, model, files) for model in config.run.models}
     all_traces = sum(traces.values(), Traces())
-    found = {}
+    rates = {}
     for model, own in traces.items():
-        said = config.models[model].rates
-        values = config.rates.model_dump() | all_traces.rates | said | own.rates
+        of_model = config.models[model].rates
+        values = config.rates.model_dump() | all_traces.rates | of_model | own.rates
         origin = "config"
         if own.tokens:
             origin = "own files"
-        elif all_traces.tokens and "tokens_per_response" not in said:
+        elif all_traces.tokens and "tokens_per_response" not in of_model:
             origin = "others' files"
-        found[model] = (Rates(**values), origin)
-    return found
+        rates[model] = (Rates(**values), origin)
+    return rates
 
 
 def _traces(config: Config, model: str, files: StudyFiles) -> Traces:

@@ -27,18 +27,18 @@ _TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reas
 
 
 def _families() -> dict[str, Family]:
-    found = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
+    families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
     taken = dict.fromkeys(_TAKEN, TOKENS)
     for name, folder in sorted(_FOLDERS.items()):
-        found[name] = import_module(module_of(name)).FAMILY
-        for signal in found[name].signals:
+        families[name] = import_module(module_of(name)).FAMILY
+        for signal in families[name].signals:
             # It becomes a part of the names of estimators, and so of files.
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
                 raise ValueError(f"{folder}: a signal's name must be like `a_name`, was {signal.name!r}")
             if signal.name in taken:
                 raise ValueError(f"{folder}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'")
             taken[signal.name] = name
-    return found
+    return families
 
 
 def module_of(family: str) -> str:

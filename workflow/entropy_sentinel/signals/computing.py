@@ -19,15 +19,17 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     made: pl.DataFrame | tuple[pl.DataFrame, dict[str, Any]] = import_module(module_of(family)).compute(
         traces, **settings
     )
-    found, told = made if isinstance(made, tuple) else (made, {})
+    values, told = made if isinstance(made, tuple) else (made, {})
     n_rows = traces.select(pl.len()).collect().item()
-    if len(found) != n_rows:
-        raise InputError(f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(found)}")
+    if len(values) != n_rows:
+        raise InputError(
+            f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(values)}"
+        )
     names = [signal.name for signal in FAMILIES[family].signals]
     for name in names:
-        if name not in found.columns:
-            raise InputError(f"signals/{family}: compute must give a column '{name}', gave {', '.join(found.columns)}")
-    return found.with_columns(pl.col(names).cast(pl.Float64)), told
+        if name not in values.columns:
+            raise InputError(f"signals/{family}: compute must give a column '{name}', gave {', '.join(values.columns)}")
+    return values.with_columns(pl.col(names).cast(pl.Float64)), told
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -41,8 +43,8 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
     own = {name: _numbers(features, name) for name in names}
     families = dict.fromkeys(FAMILY_OF[name] for name in names if own[name].has_nulls())
-    computed = [compute_signals(one, traces.lazy())[0] for one in families if is_computed(one)]
-    made = {name: one[name] for one in computed for name in names if name in one.columns}
+    computed = [compute_signals(family, traces.lazy())[0] for family in families if is_computed(family)]
+    made = {name: frame[name] for frame in computed for name in names if name in frame.columns}
     filled = {name: own[name].fill_null(column) for name, column in made.items()}
     return features.with_columns(**own | filled)
 

@@ -39,10 +39,10 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
 
 def _by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
     """The sums of the accounts of each model and benchmark, whatever the settings of the judge were."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    spent: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():
         model, benchmark, *_ = account["account"].split("/")
-        sums = found.setdefault((model, benchmark), dict.fromkeys(_COUNTS, 0))
+        sums = spent.setdefault((model, benchmark), dict.fromkeys(_COUNTS, 0))
         for name in _COUNTS:
             sums[name] += account[name]
-    return found
+    return spent

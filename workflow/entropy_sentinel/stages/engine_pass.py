@@ -117,13 +117,13 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
     """The rows of all responses: those in `parts`, and those that still had to be asked for."""
-    order, found = responses.select(RESPONSE), parts.read()
+    order, rows_so_far = responses.select(RESPONSE), parts.read()
     usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
     asking = asking_of(settings["family"])
     engine, done, start = None, 0, time.monotonic()
     # More than once only where a part turns out to be damaged at the end.
     while True:
-        left = [part for part in _parts(usable, per_item) if not len(part.join(found, on=RESPONSE, how="semi"))]
+        left = [part for part in _parts(usable, per_item) if not len(part.join(rows_so_far, on=RESPONSE, how="semi"))]
         if not left:
             break
         engine = engine or make_engine(settings["asked_with"], threads)
@@ -134,13 +134,13 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
             speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
             told = len(usable) - waiting, len(usable), speed, waiting / speed
             log.info("%d of %d responses, %.1f a second, %.0f s left", *told)
-        found = parts.read()
+        rows_so_far = parts.read()
     unusable = responses.filter(pl.col("unusable").is_not_null())
     if len(unusable):
         first = unusable["unusable"][0]
         log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
-        found = pl.concat([found, asking.unasked(unusable, settings["settings"])])
-    return order.join(found, on=RESPONSE, how="left", maintain_order="left_right").select(found.columns)
+        rows_so_far = pl.concat([rows_so_far, asking.unasked(unusable, settings["settings"])])
+    return order.join(rows_so_far, on=RESPONSE, how="left", maintain_order="left_right").select(rows_so_far.columns)
 
 
 def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:

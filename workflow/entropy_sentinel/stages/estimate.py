@@ -59,12 +59,12 @@ def estimate(observations: pl.DataFrame, group: str, settings: EstimationSetting
 
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
-    found = {
+    estimates = {
         name: part
         for seen, names in by_signals(observations, settings["estimators"])
         for name, part in _estimated(seen, group, settings, names).items()
     }
-    return pl.concat(found[name] for name in settings["estimators"])
+    return pl.concat(estimates[name] for name in settings["estimators"])
 
 
 def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
@@ -174,25 +174,29 @@ def write_estimators(
     rows, logprobs = read_raw(observations)
     trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
     whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs, "ambiguous": ambiguous_shares(trained)}
-    paths, found = dict(zip(settings["estimators"], outputs, strict=True)), []
+    paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
     for seen, names in by_signals(rows, settings["estimators"]):
         training = training_rows(seen, group, settings)
         fitted = fit(training, names)
         for name, estimator in fitted.items():
             save_estimator(estimator, paths[name], whose | about(estimator, training))
-        found.append(p_correct(fitted.values(), seen))
-    SCORES.write(pl.concat([SCORES.schema.to_frame(), *found]), scores, whose)
+        parts.append(p_correct(fitted.values(), seen))
+    SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, whose)
 
 
 def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:
     """P(correct) of every response with features by every estimator that gives one; a frame of contract SCORES."""
     featured = observations.filter(pl.col("feature_reason").is_null())
-    found = {one.name: one.p_correct(featured) for one in estimators if isinstance(one, Estimator) and len(featured)}
+    probabilities = {
+        estimator.name: estimator.p_correct(featured)
+        for estimator in estimators
+        if isinstance(estimator, Estimator) and len(featured)
+    }
     parts = [
         featured.select(
             "model", "benchmark", "item_id", "sample", estimator=pl.lit(name), p=pl.Series(p, dtype=pl.Float64)
         )
-        for name, p in found.items()
+        for name, p in probabilities.items()
         if p is not None
     ]
     return pl.concat([SCORES.schema.to_frame(), *parts])

@@ -75,7 +75,7 @@ class _Asking:
 
     def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file lies in the judge's folder, below the model's: see judges/settings.py.
-        source = next(one for one in self.sources if Path(one).parents[1] == Path(settings["path"]))
+        source = next(path for path in self.sources if Path(path).parents[1] == Path(settings["path"]))
         # All responses, for the file is checked against all, whichever of them are asked about.
         frame, unused = import_labels(self.responses, source)
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
@@ -136,13 +136,13 @@ def label(
     about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
     """
     joined = responses.with_columns(cut_off=CUT_OFF).join(items, on="item_id", how="left", maintain_order="left")
-    asked = joined["reference"].is_not_null()
+    referenced = joined["reference"].is_not_null()
     cases = [
         Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {}))
-        for row in joined.filter(asked).iter_rows(named=True)
+        for row in joined.filter(referenced).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
-    for position, verdict in zip(asked.arg_true(), judge.judge(cases) if judge else [], strict=True):
+    for position, verdict in zip(referenced.arg_true(), judge.judge(cases) if judge else [], strict=True):
         verdicts[position] = verdict
     frame = LABELS.frame(
         {

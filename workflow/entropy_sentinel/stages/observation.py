@@ -54,8 +54,8 @@ def write_observations(
         by_family.setdefault(read_provenance(path)["family"], []).append(path)
     for family, paths in by_family.items():
         contract = contract_of(FAMILIES[family])
-        found = pl.concat(contract.read(path) for path in paths)
-        frame = frame.join(found, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+        rows = pl.concat(contract.read(path) for path in paths)
+        frame = frame.join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
     if by_family:
         about["families"] = list(by_family)
     observations_of(by_family).write(frame, output, about)

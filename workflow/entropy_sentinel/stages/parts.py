@@ -69,11 +69,11 @@ class Parts:
 
     def facts(self) -> dict[str, str]:
         """The facts of all parts; where they differ (an engine was updated in between) joined with a slash."""
-        found: dict[str, dict[str, None]] = {}
+        facts_by_name: dict[str, dict[str, None]] = {}
         for path in self._files():
             for name, fact in self._metadata(path).get("facts", {}).items():
-                found.setdefault(name, {})[fact] = None
-        return {name: " / ".join(facts) for name, facts in found.items()}
+                facts_by_name.setdefault(name, {})[fact] = None
+        return {name: " / ".join(facts) for name, facts in facts_by_name.items()}
 
     def keep(self, output: str) -> None:
         """Trade the parts for a second name of the finished output, which takes no room."""

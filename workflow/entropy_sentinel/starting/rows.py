@@ -74,17 +74,17 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
     for name in filter(None, (question, reference)):
         if name not in columns:
             raise InputError(f"{path}: has no column '{name}'; columns there: {', '.join(columns)}")
-    asked = question or _named(columns, QUESTION)
-    if asked is None:
+    question_column = question or _named(columns, QUESTION)
+    if question_column is None:
         raise InputError(f"{path}: which column is the question? Name it with --question; there: {', '.join(columns)}")
     offered = _options(rows, _named(columns, OPTIONS))
-    answered = reference or _named([name for name in columns if name not in (asked, offered)], REFERENCE)
+    answered = reference or _named([name for name in columns if name not in (question_column, offered)], REFERENCE)
     texts = [fill_first([f"{{{answered}}}"], row, path) for row in rows if answered in row] if answered else []
     known = [text for text in texts if text]
     return Rows(
         path,
         len(rows),
-        asked,
+        question_column,
         answered if known else None,
         sum(MARK in text for text in known) > len(known) / 2,
         offered,
@@ -105,13 +105,13 @@ def free_name(name: str, taken: Iterable[str]) -> str:
     """The name, with a number where it is taken."""
     names = list(taken)
     numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, len(names) + 2))
-    return next(one for one in numbered if one not in names)
+    return next(candidate for candidate in numbered if candidate not in names)
 
 
 def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
     """The column with the likeliest name; one whose name no format string can hold does not count."""
-    found = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
-    return next((found[name] for name in likely if name in found), None)
+    by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
+    return next((by_name[name] for name in likely if name in by_name), None)
 
 
 def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
@@ -179,8 +179,8 @@ def _write(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
     traces, labels = folder / "traces" / f"{name}.parquet", folder / "labels" / model / f"{name}.parquet"
     for path in (rows, traces, labels):
         path.parent.mkdir(parents=True, exist_ok=True)
-    asked = part.select(QUESTION_OF_A_LOG, log_id="item_id").iter_rows(named=True)
-    rows.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in asked), encoding="utf-8")
+    questions = part.select(QUESTION_OF_A_LOG, log_id="item_id").iter_rows(named=True)
+    rows.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in questions), encoding="utf-8")
     items = part.with_columns(item_id=pl.format("{}-{}", pl.lit(name), pl.int_range(pl.len()).cast(str).str.zfill(5)))
     items.select(_TRACE).write_parquet(traces)
     items.select("item_id", "label").write_parquet(labels)

@@ -134,46 +134,46 @@ def _column(name: str) -> str:
     return f"[{scalar(f'{{{name}}}')}]"
 
 
-def named_rows(found: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
+def named_rows(files: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
     """Rows by names of their own: none twice, and none that config.yaml has."""
     named: dict[str, Rows] = {}
-    for rows in found:
+    for rows in files:
         named[free_name(name_of(rows.path), [*taken, *named])] = rows
     return named
 
 
-def named_models(asked: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
+def named_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
     """The lines of each model's section by its name; `base` are config.yaml's models, which have none.
 
-    `asked` are folders, ids of the hub, and names of config.yaml. Raises ConfigError for a folder that has neither
+    `models` are folders, ids of the hub, and names of config.yaml. Raises ConfigError for a folder that has neither
     weights nor traces of all benchmarks.
     """
     known = {model.get("id"): name for name, model in base.items()}
     named: dict[str, list[str]] = {}
-    for one in asked:
-        if one in known or one in base:
-            named[known.get(one, one)] = []
+    for place in models:
+        if place in known or place in base:
+            named[known.get(place, place)] = []
             continue
-        name = free_name(name_of(one).lower(), [*base, *named])
-        named[name] = _model(one, list(benchmarks))
+        name = free_name(name_of(place).lower(), [*base, *named])
+        named[name] = _model(place, list(benchmarks))
     return named
 
 
-def _model(asked: str, benchmarks: Sequence[str]) -> list[str]:
-    folder = Path(asked)
-    if must := gguf_instead_of_weights(asked):
-        raise ConfigError(f"--model {asked}: {must}")
+def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
+    folder = Path(place)
+    if must := gguf_instead_of_weights(place):
+        raise ConfigError(f"--model {place}: {must}")
     if not folder.is_dir():
-        return [f"id: {scalar(asked)} # Hugging Face id; revision: pins a commit"]
+        return [f"id: {scalar(place)} # Hugging Face id; revision: pins a commit"]
     if (folder / "config.json").is_file():
-        return [f"path: {scalar(asked)} # folder with weights"]
+        return [f"path: {scalar(place)} # folder with weights"]
     missing = [name for name in benchmarks if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS)]
     if missing:
         raise ConfigError(
-            f"--model {asked}: must be a folder with weights (config.json), or with traces of every benchmark; there "
+            f"--model {place}: must be a folder with weights (config.json), or with traces of every benchmark; there "
             f"is no {missing[0]}.parquet and no {missing[0]}.jsonl"
         )
-    return source_lines(asked)
+    return source_lines(place)
 
 
 def source_lines(folder: str) -> list[str]:

@@ -151,7 +151,7 @@ FAMILY = Family(
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in their order: the signals, and `eas_reason` where there are none. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
-    found = of_responses(traces, rows)
+    scores = of_responses(traces, rows)
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")
     reason = pl.when(pl.col("answer").is_null()).then(unasked).otherwise("reason")
-    return found.select("eas", "mean_eas", eas_reason=reason)
+    return scores.select("eas", "mean_eas", eas_reason=reason)

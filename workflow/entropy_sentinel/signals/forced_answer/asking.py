@@ -63,10 +63,10 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
     """
     boxes, texts = Boxes(engine, f"models.{asked_with['model']}"), engine.token_texts(part["token_ids"].to_list())
     rows = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
-    asked = [one for row, of in zip(rows, texts, strict=True) for one in _rows(row, of, boxes, settings)]
-    tracks = {id(row.track): row.track for row in asked if row.track}
+    wanted = [wanted_row for row, of in zip(rows, texts, strict=True) for wanted_row in _rows(row, of, boxes, settings)]
+    tracks = {id(row.track): row.track for row in wanted if row.track}
     _follow(list(tracks.values()), engine)
-    return _frame(asked)
+    return _frame(wanted)
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -111,8 +111,8 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
 def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
     """The letters of the question's options with their tokens; none where one is no single token."""
     letters = [letter for letter, _ in offered(row["question"])] if settings["options"] else []
-    found = boxes.letters(letters) if letters else {}
-    return found if len(found) == len(letters) else {}
+    tokens = boxes.letters(letters) if letters else {}
+    return tokens if len(tokens) == len(letters) else {}
 
 
 def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str | None]:
@@ -123,8 +123,8 @@ def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str
         return None, "the item has no reference"
     if not text:
         return None, "the answer is empty"
-    found = boxes.of([text])[text]
-    return found, None if found else f"the answer cannot be tokenised: {text!r}"
+    boxed = boxes.of([text])[text]
+    return boxed, None if boxed else f"the answer cannot be tokenised: {text!r}"
 
 
 def _bare(text: str | None, options: Sequence[str]) -> str | None:
@@ -150,13 +150,13 @@ def _follow(tracks: Sequence[Track], engine: Engine) -> None:
     ]
     contexts = (track.context(t) for track, t in wanted)
     vocabulary, answered = engine.vocabulary, 0
-    for number, found in engine.next_tokens(contexts):
+    for number, next_token in engine.next_tokens(contexts):
         track, t = wanted[number]
         answered += 1
-        if found.refused:
-            track.refused = found.refused
+        if next_token.refused:
+            track.refused = next_token.refused
         else:
-            track.steps[t] = step(found, vocabulary, track.options)
+            track.steps[t] = step(next_token, vocabulary, track.options)
     if answered < len(wanted):
         raise EntropySentinelError(f"the engine answered {answered} of {len(wanted)} contexts")
 

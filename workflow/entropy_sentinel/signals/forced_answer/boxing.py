@@ -46,12 +46,12 @@ class Boxes:
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
         """The token of each letter right after the brace, of those that are one token there."""
-        found = self.of(letters)
-        wholes = dict(zip(letters, self._engine.token_ids([f"{OPENING}{one}}}" for one in letters]), strict=True))
+        boxes = self.of(letters)
+        wholes = dict(zip(letters, self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters]), strict=True))
         return {
-            one: whole[len(boxed.ids)]
-            for one, boxed in found.items()
-            if boxed and boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening) and (whole := wholes[one])
+            letter: whole[len(boxed.ids)]
+            for letter, boxed in boxes.items()
+            if boxed and boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening) and (whole := wholes[letter])
         }
 
     def _split(self, whole: Sequence[int]) -> Boxed:
@@ -61,7 +61,7 @@ class Boxes:
         that joins its end with the closing brace.
         """
         before = next(
-            (n for n, (one, other) in enumerate(zip(whole, self.opening, strict=False)) if one != other),
+            (n for n, (token, other) in enumerate(zip(whole, self.opening, strict=False)) if token != other),
             len(self.opening),
         )
         end = len(whole) - (whole[-1] == self._closing)

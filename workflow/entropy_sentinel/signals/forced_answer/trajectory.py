@@ -35,8 +35,8 @@ def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
         return list(range(1, last + 1))
     if which == "sentence-ends":
         ends = np.cumsum([len(text) for text in texts])
-        found = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
-        places = {int(place) + 1 for place in np.searchsorted(ends, found)}
+        sentence_ends = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
+        places = {int(place) + 1 for place in np.searchsorted(ends, sentence_ends)}
     else:
         places = set(range(1, last + 1, int(which)))
     return sorted({1, last} | {place for place in places if place <= last})
@@ -63,16 +63,16 @@ class Step:
     options: tuple[float | None, ...] = ()
 
 
-def step(found: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
+def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
     """What is kept of a distribution over `vocabulary` tokens, V; `options` are token ids.
 
     Source: Entropy Area Score, section 2, and the equation for the error of the top K.
     """
-    logprobs = found.logprobs.astype(np.float64)
+    logprobs = next_token.logprobs.astype(np.float64)
     possible = logprobs[logprobs > -np.inf]
     probabilities = np.exp(possible)
     missing = max(0.0, 1 - float(probabilities.sum()))
     bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
-    by_id = dict(zip(found.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
-    named = tuple(float(np.exp(by_id[one])) if one in by_id else None for one in options)
+    by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
+    named = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
     return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, named)

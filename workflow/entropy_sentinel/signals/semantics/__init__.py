@@ -57,5 +57,5 @@ def compute(
     from entropy_sentinel.signals.semantics.spreading import spread
 
     backend = make_backend(cast(GroupingSettings, comparing))
-    found = spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
-    return found, {"grouping": backend.provenance}
+    spreads = spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
+    return spreads, {"grouping": backend.provenance}

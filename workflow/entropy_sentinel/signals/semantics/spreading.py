@@ -61,8 +61,8 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
     items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
     tell_fewer([len(item) for item in items])
     questions = questions_of(benchmark)
-    found = classes([(questions[item["item_id"][0]], item["answer"].to_list()) for item in items], backend)
-    spreads = [_of_item(item, numbers, by_frequency) for item, numbers in zip(items, found, strict=True)]
+    labels = classes([(questions[item["item_id"][0]], item["answer"].to_list()) for item in items], backend)
+    spreads = [_of_item(item, numbers, by_frequency) for item, numbers in zip(items, labels, strict=True)]
     made = pl.DataFrame([one for item in spreads for one in item], schema={"row": rows["row"].dtype, **COLUMNS})
     joined = rows.select("row", "refused").join(made, on="row", how="left", maintain_order="left", validate="1:1")
     return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
