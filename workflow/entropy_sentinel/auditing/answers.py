@@ -1,4 +1,4 @@
-"""What people have answered about the responses of an audit: the file, and labelling in a terminal or a browser."""
+"""People's answers about the responses of an audit: their file, and labelling in a terminal or a browser."""
 
 import csv
 import io

@@ -1,7 +1,7 @@
-"""What a person's answers say about a judge: agreement, error rates, and each domain's accuracy corrected for them.
+"""Results of an audit: agreement of people and judge, error rates, and each domain's accuracy corrected for them.
 
-The sample is stratified: an answer counts for as many responses as its stratum has per answer. Shares are weighted so,
-and their intervals are those of a sample of the weights' effective size, which leaves out what the strata gain.
+The sample is stratified, so an answer counts for as many responses as its stratum has per answer. The intervals are
+those of a simple sample of the weights' effective size; they do not use the gain from stratification.
 """
 
 import json

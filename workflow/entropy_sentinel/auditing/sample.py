@@ -1,4 +1,4 @@
-"""The responses that a person is to label, drawn once per stratum and kept as a file, and what is shown of them.
+"""The responses for a person to label, drawn once per stratum and kept as a file, and the text that is shown.
 
 A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect, or null.
 """
@@ -182,5 +182,5 @@ def material(config: Config, sample: Sample) -> pl.DataFrame:
 
 
 def response_hash(text: str) -> str:
-    """What tells a response from another."""
+    """Return a hash that identifies the text of a response."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

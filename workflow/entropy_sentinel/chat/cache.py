@@ -1,6 +1,6 @@
-"""Replies of paid APIs on disk, by the content of their request: nothing is ever paid for twice.
+"""Replies of paid APIs on disk, by the content of their request, so that reruns cost nothing.
 
-One process or thread at a time asks for a reply, with room on the disk for what it pays for.
+One process or thread at a time requests a reply, after reserving space for it on the disk.
 """
 
 import errno
@@ -26,9 +26,9 @@ _CLOSED = -1
 
 
 class Claim:
-    """The file of a reply to come, locked: who holds it asks, all others wait for what it keeps.
+    """The locked file of a future reply: its holder sends the request, and all others wait for the reply.
 
-    The lock goes with the process. A file without a reply, as a killed process leaves it, counts as none.
+    The lock ends with the process. A file without a reply, as a killed process leaves it, is ignored.
     """
 
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
@@ -42,7 +42,7 @@ class Claim:
             raise
 
     def reserve(self, n_bytes: int) -> None:
-        """Have the disk promise room for a reply, on file systems that do. Raises OSError where there is none."""
+        """Reserve space for a reply, on file systems that can. Raises OSError if the disk is full."""
         if not hasattr(os, "posix_fallocate"):
             return
         try:
@@ -52,9 +52,9 @@ class Claim:
                 raise
 
     def keep(self, reply: Any) -> None:
-        """Write the reply, onto the disk itself, and end: a reader sees the whole of it or none.
+        """Write the reply to the disk and release the lock; a reader sees the whole reply or nothing.
 
-        Raises EntropySentinelError where it cannot be written.
+        Raises EntropySentinelError if it cannot be written.
         """
         kept = {"request": self._request, "reply": reply}
         content = gzip.compress(json.dumps(kept).encode(), mtime=0)
@@ -74,7 +74,7 @@ class Claim:
         self.leave()
 
     def end(self) -> None:
-        """Give the right back without a reply; nothing where it has ended."""
+        """Release the lock without a reply; does nothing if it is released already."""
         if self._file == _CLOSED:
             return
         with suppress(OSError):
@@ -113,15 +113,15 @@ class ReplyCache:
         self.folder, self.unusable = cache_folder("replies"), cache_folder("unusable")
 
     def get(self, request: Mapping[str, Any]) -> Any:
-        """The reply to a request, None where there is none. A file of another shape or request counts as none."""
+        """Return the reply to a request; None without one. A file of another form or request is ignored."""
         kept = _read(self._path(request))
         return kept["reply"] if kept and kept["request"] == json.loads(json.dumps(request)) else None
 
     def claim(self, request: Mapping[str, Any], room: int) -> Claim | None:
-        """The right to ask for a reply, for this caller alone, with `room` bytes of the disk for what will be kept.
+        """Return the exclusive right to request a reply, with `room` bytes of disk space reserved for it.
 
-        None where another process or thread has it, or has kept the reply just now: look again. Raises
-        EntropySentinelError where no reply could be kept.
+        None if another process or thread has the right, or has just stored the reply: look again. Raises
+        EntropySentinelError if no reply could be stored.
         """
         path = self._path(request)
         try:
@@ -141,7 +141,7 @@ class ReplyCache:
             raise self._unwritable(path, error) from None
 
     def put_aside(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
-        """Keep a reply that cannot be used, with the reason, for a person to read; gives its file."""
+        """Store a reply that cannot be used, with the reason, for a person to read; returns its file."""
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
         path = self.unusable / f"{_name(request)}.json"
         try:
@@ -165,7 +165,7 @@ class ReplyCache:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """What is kept in a file; None where it holds no reply."""
+    """Return the content of a file; None if it has no reply."""
     try:
         kept = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, zlib.error, ValueError):

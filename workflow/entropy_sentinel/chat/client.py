@@ -74,7 +74,7 @@ class _Round:
 
 
 class ChatClient:
-    """Asks one model, many requests at a time; what was paid for is kept and never asked for again.
+    """Sends requests to one model, many at a time. Replies are cached, so the same request is never paid for again.
 
     `counts` has `answered` (replies of the server), `cached` (replies from disk) and `refused`. `ledger` has what was
     spent and the pace, which all processes with the same file share.
@@ -163,7 +163,7 @@ class ChatClient:
     async def _outcome(
         self, position: int, request: Mapping[str, Any], turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """What became of a request, and the error that ends the round; both where something failed after its reply."""
+        """Return the outcome of a request, and the error that ends the round; both if a step after the reply failed."""
         try:
             async with turn.places:
                 if turn.stop.is_set():
@@ -213,7 +213,7 @@ class ChatClient:
         return outcome[0], await self._settled(sent) or outcome[1]
 
     async def _settled(self, sent: Sent) -> EntropySentinelError | None:
-        """Write down what a request has taken; the error where that fails, which takes no reply away."""
+        """Record the cost of a request; returns the error if that fails, so that the reply is not lost."""
         try:
             await self._sender.settle(sent)
         except EntropySentinelError as error:

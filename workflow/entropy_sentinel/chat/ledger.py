@@ -1,4 +1,4 @@
-"""What a server's users have spent and how fast they may go: one SQLite file, which any number of processes share."""
+"""The spending and the pace of all users of a server, in one SQLite file that any number of processes share."""
 
 import os
 import sqlite3
@@ -90,7 +90,7 @@ _TURN_S = 60.0
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a server is used; None where nothing is said. Prices are in US dollars per million tokens."""
+    """Prices, budget and limits of a server; None if not set. Prices are in US dollars per million tokens."""
 
     usd_per_million_input_tokens: float | None = None
     usd_per_million_output_tokens: float | None = None
@@ -105,7 +105,7 @@ class Terms:
 
 
 class OverBudget(Exception):
-    """The budget has no room for a call, and none under way can leave any."""
+    """The budget does not suffice for a call, and no call in progress can free any of it."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ class Ledger:
             raise self._unusable(error) from None
 
     def reserve(self, account: str, prompt_tokens: int, completion_tokens: int) -> int | None:
-        """Write down a call at what it may take at most; its number, or None where it must wait for those under way.
+        """Record a call at its largest possible cost; returns its number, or None if it must wait for other calls.
 
-        Where calls have passed what they were to cost at most, it counts as much more. Raises OverBudget.
+        If earlier calls cost more than their limit, this call counts that much more. Raises OverBudget.
         """
         with self._turn() as file:
             usd = self.terms.usd(prompt_tokens, completion_tokens) + _excess(file)
@@ -160,9 +160,9 @@ class Ledger:
             ).lastrowid
 
     def settle(self, call: int, prompt_tokens: int, completion_tokens: int) -> float:
-        """Write down what an answered call has taken; where the server does not say, what was reserved stays.
+        """Record the tokens of an answered call; if the server does not report them, the reserved ones stay.
 
-        Gives the dollars by which it has passed what its tokens were to cost at most.
+        Returns the dollars by which the call exceeded its limit.
         """
         usd = self.terms.usd(prompt_tokens, completion_tokens)
         with self._turn() as file:
@@ -179,12 +179,12 @@ class Ledger:
         return excess
 
     def give_up(self, call: int) -> None:
-        """Wait no longer for the reply of a call, which may be charged: it stays at its most."""
+        """Stop waiting for the reply of a call. It may be charged, so it keeps its largest possible cost."""
         with self._turn() as file:
             file.execute("UPDATE calls SET owner = NULL WHERE id = ?", (call,))
 
     def release(self, call: int) -> None:
-        """Strike out a call that costs nothing, since the server has refused it or was not there."""
+        """Delete a call that costs nothing, because the server refused it or was not there."""
         with self._turn() as file:
             file.execute("DELETE FROM calls WHERE id = ?", (call,))
 
@@ -221,7 +221,7 @@ class Ledger:
         return start - now
 
     def correct(self, tokens: int) -> None:
-        """Move the pace by so many tokens that a request took beyond those it was let through with."""
+        """Move the pace by the tokens that a request took in addition to its estimate."""
         if self.terms.tokens_per_minute:
             with self._turn() as file:
                 file.execute(

@@ -1,6 +1,6 @@
-"""What comes back for a request: a reply, the server's refusal of this request alone, or an error and what it means.
+"""The results of a request: a reply, the refusal of this request, or an error and its meaning.
 
-Of what a server says nothing is written that is a secret, or that files cannot hold.
+Secrets, and characters that files cannot hold, are removed from everything a server sends.
 """
 
 import json
@@ -80,7 +80,7 @@ class UnusableReply(Exception):
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether a request that failed so may pass later: 429, 5xx, time-outs; LiteLLM gives a lost connection a 500."""
+    """Return whether a retry may succeed: 429, 5xx, time-outs. LiteLLM gives a lost connection the status 500."""
     status = getattr(error, "status_code", None)
     passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
     return passing or isinstance(error, TimeoutError)
@@ -109,16 +109,16 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def costs_nothing(error: BaseException) -> bool:
-    """Whether no provider charges for a request that failed so: no server was reached, or it answered with an error.
+    """Return whether a failed request costs nothing: no server was reached, or it answered with an error.
 
-    After a time-out or a connection that was cut, the server may have done its work.
+    After a time-out or a lost connection, the server may have done the work.
     """
     free = ("ConnectError", "ConnectTimeout", "HTTPStatusError")  # of httpx, on which all of LiteLLM's clients stand
     return any(type(cause).__name__ in free for cause in _chain(error))
 
 
 def retry_after_s(error: BaseException) -> float:
-    """The seconds that the server asks to wait, also where it says until when; 0 where it says nothing."""
+    """Return the seconds that the server asks to wait, from a number or a date; 0 without such a header."""
     headers = getattr(error, "litellm_response_headers", None) or {}
     value = headers.get("retry-after", "")
     if re.fullmatch(r"\d+(\.\d+)?", value):

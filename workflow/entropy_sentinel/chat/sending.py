@@ -1,4 +1,4 @@
-"""How one request goes to a server: at the pace and within the budget of its ledger, tried again where that may help.
+"""Send one request to a server: at the pace and within the budget of its ledger, with retries if they may help.
 
 The only module that imports litellm. Keys come from the environment, where LiteLLM looks for them.
 """
@@ -44,7 +44,7 @@ _LOOK_AGAIN_S = 0.1
 
 
 class Stopped(Exception):
-    """All has ended before this request was sent."""
+    """The round ended before this request was sent."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Sender:
         return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
 
     async def settle(self, sent: Sent) -> None:
-        """Write down what a request has taken. Only once its reply is kept: after a kill it counts at its most."""
+        """Record the cost of a request, after its reply is stored: a killed request keeps its largest possible cost."""
         used = sent.reply.prompt_tokens, sent.reply.completion_tokens
         excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
         await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)

@@ -1,4 +1,4 @@
-"""What is said to chat models, and to which servers: parts of the sections of engines and judges, and `prompts`.
+"""Prompts and servers of chat models: the section `prompts`, and parts of the sections of models and judges.
 
 The workflow announces addresses and limits of servers to its jobs through the environment.
 """
@@ -141,7 +141,7 @@ def filled_text(text: str, /, **values: str) -> str:
 
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:
-    """Raise ValueError where a prompt lacks a placeholder that its use needs, or has one that it does not know."""
+    """Raise ValueError if a prompt lacks a needed placeholder, or has one that is not allowed."""
     there, needed = set(prompt.placeholders), list(needed)
     for name in needed:
         if name not in there:
@@ -154,16 +154,16 @@ SERVERS = "ENTROPY_SENTINEL_SERVERS"
 
 
 def announce_address(key: str, base_url: str) -> None:
-    """Say where a server is that this job has started itself, by its key in the config."""
+    """Announce the address of a server that this job has started, by its key in the config."""
     servers = json.loads(os.environ.get(SERVERS, "{}"))
     own = {"base_url": base_url, "own_server": True}
     os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | own})
 
 
 def address_of(model: str, base_url: str | None) -> str | None:
-    """Where requests to a model go, without user, password and query; None for the provider's own address.
+    """Return the address of a model's server, without user, password and query; None for the provider's own.
 
-    Where the config names no address, LiteLLM takes that of `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
+    Without an address in the config, LiteLLM uses `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
     """
     provider = model.split("/")[0].upper()
     given = base_url or os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
@@ -174,9 +174,9 @@ def address_of(model: str, base_url: str | None) -> str | None:
 
 
 def announced_server(key: str) -> dict[str, Any]:
-    """What the workflow said about a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
+    """Return the workflow's settings of a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
 
-    Raises ConfigError where it did not reach this job.
+    Raises ConfigError if they did not reach this job.
     """
     servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS, "{}"))
     if key not in servers:

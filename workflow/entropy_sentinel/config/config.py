@@ -30,10 +30,10 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
-    What is left open is filled in, and what cannot be run is left out (`Config.left_out`). `own` is what the user's
-    own files say, where `raw` is these over the paper's study: of what they did not ask for, nothing is said, and a
-    source of rows that they name replaces the other kind. Raises ConfigError with one line per problem: where, what it
-    must be, what it was.
+    Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`). `own` is
+    the content of the user's own files, if `raw` is that merged into the paper's study. `left_out` then has only keys
+    of the user's files, and a source of rows that these name replaces the other kind. Raises ConfigError with one line
+    per problem: where, what it must be, what it was.
     """
     # Names are looked at where they are free; here they may be those of models.
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]

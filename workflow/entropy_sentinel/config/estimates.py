@@ -37,9 +37,9 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> Estimation
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
-    """Every training group of the study, by id, with the estimators to run for it, in a fixed order.
+    """Return every training group of the study by id, with its estimators in a fixed order.
 
-    A group that several settings ask for gets the union of what they ask.
+    A group that several settings name gets the estimators of all of them.
     """
     wanted: dict[str, set[str]] = {}
     everything = set(CONFIGURATION_NAMES)
@@ -69,9 +69,9 @@ def group_files(config: Config) -> dict[str, str]:
 
 
 def groups_of_judge(config: Config, judge: str) -> list[str]:
-    """The files' names of the training groups that are estimated under a judge's labels.
+    """Return the file names of the training groups that are estimated with a judge's labels.
 
-    All where an analysis of the judge's labels reads all; else those that one shows, if any does.
+    All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
     """
     read = {section.READS for section in config.shown.values() if section.is_of(judge)}
     if Reads.ALL in read:

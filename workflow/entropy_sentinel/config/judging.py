@@ -13,10 +13,10 @@ from entropy_sentinel.judges.settings import JudgeSettings, LabelsFile, Llm, Llm
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:
-    """What the labels of a judge depend on, or of the benchmark's own judge in its place.
+    """Return the settings that a judge's labels depend on; of the benchmark's own judge, if it has one.
 
-    With the benchmark's tolerance where the judge compares numbers by it; of a judge made of others, under `members`,
-    also what theirs depend on.
+    They include the benchmark's tolerance if the judge compares numbers. For a judge that combines others, `members`
+    has their settings.
     """
     return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
 
@@ -81,10 +81,7 @@ def own_judges(config: Config) -> dict[str, str]:
 
 
 def paid_judges(config: Config) -> dict[str, list[str]]:
-    """The judges behind servers that the study asks: what they cost is told.
-
-    For each, the judges that are run and ask it: itself, and those that it is a part of.
-    """
+    """Return the judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
     asking: dict[str, list[str]] = {}
     for run in config.run.judges if config.reads_labels else ():
         for name in dict.fromkeys(part for benchmark in config.run.benchmarks for part in config.asked(run, benchmark)):

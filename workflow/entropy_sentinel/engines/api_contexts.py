@@ -1,7 +1,7 @@
-"""What a server says by token ids at `/completions`: of what follows a context, and how it takes texts apart.
+"""Questions by token ids to a server's `/completions`: next tokens, given tokens, and the tokens of texts.
 
-OpenAI's form of the request has all of it, and a vLLM server does it: prompts of token ids, tokens written as ids
-(`return_tokens_as_token_ids`) and prompts that come back in the reply (`echo`).
+A vLLM server supports prompts of token ids, tokens written as ids (`return_tokens_as_token_ids`), and prompts that come
+back in the reply (`echo`).
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""What servers say: the steps of a reply, token by token, and what servers of one kind or another do differently.
+"""Replies of servers: their steps, token by token, and the differences between kinds of servers.
 
-llama.cpp and Ollama say who they are in `system_fingerprint`. All others are taken for vLLM or a provider.
+llama.cpp and Ollama identify themselves in `system_fingerprint`. All others are treated as vLLM or a provider.
 """
 
 import json
@@ -97,9 +97,9 @@ _SAID = ("top_k", "min_p")
 
 
 def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
-    """What such a server does to the sampling of a study that does not say it, with what to do; None for nothing.
+    """Return how the server's own settings change the study's sampling, with the remedy; None if they do not.
 
-    `address` is where requests go, `http://localhost:8080/v1`. A server that does not tell is not asked again.
+    `address` is the base URL, `http://localhost:8080/v1`. If the server does not say, the result is None.
     """
     own = {name: value for name, value in _own(address).items() if name not in sampling}
     other = {name: value for name, value in own.items() if value != _NEUTRAL[name]}
@@ -179,7 +179,7 @@ def kind_of(fingerprint: object) -> Kind:
 
 
 def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
-    """Why a server of this kind cannot be asked as the study says, with what to do; None where it can."""
+    """Return why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
     if kind.plain_text and not is_chat:
         return f"{kind.name} cannot go on from plain text: {kind.plain_text}"
     for key, remedy in kind.ignored.items():
@@ -192,7 +192,7 @@ def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | No
 
 
 def too_few(kind: Kind, steps: Steps) -> str | None:
-    """Why a reply with these steps is of no use, with what to do, which is so of all replies; None where it is."""
+    """Return why replies like this one cannot be used, with the remedy; None if they can."""
     fewest = min(map(len, steps.top), default=0)
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"

@@ -1,12 +1,12 @@
-"""Beam search over what an engine says of next tokens: the same for vLLM in this process and for a server.
+"""Beam search over the next tokens of an engine, the same for vLLM in this process and for a server.
 
-At each step the `width` likeliest unfinished sequences are gone on with, by the log-probabilities of the model: before
-temperature, top-p and penalties, and without a penalty for length. Every sequence that ends with one of the TOP_K
-tokens after these is finished, and the `width` likeliest of all finished ones are kept. A longer one is never likelier,
-so that one which is no likelier than all of these is dropped, and the search ends where none is left.
+Each step continues the `width` likeliest unfinished sequences with each of the TOP_K next tokens. Likelihood is that of
+the model: before temperature, top-p and penalties, without a penalty for length. Of all finished sequences the `width`
+likeliest are kept. A longer sequence is never likelier, so a sequence that is less likely than all of these is dropped.
+The search ends when no sequence is left.
 
-vLLM's own search (`LLM.beam_search`) is not used: it knows one end token and no texts that end a response, which base
-models need, and goes on to `max_tokens` however early the likeliest responses have ended.
+vLLM's own search (`LLM.beam_search`) knows one end token, and no texts that end a response, which base models need. It
+also continues to `max_tokens`, however early the likeliest responses end.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence

@@ -1,7 +1,7 @@
-"""An engine process, as the job that asks it sees it.
+"""A job's view of an engine process.
 
-It is found or started at the first question (engines/pool.py). Where it ends under a question, the job goes on with a
-new one, and asks again only what was not answered.
+The first question finds or starts it (engines/pool.py). If it ends during a question, the job continues with a new one
+and repeats only the unanswered part.
 """
 
 import logging
@@ -158,7 +158,7 @@ class SharedEngine:
         self._lease = None
 
     def _count_end(self) -> None:
-        """Warn that the engine has ended; raises EntropySentinelError where no other one may take its place."""
+        """Warn that the engine has ended; raises EntropySentinelError if no other one may replace it."""
         self._ends += 1
         name = f"models.{self._settings['model']}"
         if not self._run.goes_on:

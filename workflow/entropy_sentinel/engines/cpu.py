@@ -1,8 +1,8 @@
-"""What a CPU build of vLLM needs and a GPU does not: added to a model's settings where the installed build is one.
+"""Settings that a CPU build of vLLM needs in addition, if such a build is installed.
 
-Only in the process that loads vLLM, and not to the settings that results are compared by: a study that was generated
-on a GPU is not generated again because it is looked at on a laptop, nor for another number of threads. What a study
-sets itself stands.
+They are added in the process that loads vLLM, not to the settings by which Snakemake compares results. So opening a
+study of a GPU machine on a laptop, or changing the number of threads, generates nothing again. The study's own settings
+take precedence.
 """
 
 import importlib.metadata

@@ -122,7 +122,7 @@ def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
-    """What an engine can be put on: a GPU, or its MIG devices where it is divided."""
+    """Return the devices that an engine can use: a GPU, or its MIG devices if it is divided."""
     return [device for gpu, *parts in known for device in (parts or [gpu])]
 
 

@@ -1,4 +1,4 @@
-"""What an engine is and gives: the interface that vLLM in this process and a server behind an API share."""
+"""The interface of an engine, and its results: for vLLM in this process, servers behind an API, and your own."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Asked = Chat | str
 
 
 def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
-    """What is asked as it is hashed: of a user's message alone the text."""
+    """Return a prompt as it is hashed: only the text of a single user message."""
     if isinstance(question, str):
         return {"text": question}
     alone = len(question) == 1 and question[0]["role"] == "user"
@@ -25,7 +25,7 @@ def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Response:
-    """One response and its trace; T tokens. `n_counted` are those of a response without a trace."""
+    """One response of T tokens and its trace. `n_counted` is the number of tokens of a response without a trace."""
 
     prompt_hash: str
     prompt_tokens: int
@@ -42,16 +42,16 @@ class Response:
 
     @property
     def n_tokens(self) -> int:
-        """T, or as the server counts it; 0 where nobody does."""
+        """T, or else the server's count; 0 if unknown."""
         return self.n_counted if self.token_logprobs is None else len(self.token_logprobs)
 
 
 def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
-    """The response to a request that the engine refuses for its own sake, such as one whose prompt is too long.
+    """Return the response to a request that the engine refuses, for example because its prompt is too long.
 
-    Nothing was generated: no text, no tokens; `finish_reason` is `refused: ` and the reason, which is one short line
-    with what was asked and what is possible. Features and labels are null with it. A failure that concerns all
-    requests (no server, a wrong key) is an error instead.
+    It has no text and no tokens. Its `finish_reason` is `refused: ` and the reason: one short line with what was asked
+    and what is possible. Its features and label are null. A failure of all requests (no server, a wrong key) is an
+    error instead.
     """
     return Response(
         prompt_hash=prompt_hash,
@@ -73,10 +73,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class NextToken:
-    """What the model says of the token that follows a context: the 20 most likely ones, the likeliest first.
+    """The 20 most likely next tokens after a context, likeliest first.
 
-    Both arrays are empty where the engine refuses the context for its own sake, such as one that is too long; `refused`
-    says why, and is empty otherwise. `cached` of the `context` tokens were not computed again, where the engine tells.
+    Both arrays are empty if the engine refuses the context, for example because it is too long; then `refused` says
+    why. `cached` of the `context` tokens came from the engine's cache; null if the engine does not say.
     """
 
     token_ids: np.ndarray  # (TOP_K,) uint32
@@ -87,15 +87,15 @@ class NextToken:
 
 
 def refused_context(reason: str) -> NextToken:
-    """What follows a context that the engine refuses."""
+    """Return the result for a context that the engine refuses."""
     return NextToken(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
 
 
 @dataclass(frozen=True)
 class Continuation:
-    """What the model says of given tokens after a context: the log-probability of each, given all before it.
+    """The log-probability of each given token after a context, given all tokens before it.
 
-    Empty where the engine refuses them for their own sake; `refused` says why, and is empty otherwise.
+    Empty if the engine refuses the tokens; then `refused` says why.
     """
 
     logprobs: np.ndarray  # (n,) float32, nats
@@ -103,15 +103,15 @@ class Continuation:
 
 
 def refused_continuation(reason: str) -> Continuation:
-    """What is said of a continuation that the engine refuses."""
+    """Return the result for a continuation that the engine refuses."""
     return Continuation(np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
 
 
 @dataclass(frozen=True)
 class Beam:
-    """One sequence of a beam search. `finish_reason` is `stop`, or `length` where it was not at its end.
+    """One sequence of a beam search. `finish_reason` is `stop`, or `length` if it was truncated.
 
-    The token, or the text, that ends it is one of `token_ids`, and counts in `logprob`; `text` is without.
+    `token_ids` and `logprob` include the token or text that ends it; `text` does not.
     """
 
     token_ids: tuple[int, ...]
@@ -122,14 +122,14 @@ class Beam:
 
 @dataclass(frozen=True)
 class Beams:
-    """What a beam search has found after a context, the likeliest first; nothing where the engine refuses it."""
+    """The sequences of a beam search after a context, likeliest first; none if the engine refuses the context."""
 
     found: tuple[Beam, ...]
     refused: str = ""
 
 
 def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
-    """What an engine says of `n_asked` things, in their order; EntropySentinelError where it has not answered all."""
+    """Return an engine's `n_asked` answers in order; EntropySentinelError if one is missing."""
     by_number = dict(answers)
     if len(by_number) < n_asked:
         raise EntropySentinelError(f"the engine answered {len(by_number)} of {n_asked} {what}")
@@ -137,7 +137,7 @@ def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) ->
 
 
 class Engine(Protocol):
-    """What a model can be asked, and what must be known of it to ask by token ids.
+    """The questions that a model answers, and the tokenizer functions that questions by token ids need.
 
     - `answer`: responses to chats, lists of messages with role and content, and to plain text that it goes on from.
     - `next_tokens`: the distribution of the token after given contexts.
@@ -156,45 +156,45 @@ class Engine(Protocol):
     def vocabulary(self) -> int: ...
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
+        """Yield (position in `chats`, response) for each chat or text with its own seed, as responses are finished.
 
-        A request that the engine refuses for its own sake has a response, too: `refused`.
+        A refused request has a response, too: `refused`.
         """
         ...
 
     def under_way(self) -> Sequence[int]:
-        """The tokens so far of each response under way, in any order; 0 where only a server knows.
+        """The number of tokens so far of each unfinished response, in any order; 0 if only a server knows.
 
-        It may be asked in another thread than the one that waits for answers.
+        Another thread may call this while one waits for answers.
         """
         ...
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """What follows each context of token ids: (number of the context, NextToken), in the order they are done.
+        """Yield (number of the context, NextToken) for each context of token ids, as they are finished.
 
-        Contexts are taken a few hundred ahead. Those that begin alike belong together: an engine that keeps what it has
-        computed of a prefix computes the rest alone. What it keeps is of one call, so that the result of a call does
-        not depend on those before.
+        The engine reads a few hundred contexts ahead. Give contexts with a common prefix one after another: an engine
+        with a prefix cache computes only the rest. It empties the cache for each call, so a result does not depend on
+        earlier calls.
         """
         ...
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """How likely each continuation is after its context: (number, Continuation), in the order they are done.
+        """Yield (number, Continuation) for each pair of a context and the token ids after it, as they are finished.
 
-        Both are token ids, at least one in a context. This is teacher forcing: each token is judged after the given
-        ones before it, in one pass over all.
+        A context has at least one token. This is teacher forcing: one pass gives the log-probability of each token
+        after the given tokens before it.
         """
         ...
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """The `width` likeliest responses after each context that beam search finds: (number of the context, Beams).
+        """Yield (number of the context, Beams): the `width` likeliest responses that beam search finds.
 
         `width` is at most half of TOP_K. A response ends with an end token of the model, with one of the texts `stop`,
-        or after `max_tokens`. engines/beams.py says how it is searched.
+        or after `max_tokens`. engines/beams.py describes the search.
         """
         ...
 
@@ -203,9 +203,9 @@ class Engine(Protocol):
         ...
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """The token ids of each text by itself, without special ones; None where the vocabulary lacks a part."""
+        """The token ids of each text by itself, without special tokens; None if the vocabulary lacks a part of it."""
         ...
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """The texts of the tokens of each response; of several that make a character the last has it."""
+        """The texts of each response's tokens; a character of several tokens belongs to the last of them."""
         ...

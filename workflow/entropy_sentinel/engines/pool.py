@@ -1,12 +1,11 @@
 """The engines of a run on one machine: how a job finds, starts and ends them.
 
-The first job of a model starts its engine (engines/host.py), which goes on when the job has ended; the next job of the
-same model and engine settings on this machine asks that one. An engine serves one job at a time, so what it answers
-depends on no other job. It ends when it has had nothing to do for a while, when the run ends, however it ends, and when
-another model needs its device.
+The first job of a model starts its engine (engines/host.py). The engine outlives the job, and serves the next job with
+the same model and engine settings on this machine. It serves one job at a time, so its answers depend on no other job.
+It ends when it is idle for a while, when the run ends for any reason, and when another model needs its device.
 
-The engines of a run stand in one folder, each in a folder of its own with a socket, its temporary files, and a lock,
-which is held by the job that asks. A job without a run, as in a notebook, has a run of its own, which ends with it.
+The engines of a run are in one folder. Each has a subfolder with a socket, temporary files, and a lock that the current
+job holds. A job without a run, as in a notebook, has its own run, which ends with it.
 """
 
 import fcntl
@@ -43,7 +42,7 @@ class EngineEnded(Exception):
 
 
 class Lease:
-    """The right to ask one engine process: while its lock is held, no other job asks it and it does not end."""
+    """The right to use one engine process: while its lock is held, no other job uses it and it does not end."""
 
     def __init__(self, folder: Path, lock: IO[str]) -> None:
         self.folder, self._lock = folder, lock
@@ -92,9 +91,9 @@ class Lease:
 
 
 def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
-    """An engine with these settings that no other job asks: an idle one of the run, or one that is started.
+    """Return an engine with these settings that no other job uses: an idle one of the run, or a new one.
 
-    Raises ConfigError where there are too few GPUs, and EntropySentinelError where the run has ended.
+    Raises ConfigError if there are too few GPUs, and EntropySentinelError if the run has ended.
     """
     key = _key(settings, threads)
     for lease in _idle(run, key):
@@ -116,9 +115,9 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
 
 
 def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.Claim:
-    """GPUs of this machine that no other engine has, waiting for them; idle engines of the run make room.
+    """Wait for GPUs of this machine that no other engine owns, and claim them; idle engines of the run make room.
 
-    On a CPU no device is owned: idle engines end where all would take more cores than there are.
+    On a CPU there are no devices to claim: idle engines end if all together would need more cores than there are.
     """
     usable, is_shown = devices.usable(settings), False
     if usable is None:

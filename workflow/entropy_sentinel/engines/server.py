@@ -31,10 +31,7 @@ _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
-    """The command that serves a model as the vLLM engine would load it.
-
-    It has the name that it has in the config.
-    """
+    """Return the command that serves a model, loaded as the vLLM engine would load it, under its name in the config."""
     base = settings["model"] if settings["lora"] is None else f"{settings['model']}-base"
     arguments = {
         "model": settings["weights"],

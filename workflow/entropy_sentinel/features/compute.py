@@ -124,7 +124,7 @@ def _facts() -> dict[str, pl.Expr]:
 
 
 def _reason() -> pl.Expr:
-    """Why a response has no features: the first that holds; null where it has them."""
+    """Return the first reason why a response has no features; null if it has them."""
     k, positive = pl.col("k"), pl.col("positive")
     reasons = {
         "empty response": pl.col("n_tokens") == 0,

@@ -1,4 +1,4 @@
-"""What features are made of: lists of one value per token, from flat arrays."""
+"""The inputs of features: lists with one value per token, from flat arrays."""
 
 import numpy as np
 import polars as pl

@@ -1,10 +1,10 @@
-"""The content of a small file from outside, as one of the settings that its job is compared by.
+"""The content of a small external file, as one of the settings by which Snakemake compares its job.
 
-Snakemake looks into an input only where it is newer than the output: `cp -p older.jsonl rows.jsonl` goes unnoticed.
-With a hash among the settings another content is another setting, whatever the dates.
+Snakemake reads an input only if it is newer than the output, so `cp -p older.jsonl rows.jsonl` goes unnoticed. With a
+hash in the settings, other content is another setting, whatever the dates.
 
-A benchmark's job whose changed file gives the same items must not run at all: Snakemake would run all that follows,
-and responses cost GPU time.
+If a changed file gives the same items, the benchmark's job must not run: Snakemake would then run everything that
+follows, and responses cost GPU time.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""What a job reads must be of whom its place says: a file copied over another would be another model's results."""
+"""The inputs of a job must belong where they are: a file copied over another has another model's results."""
 
 import re
 from collections.abc import Iterable

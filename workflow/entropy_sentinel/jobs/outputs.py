@@ -23,7 +23,7 @@ def keep(output: str | Path, folder: str | Path) -> bool:
 
 
 def check_folders(names: Iterable[str]) -> None:
-    """Raise InputError where a file is in the place of a folder that one of the files `names` goes into."""
+    """Raise InputError if a file is in the place of a folder that the files `names` need."""
     for folder in sorted({parent for name in names for parent in Path(name).parents}):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: must be a folder, is a file; move it away")

@@ -1,4 +1,4 @@
-"""One process at a time works in a folder, on however many machines: who it is, and whether it still lives.
+"""One process at a time works in a folder, on any number of machines: who owns it, and whether the owner lives.
 
 A job can outlive the Snakemake that started it, and Slurm can start one again while its old node is out of reach.
 """

@@ -1,8 +1,8 @@
-r"""Where the final answer of a response stands: in its last box, or else in its last statement.
+r"""Find the final answer of a response: its last box, or else its last statement.
 
-Without a box, the last statement is read where it says that it is the answer (`The answer is 5`, `#### 5`), where it
-repeats what the last calculation came to (`3 + 4 = 7. So she has 7 apples.`), and where it is the whole response. What
-follows an answer may explain it; words that take it back, and another number, leave no final answer.
+Without a box, the last statement counts if it calls itself the answer (`The answer is 5`, `#### 5`), repeats the result
+of the last calculation (`3 + 4 = 7. So she has 7 apples.`), or is the whole response. Text after an answer may explain
+it. If that text takes the answer back, or has another number, the response has no final answer.
 """
 
 import re
@@ -87,16 +87,16 @@ class FinalAnswer(NamedTuple):
 
 
 def last_boxed(response: str) -> str | None:
-    r"""What stands in the last `\boxed{...}`; of several with only `and` or a comma between them, all, with commas.
+    r"""Return the content of the last `\boxed{...}`; boxes that only `and` or a comma separates are joined with commas.
 
-    None if there is none, or if the last one never ends.
+    None without a box, or if the last one is not closed.
     """
     boxes = _last_boxes(response)
     return boxes and ", ".join(boxes[0])
 
 
 def final_answer(response: str, truncated: bool) -> FinalAnswer:
-    """The answer that a response ends in. Raises Unclear where it has none, or goes on to doubt or change it."""
+    """Return the answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it."""
     if not response.strip():
         raise Unclear("empty response")
     if (boxes := _last_boxes(response)) is not None:
@@ -136,9 +136,10 @@ def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAns
 
 
 def _unchanged(answer: str, following: str) -> None:
-    """Raises Unclear where what follows an answer takes it back, calls another one the answer, or has other numbers.
+    """Raise Unclear if the text after an answer takes it back, names another answer, or has other numbers.
 
-    Numbers of the answer's own sentence, of calculations, and beside the answer's number again are no other answers.
+    Numbers in the answer's own sentence or in calculations do not count, nor do those in a sentence that repeats the
+    answer's number.
     """
     if _TAKEN_BACK.search(following):
         raise Unclear("the answer is taken back")
@@ -154,7 +155,7 @@ def _unchanged(answer: str, following: str) -> None:
 
 
 def _called_the_answer(text: str) -> FinalAnswer | None:
-    """What the last statement says is the answer; None where there is none, or sentences with numbers follow it."""
+    """Return what the last statement calls the answer; None without one, or if sentences with numbers follow it."""
     anchors = list(_ANCHOR.finditer(text))
     if not anchors or not (spans := _sentences(text, anchors[-1].end())):
         return None
@@ -240,5 +241,5 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def doubted(text: str) -> bool:
-    """Whether words deny, suppose or guess what they are about, or ask."""
+    """Return whether a text denies, supposes, guesses or asks."""
     return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

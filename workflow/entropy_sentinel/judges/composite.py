@@ -1,7 +1,7 @@
-"""Judges that are made of others: what several of them say becomes one verdict, and who decided it.
+"""Judges that combine others: several verdicts become one, with the members that decided it.
 
-A member is asked about responses (a frame with at least item_id and sample) and answers with a frame of contract LABELS
-of the same rows in the same order, whatever its own kind is. A combination returns such a frame too, and the counts.
+A member takes responses (a frame with at least item_id and sample) and returns a frame of contract LABELS with the same
+rows in the same order. A combination returns such a frame and the counts per member.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,15 +13,15 @@ from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
 
 Member = Callable[[pl.DataFrame], pl.DataFrame]
-# Of each member: the responses that it was asked about, that it labelled, and whose final label is (also) its own.
+# Per member: the responses that it was asked about, those that it labelled, and those whose final label it shares.
 Counts = dict[str, dict[str, int]]
 Verdict = dict[str, Any]
 
 
 def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
-    """The verdict of the first member that has one; each is asked only about what those before it left null.
+    """Return the verdict of the first member that has one; each sees only what the members before it left null.
 
-    A response that all leave null has the reasons of all.
+    If all members leave a response null, its reason has all their reasons.
     """
     final: list[Verdict | None] = [None] * len(responses)
     nulls: list[dict[str, Verdict]] = [{} for _ in final]
@@ -41,7 +41,7 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
 
 
 def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
-    """The verdict that more than half of all members give; null where none is, be it for a tie or for nulls."""
+    """Return the verdict of more than half of all members; null without such a majority."""
     by_member = {name: member(responses).rows(named=True) for name, member in members.items()}
     rows = [_elected(dict(zip(by_member, verdicts, strict=True))) for verdicts in zip(*by_member.values(), strict=True)]
     counts = {
@@ -82,7 +82,7 @@ _COLUMNS = ("label", "reason", "answer", "decided_by", "caution")
 
 
 def _null(by_member: Mapping[str, Verdict]) -> Verdict:
-    """No verdict where no member has one, with their reasons: once where all have the same."""
+    """Return a null verdict with the reasons of the members; a reason that all share appears once."""
     reasons = {verdict["reason"] for verdict in by_member.values()}
     named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
     reason = reasons.pop() if len(reasons) == 1 else named

@@ -1,4 +1,4 @@
-"""The judges of text: the final answer is the reference, letter by letter; or an option of the question."""
+"""Judges of text: the final answer must equal the reference as text, or name an option of the question."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ class ExactJudge:
     version = "exact 2"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null where there is no final answer."""
+        """One verdict per case, in order; null without a final answer."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -44,7 +44,7 @@ class ChoiceJudge:
     version = "choice 3"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null where the reference or the answer is none of the options."""
+        """One verdict per case, in order; null if the reference or the answer is not an option."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -67,9 +67,9 @@ def make(settings: JudgeSettings) -> ExactJudge | ChoiceJudge:
 
 
 def offered(question: str) -> list[tuple[str, str]]:
-    """The options of a question, letter and text: its last lines `A. text`, `B. text` and so on, one after the other.
+    """Return the options of a question as (letter, text): its last consecutive lines `A. text`, `B. text` and so on.
 
-    A question can have lettered lines of its own before them.
+    Earlier lettered lines belong to the question itself.
     """
     options: list[tuple[str, str]] = []
     for letter, text in _OPTION.findall(question):

@@ -1,4 +1,4 @@
-"""What a judge is: it is shown cases, and gives a verdict on each."""
+"""The interface of a judge: it takes cases and returns a verdict on each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Unclear(Exception):
-    """A judge cannot say; the message is the reason."""
+    """A judge cannot decide; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -17,21 +17,21 @@ class Case:
     response: str
     reference: str
     truncated: bool
-    # Whose response it is and to what, for the accounts; not shown.
+    # The model and benchmark of the response, for the accounts; the judge does not see them.
     model: str = ""
     benchmark: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says: correct (True), incorrect (False), or None with the reason; never a guess."""
+    """The verdict of a judge: correct (True), incorrect (False), or None with the reason; never a guess."""
 
     label: bool | None
     answer: str | None = None
     reason: str | None = None
-    # What was said and replied where no label could be read: {"messages": ..., "reply": ...}.
+    # The request and the reply if the reply is no label: {"messages": ..., "reply": ...}.
     exchange: Mapping[str, Any] | None = None
-    # What in the response spoke to the judge, and what was done about it.
+    # Text in the response that addresses the judge, and how it was treated.
     caution: str | None = None
 
 

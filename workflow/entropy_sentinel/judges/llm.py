@@ -1,8 +1,8 @@
-"""The LLM as a judge: it is shown question, response and reference, and says whether they agree.
+"""The LLM as a judge: it sees question, response and reference, and says whether they agree.
 
-Nothing in a response passes for a part of the prompt. Special tokens are left out until none is left. A response with
-headings of the prompt, or a reply of the judge, is shown as a quotation, every line after `> `. Any other is shown as
-it is, in the words of the paper: labels that were paid for stay those of the same request.
+Nothing in a response can look like a part of the prompt. Special tokens are removed until none is left. A response with
+headings of the prompt, or one that looks like a reply of the judge, is quoted: each line begins with `> `. Any other
+response is unchanged, so requests, and labels that were paid for, stay the same.
 """
 
 import json
@@ -46,14 +46,14 @@ _NAME_ENDS = re.compile(r"[:=|\t–—]")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a judge is shown of a response, and what in it spoke to the judge, None where nothing did."""
+    """The text of a response that a judge sees; `caution` says which part of it addressed the judge, if any did."""
 
     text: str
     caution: str | None = None
 
 
 def without_special_tokens(text: str) -> Shown:
-    """A text without special tokens at any depth, stripped. Those at its ends are of the chat format: no caution."""
+    """Return a text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
     rest, passes = _SPECIAL.sub("", text), 1
     while (again := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
         rest, passes = again, passes + 1
@@ -65,7 +65,7 @@ def without_special_tokens(text: str) -> Shown:
 
 
 def quoted(shown: Shown, headings: frozenset[str]) -> Shown:
-    """The text as a quotation where it has one of the prompt's `headings`, or a reply of the judge."""
+    """Return the text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
     quotations = []
     if any(_is_heading(line, headings) for line in _lines(shown.text)):
         quotations.append("headings of the prompt in it are quoted")
@@ -144,7 +144,7 @@ class Judgement(BaseModel):
 
 
 class LlmJudge:
-    """A chat model behind an API. A reply that is not strictly a judgement is no label."""
+    """A chat model behind an API. Only a reply that is exactly a judgement is a label."""
 
     def __init__(self, settings: JudgeSettings, server: Mapping[str, Any]) -> None:
         """Prepare for a judge at its `server`; sends nothing yet."""
@@ -252,7 +252,7 @@ def _said(reply: Mapping[str, Any]) -> str:
 
 
 def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
-    """Why a reply is no judgement, in one short line."""
+    """Return in one short line why a reply is not a judgement."""
     if reply["finish_reason"] == "length":
         return "the judge's reply is cut off at its max_tokens"
     text = " ".join(reply_text.split())

@@ -62,9 +62,9 @@ _ALSO = {
 
 
 def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
-    """Whether `answer` is the `reference`, both as they were written. Raises Unclear where that cannot be said.
+    """Return whether `answer` equals `reference`. Raises Unclear if that cannot be decided.
 
-    `question` is what both answer: words after a number that it counts, `7 zorgs`, change nothing.
+    Words after a number are ignored if the `question` asks how many of them there are, as in `7 zorgs`.
     """
     for what, text in (("reference", reference), ("answer", answer)):
         if len(text) > _LONGEST:
@@ -268,7 +268,7 @@ class MathVerifyJudge:
         self.tolerance = tolerance
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null where there is no final answer or one side cannot be read."""
+        """One verdict per case, in order; null without a final answer, or if one side cannot be read."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -285,7 +285,7 @@ class MathVerifyJudge:
             return Verdict(None, answer=answer, reason=f"comparison failed: {type(error).__name__}")
 
     def _same(self, reference: str, answer: str, question: str) -> bool:
-        """By the kind of the reference, which alone decides whether a row is compared."""
+        """Compare by the kind of the reference, which alone decides whether a row is compared."""
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):

@@ -1,4 +1,4 @@
-"""A judge in a process of its own, for judges that compute what nobody can interrupt."""
+"""A judge in a separate process, for computations that cannot be interrupted."""
 
 import json
 import os
@@ -22,11 +22,11 @@ _START_LIMIT_S = 300
 
 
 class SeparateProcess:
-    """The judge `class_name(*arguments)` of `module`, asked one case at a time.
+    """The judge `class_name(*arguments)` of `module`, which gets one case at a time.
 
-    A case that it does not come back from in `limit_s` is null, and another process goes on with the next one: an alarm
-    within the process would wait until the computation is over, which for 9^(9^(9^9)) is never. Use it as a context, or
-    `close` it. Raises EntropySentinelError with its last words where the process cannot start.
+    A case that takes more than `limit_s` seconds is null, and a new process continues with the next one. An alarm
+    within the process would wait for the end of the computation, and 9^(9^(9^9)) never ends. Use it as a context, or
+    `close` it. Raises EntropySentinelError with the last line of the error output if the process cannot start.
     """
 
     def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:

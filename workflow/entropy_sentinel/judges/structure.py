@@ -1,4 +1,4 @@
-r"""How an answer is built: lists, sets, points, names; and whether a reference can be compared at all."""
+r"""The structure of an answer: lists, sets, points, names; and whether a reference can be compared."""
 
 import json
 import re
@@ -171,7 +171,7 @@ def json_list(reference: str, question: str) -> Structure | None:
 
 @lru_cache(maxsize=4096)
 def readable(reference: str, letters: bool) -> bool:
-    """Whether a reference can be compared at all: with no answer, otherwise, or being right would make the label."""
+    """Return whether a reference can be compared. This must not depend on the answer, or labels would depend on it."""
     text = bare(reference)
     if (structure := split(text)) is not None:
         return all(readable(part, letters) for part in structure.parts)

@@ -86,11 +86,11 @@ class Unit:
 
 
 def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
-    """Factors by which an answer's number may be multiplied to be in the reference's unit; None if none can be known.
+    """Return the factors that convert an answer's number to the reference's unit; None if they are not known.
 
-    Nothing is yielded where both are known and of different kinds. Where one names no unit, the numbers are compared
-    as they stand, but for `million` and its like; None where only the answer names one and that is not known, for
-    `or more` and `squared` look like units, and where one is a base, which changes what the digits mean.
+    There is no factor between known units of different kinds. If one side names no unit, the numbers are compared as
+    they are, except with `million` and the like. None if only the answer names a unit and it is not known, because
+    `or more` and `squared` look like units, and if one side is a base, which changes the meaning of the digits.
     """
     if reference is None and answer is not None and answer.powers is None:
         return None
@@ -116,7 +116,7 @@ def _is_scale(unit: Unit) -> bool:
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit | None:
-    """The unit that cleaned `text` names as a whole; one without powers where it is not known; None for no text."""
+    """Return the unit that cleaned `text` names as a whole; without powers if it is not known; None for no text."""
     words = _plain(text)
     if not words:
         return None
@@ -129,7 +129,7 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def leading_unit(text: str) -> str:
-    """The longest beginning of `text`, the words after a number in a sentence, that is a known unit; may be empty."""
+    """Return the longest beginning of `text`, the words after a number, that is a known unit; may be empty."""
     words = text.split()
     for length in range(min(len(words), 6), 0, -1):
         start = " ".join(words[:length]).rstrip(".,;:!?*)")

@@ -1,8 +1,8 @@
 r"""References that are words: true or false, the letter of an option, a word, a text.
 
-What a text says can be said in many ways, so that only a person or a language model can compare it. Whether a row is
-compared at all depends on its reference alone: if a text were correct where it is repeated and unclear elsewhere, the
-accuracy over the labelled rows would be 1.
+Texts of several words can be paraphrased, so only a person or a language model can compare them. Whether a row is
+compared depends on its reference alone: if a repeated text were correct and every other answer unclear, the accuracy
+over the labelled rows would be 1.
 """
 
 import re
@@ -37,7 +37,7 @@ _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 
 def truth(text: str) -> bool | None:
-    """Whether `text` says true or yes, false or no; None if it says neither, both, not so, or only in some cases."""
+    """Return whether `text` says true or yes (True), or false or no (False); None if that is not clear."""
     words = [word for word in _lower_words(text) if word in _TRUTHS]
     unsure = doubted(text) or _IN_PART.search(text)
     return _TRUTHS[words[0]] if len({_TRUTHS[word] for word in words}) == 1 and not unsure else None
@@ -58,7 +58,7 @@ def is_truth(reference: str) -> bool:
 def options(text: str) -> frozenset[str]:
     r"""The letters of options that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
 
-    None of them if it names none for sure: it asks, guesses, or says which one is not the answer.
+    Empty if no option is certain: the text asks, guesses, or says which option is not the answer.
     """
     plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ").strip()
     plain = _BEFORE_LETTER.sub("", plain)

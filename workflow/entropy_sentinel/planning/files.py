@@ -1,13 +1,12 @@
-"""The files of a study and which of them are still to be made, from names, times and Parquet alone.
+"""The files of a study, and which of them are missing or outdated, from names, times and Parquet metadata.
 
-What is made from what is said here once more than in the rules, for a forecast is wanted where there is no Snakemake,
-and in a second. A test compares it with the plan of Snakemake itself (tests/planning/test_against_snakemake.py).
+This repeats the dependencies of the rules, because a forecast must take a second and needs no Snakemake. A test
+compares it with the plan of Snakemake itself (tests/planning/test_against_snakemake.py).
 
-Snakemake's rules for a missing and for an outdated file are followed, for it is what makes them: a missing file is made
-only where something waits for it, a file is outdated by a newer one of another content than it was made from, and what
-is made again is passed on to all that follows. Settings and code, which Snakemake compares with its own records, are
-not looked at. A file that is newer than what was made from it, as after a copy without dates, is compared with
-Snakemake's record of its content (`.snakemake/metadata`).
+The rules are those of Snakemake. A missing file is made only if another file needs it. A file is outdated if one of its
+inputs is newer and has other content. All files made from an outdated file are outdated too. If an input is newer, for
+example after a copy without dates, its content is compared with Snakemake's record (`.snakemake/metadata`). Settings
+and code are not compared.
 """
 
 import json

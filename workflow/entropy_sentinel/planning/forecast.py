@@ -1,4 +1,4 @@
-"""What is left of a study and what that will take, reckoned before anything runs."""
+"""The remaining work of a study and its cost, estimated before anything runs."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass

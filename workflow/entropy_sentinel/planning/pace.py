@@ -1,4 +1,4 @@
-"""How far a study is, how fast it goes and how long that will last."""
+"""The progress of a study, its speed, and the time that is left."""
 
 import math
 import time

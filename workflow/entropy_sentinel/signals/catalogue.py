@@ -1,9 +1,8 @@
 """The families of signals by name: `tokens`, the features, and the folders of this room and of analyses.
 
 `signals/NAME/__init__.py` has FAMILY, what its signals are, and `compute(traces)`, which makes them. `rules.smk` beside
-it has rules of its own where that takes more than the traces of a model on a benchmark. A family that one analysis
-alone reads is in the folder `signals` of that analysis. Planning imports all families: import heavy packages inside
-functions.
+it has its own rules if it needs more than the traces of a model on a benchmark. A family that only one analysis reads
+is in the folder `signals` of that analysis. Planning imports all families, so import heavy packages inside functions.
 """
 
 import re

@@ -58,7 +58,7 @@ class PassSettings(TypedDict):
 
 @final
 class GivenPass(TypedDict):
-    """What a pass made elsewhere depends on besides traces; `settings`, the family's section, says how a row lacks."""
+    """Settings of a pass made elsewhere; `settings` is the family's section, for responses without a row."""
 
     family: str
     version: int

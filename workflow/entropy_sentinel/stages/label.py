@@ -1,4 +1,4 @@
-"""Stage `labels`: a judge says of every response whether it is correct."""
+"""Stage `labels`: a judge labels every response as correct or incorrect."""
 
 import json
 import logging
@@ -113,7 +113,7 @@ def write_served_labels(
 
 
 def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
-    """Keep what was said to a judge and replied where no label could be read, a line each, beside its labels."""
+    """Write the requests and replies that gave no label, a line each, beside the labels."""
     path = Path(output).with_suffix(".unreadable.jsonl")
     path.unlink(missing_ok=True)
     if exchanges:

@@ -1,7 +1,7 @@
-"""Partial results of a long job: a folder beside its output, from which a job that takes its place goes on.
+"""Partial results of a long job, in a folder beside its output; the next job continues from them.
 
-No answer is lost, whatever becomes of the job, of its Snakemake, or of the output, which Snakemake deletes where it
-was not there to see the job end. So the folder outlives the job: it goes when Snakemake has accepted the output.
+No answer is lost if the job or Snakemake is killed, or if Snakemake deletes an output that it did not see finished. So
+the folder outlives the job: it is deleted when Snakemake has accepted the output.
 """
 
 import logging
@@ -76,7 +76,7 @@ class Parts:
         return {name: " / ".join(facts) for name, facts in facts_by_name.items()}
 
     def keep(self, output: str) -> None:
-        """Trade the parts for a second name of the finished output, which takes no room."""
+        """Replace the parts by a hard link to the finished output, which takes no space."""
         if keep(output, self.folder):
             self.drop()
 

@@ -1,7 +1,7 @@
-"""How far a generation job is: lines for its log, of the responses under way too.
+"""The progress of a generation job, as lines for its log, including unfinished responses.
 
-A batch of a hundred responses ends nearly none of them for minutes, on a CPU above all. So tokens count when they are
-there and not when their response has ended, and the time left is said only as far as it is known.
+A batch of a hundred responses can run for minutes before one of them ends, above all on a CPU. So tokens count as soon
+as they are generated, and the time left is shown only as far as it is known.
 """
 
 import logging

@@ -63,7 +63,7 @@ class Rows:
 
 
 def look_at(path: str, question: str | None = None, reference: str | None = None) -> Rows:
-    """What the first rows of a file say; `question` and `reference` are columns that the user names.
+    """Describe a file by its first rows; `question` and `reference` are columns that the user names.
 
     Raises InputError for a file that cannot be read, has no rows, or no column for the question.
     """
