@@ -63,7 +63,7 @@ def test_the_file_of_the_monitor_that_the_pages_teach_is_valid(snippet: str) -> 
         {"top_k": 0},
         {"fail_below": 1.5},
         {"windows": "day"},
-        {"window": "month"},
+        {"window": "fortnight"},
         {"alert_on": ["fire"]},
         {"state": "folder"},
     ):
