@@ -24,7 +24,7 @@ from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, In
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting
-from entropy_sentinel.monitor.summing.state import _digest
+from entropy_sentinel.monitor.summing.state_file import _digest
 
 pytestmark = pytest.mark.slow
 

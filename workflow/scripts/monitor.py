@@ -4,8 +4,8 @@ with job_log(snakemake.log[0]):
     from entropy_sentinel.monitor.running import monitor
     from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
-    found = monitor(snakemake.input.estimator, snakemake.input.parts, **snakemake.params.options)
+    result = monitor(snakemake.input.estimator, snakemake.input.parts, **snakemake.params.options)
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
-            OUTPUTS[name].write(found, path)
-    print(*found.problems.lines(), sep="\n")
+            OUTPUTS[name].write(result, path)
+    print(*result.problems.lines(), sep="\n")

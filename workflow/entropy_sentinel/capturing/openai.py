@@ -120,11 +120,11 @@ class _Asking:
 
     def added(self, request: httpx.Request, body: dict[str, Any]) -> httpx.Request | None:
         """The request with log-probabilities added; None where there is nothing to add."""
-        asked = with_logprobs(body, request.url.path, self.top_logprobs)
-        if asked == body or body.get("model") in self.refused:
+        wanted = with_logprobs(body, request.url.path, self.top_logprobs)
+        if wanted == body or body.get("model") in self.refused:
             return None
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-        return httpx.Request(request.method, request.url, headers=headers, json=asked, extensions=request.extensions)
+        return httpx.Request(request.method, request.url, headers=headers, json=wanted, extensions=request.extensions)
 
     def refuse(self, body: dict[str, Any]) -> None:
         """Note that a model's server takes the request only as it was."""

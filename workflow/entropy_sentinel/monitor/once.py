@@ -67,10 +67,10 @@ def estimate(
         >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
         >>> known = pl.col("benchmark").is_in(["svamp", "math", "scibench"])
         >>> estimator = es.fit(features.filter(known), labels, "atc-nll_sum")
-        >>> found = es.estimate(estimator, features.filter(~known))
-        >>> found.select("benchmark", "n_estimated", "estimated_accuracy").rows()
+        >>> slices = es.estimate(estimator, features.filter(~known))
+        >>> slices.select("benchmark", "n_estimated", "estimated_accuracy").rows()
         [('theoremqa', 30, 0...), ('gsm8k', 30, 0...)]
-        >>> found["flags"].to_list()
+        >>> slices["flags"].to_list()
         [['cut off', 'too few domains to say'], ['too few domains to say']]
     """
     return estimated(saved_estimator(estimator), features, labels, by=by, **options).slices

@@ -65,8 +65,8 @@ def monitor(
         >>> import entropy_sentinel as es
         >>> features = es.features(es.read_logs(es.example().traces))
         >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
-        >>> found = es.monitor(estimator, features, by=["benchmark"])
-        >>> found.slices.select("n_estimated", "rank").rows()
+        >>> result = es.monitor(estimator, features, by=["benchmark"])
+        >>> result.slices.select("n_estimated", "rank").rows()
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
     settings = MonitorOptions.of({"by": by, **options})

@@ -19,7 +19,8 @@ from entropy_sentinel.monitor.reading.identity import Others, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State, is_state, on_disk
+from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State
+from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score, support_of
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
