@@ -1,6 +1,5 @@
 """The client of chat models, against a server on loopback that misbehaves on request."""
 
-import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -300,31 +299,6 @@ def test_nothing_is_sent_where_no_reply_could_be_kept(tmp_path: Path) -> None:
     ):
         answers(client(api), 8)
     assert not api.requests
-
-
-def test_text_that_files_cannot_hold_is_made_storable_in_new_and_in_kept_replies(tmp_path: Path) -> None:
-    body = completion("half a pair \ud800, a whole one \U0001f600")
-    with fake_api(lambda *_: ok(body)) as api:
-        assert answers(client(api))[0]["text"] == "half a pair \ufffd, a whole one \U0001f600"
-        # As earlier versions kept it.
-        path = files(tmp_path)[0]
-        kept = json.loads(gzip.decompress(path.read_bytes()))
-        kept["reply"]["text"] = "\ud800"
-        path.write_bytes(gzip.compress(json.dumps(kept).encode()))
-        assert answers(client(api))[0]["text"] == "\ufffd"
-    assert len(api.requests) == 1
-
-
-def test_a_key_that_a_server_repeats_is_kept_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    bodies = [completion(f"you sent {KEY}"), f"<html>{KEY}</html>".encode()]
-    with fake_api(lambda _, n: ok(bodies[n])) as api:
-        assert answers(client(api))[0]["text"] == "you sent ***"
-        with pytest.raises(EntropySentinelError) as error:
-            answers(client(api), 2)
-    kept = [gzip.decompress(path.read_bytes()).decode() for path in files(tmp_path)]
-    kept += [path.read_text() for path in files(tmp_path, "unusable")]
-    assert len(kept) == 2
-    assert KEY not in "".join(kept) + str(error.value) + caplog.text
 
 
 def test_files_and_folders_are_the_users_alone(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The configuration: what is accepted, and what a person reads when it is not."""
 
 from copy import deepcopy
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,35 +66,11 @@ def test_unknown_key_names_place_and_known_keys() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("run.models", ["gpt-5"], "run.models: 'gpt-5'; known: phi-3.5-mini"),
-        ("run.groups", ["extreme"], "run.groups: 'extreme'; known: extremes, intermediate"),
-        ("estimation.default", "forest-11d", "unknown configuration 'forest-11d'; known: logistic-17d"),
-        ("estimation.estimators", ["entropy"], "unknown estimator in estimators: 'entropy'; known: logistic-17d"),
-        ("estimation.folds", 1, "estimation.folds: Input should be greater than or equal to 2; it was 1"),
-        ("generation.prompt", "solve", "unknown prompt in generation.prompt: 'solve'; known: solve-step-by-step"),
         ("generation.environment", {"HF_TOKEN": "x"}, "'HF_TOKEN' looks like a secret"),
         ("models.qwen3-4b.sampling", {"temprature": 0.7}, "models.qwen3-4b.sampling: unknown key 'temprature'; known"),
-        ("limit", 0, "limit: Input should be greater than or equal to 1; it was 0"),
         ("judges.math-verify.kind", "math", "judges.math-verify: must be a section with 'kind': math-verify or llm"),
         ("models.qwen3-8b.path", "somewhere", "models.qwen3-8b: needs exactly one of 'id'"),
-        ("benchmarks.gsm8k.dataset", None, "benchmarks.gsm8k: needs exactly one of 'dataset'"),
-        ("study", "a/b", "study: String should match pattern"),
-        ("benchmarks.gsm8k.reference", ["{answer"], "reference: '{answer' is no format string: expected"),
         ("benchmarks.gsm8k.reference", ["answer"], "reference: 'answer' must name columns, each as {column}"),
-        ("benchmarks.gsm8k.reference", ["{answer:.2f}"], "'{answer:.2f}' must name columns, each as {column}"),
-        ("run.models", ["qwen3-4b", "qwen3-8b", "qwen3-4b"], "run.models: 'qwen3-4b' is there twice"),
-        (
-            "estimation.test_share",
-            0.99,
-            "estimation: test_share 0.99 leaves fewer than folds = 5 of 100 items to train",
-        ),
-        ("generation.sampling.temperature", 0.001, "generation.sampling.temperature: must be 0 or at least 0.01"),
-        (
-            "generation.environment",
-            {"A": 1},
-            "generation.environment.A: Input should be a valid string; it was 1, which",
-        ),
-        ("generation.environment", {"A=B": "1"}, "'A=B' is no name of an environment variable"),
         ("generation.engine_args", {"model": "a/b"}, "'model' is set by the pipeline; set models.<name>.id or models"),
         (
             "generation.engine_args",
@@ -103,13 +78,8 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             "'logprobs_mode' is set by the pipeline; set",
         ),
         ("generation.engine_args", {"max-logprobs": 5}, "'max-logprobs' is no keyword argument"),
-        ("generation.engine_args", {"day": date(2025, 1, 1)}, "generation.engine_args.day: input was not a valid JSON"),
-        ("models.qwen3-4b.engine_args", {"revision": "a"}, "'revision' is set by the pipeline; set models.<name>.rev"),
-        ("models.qwen3-4b.engine_args", {"tensor_parallel_size": "2"}, "'tensor_parallel_size' must be a number of GP"),
         ("models.qwen3-4b.rates", {"speed": 1}, "models.qwen3-4b.rates: unknown key 'speed'; known keys: tokens_per_r"),
-        ("models.qwen3-4b.template_date", 5, "models.qwen3-4b.template_date: must be a day, YYYY-MM-DD; it was 5"),
         ("models.qwen3-4b.id", "/my/folder", "must be a Hugging Face id, owner/name; a folder with weights goes to"),
-        ("judges.x", {"kind": "file"}, "judges.x.path: Field required"),
         (
             "judges.x",
             {"kind": "math-verify", "path": "a"},
@@ -129,7 +99,6 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             "them: {model: hosted_vllm/qwen3:4b, base_url: http://localhost:11434/v1}",
         ),
         ("models.x", {"path": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
-        ("models.x", {"source": "a", "revision": "b"}, "models.x: 'revision' goes with 'id' and 'api'"),
         (
             "benchmarks.x",
             {"path": "a.jsonl", "revision": "b", "question": ["{q}"], "reference": ["{a}"]},

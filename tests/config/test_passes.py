@@ -155,19 +155,3 @@ def test_a_server_asked_for_beams_has_end_tokens() -> None:
 
 def test_without_such_a_family_nothing_is_asked_of_a_model() -> None:
     assert study({"far": API}, run={"features": ["tokens"], "models": ["far"]}).run.asking_families == []
-
-
-@pytest.mark.parametrize(
-    ("section", "said"),
-    [
-        ({"answers": []}, "signals.forced_answer.answers: "),
-        ({"answers": ["own", "own"]}, "signals.forced_answer.answers: "),
-        ({"positions": 0}, "signals.forced_answer.positions"),
-        ({"positions": "some"}, "signals.forced_answer.positions"),
-        ({"every": 2}, "signals.forced_answer: unknown key 'every'; known keys: answers, positions, samples, options"),
-    ],
-)
-def test_a_section_that_cannot_be_is_refused(section: dict, said: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        study({"mine": WEIGHTS}, signals={"forced_answer": section})
-    assert said in str(error.value)

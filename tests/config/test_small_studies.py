@@ -169,13 +169,10 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
         ),
         ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 is there twice"),
-        ({"run": {"sizes": [{"size": "all"}]}}, "run.sizes.0.size"),
-        ({"groups": {"extremes": {"benchmarks": ["gsm9k"]}}}, "benchmark in groups.extremes: 'gsm9k'; known: gsm8k"),
         (
             {"analyses": {"accuracy": {"figure_model": "gpt"}}},
             "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
         ),
-        ({"analyses": {"accuracy": {"headline_group": "e"}}}, "unknown group in analyses.accuracy.headline_group: 'e'"),
         (
             {"analyses": {"accuracy": {"tables": ["2"]}}},
             "analyses.accuracy: unknown table '2'; known: validation, methods",
@@ -191,10 +188,6 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             {"run": {"tables": [1]}},
             "my.yaml: run: 'tables' is now analyses.accuracy.tables, a list of names such as 2_",
         ),
-        ({"run": {"figures": [1]}}, "my.yaml: run: 'figures' is now analyses.accuracy.figures"),
-        ({"analyses": {"accuracy": {"label": "a"}}}, "analyses.accuracy: 'label' is now labels, by study"),
-        ({"estimation": {"baselines": ["ppl"]}}, "estimation: 'baselines' is now estimators"),
-        ({"estimation": {"beside": ["atc-max"]}}, "estimation: 'beside' is now estimators"),
     ],
 )
 def test_what_is_no_study_says_so(over: Any, differences: dict[str, Any], expected: str) -> None:

@@ -128,7 +128,6 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
             ["one.jsonl", "-m", "weights"],
             "mine.yaml: a study needs two domains at least, one of them with references or",
         ),
-        (["open.jsonl", "open.jsonl", "-m", "weights"], "there are 2, 0 with such; --reference names a column"),
         (
             ["odd.jsonl", "one.jsonl", "-m", "weights"],
             "odd.jsonl: which column is the question? Name it with --question",
@@ -141,17 +140,12 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
             ["one.jsonl", "one.jsonl", "-m", "q4.gguf"],
             "--model q4.gguf: must be a folder of safetensors with a config.json; 'q4.gguf' is a GGUF file: make such",
         ),
-        (
-            ["one.jsonl", "two.jsonl", "-m", "weights", "--reference", "b"],
-            "one.jsonl: has no column 'b'; columns there: qu",
-        ),
         (["one.jsonl", "one.jsonl"], "a study needs files of rows and a --model, or a --log"),
         (
             ["--log", str(LOG), "--by", "model", "--labels", "labels.csv"],
             "needs two domains at least, one of them with references or labels to learn from; there are 1, 0 with such",
         ),
         (["--log", str(LOG), "--by", "topic", "--labels", "labels.csv"], "has no column 'topic' to tell domains apart"),
-        (["--log", "log.jsonl"], "--log goes with --by COLUMN and --labels FILE, and without ROWS and --model"),
         (["empty.jsonl", "one.jsonl", "-m", "weights"], "empty.jsonl: must have rows, has none"),
     ],
 )
