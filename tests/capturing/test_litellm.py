@@ -1,12 +1,14 @@
 """LiteLLM's callback: what LiteLLM logs of a completion, with the log-probabilities of streams."""
 
 import asyncio
+import importlib
 import types
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fake_api import Answer, FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
 
 import entropy_sentinel as es
@@ -84,6 +86,23 @@ def test_a_provider_without_log_probabilities_is_asked_as_it_was(callback: Any) 
         assert asyncio.run(callback.async_pre_call_deployment_hook(request, "acompletion")) is None
     reasoning = {"model": "o3", "custom_llm_provider": "openai"}
     assert asyncio.run(callback.async_pre_call_deployment_hook(reasoning, "acompletion")) is None
+
+
+def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import litellm
+
+    from entropy_sentinel.capturing.litellm import Callback
+
+    page = (Path(__file__).parents[2] / "docs" / "capture.md").read_text()
+    proxy = yaml.safe_load(page.split("```yml\n")[1].split("```")[0])
+    module, _, name = proxy["litellm_settings"]["callbacks"].rpartition(".")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENTROPY_SENTINEL_LOGS", "of-the-proxy")
+    assert isinstance(getattr(importlib.import_module(module), name), Callback)
+    monkeypatch.setattr(litellm, "callbacks", [])
+    exec(page.split("## LiteLLM in a program")[1].split("```py\n")[1].split("```")[0], {})
+    assert [type(callback) for callback in litellm.callbacks] == [Callback]
+    assert {path.name for path in tmp_path.iterdir()} == {"of-the-proxy", "logs"}
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
 # What a verb has beside the options, and a command.
 OWN = {"monitor": {"estimator", "logs", "state"}, "sample": {"estimator", "logs"}}
 OWN_OF_COMMAND = {
-    "monitor": {"estimator", "logs", "state", *OUTPUTS},
-    "sample": {"estimator", "files", "output", "html"},
+    "monitor": {"estimator", "logs", "state", "json", *OUTPUTS},
+    "sample": {"estimator", "files", "output", "html", "json"},
 }
 # The command shows responses where it writes a page.
 OTHER_DEFAULTS = {"monitor": {"responses": 5}, "sample": {}}

@@ -46,7 +46,7 @@ class Panel(StrEnum):
     SELECTION = "What is selected"
     SLICES = "Slices and windows"
     ALERTS = "Alerts"
-    FILES = "Files that are written"
+    FILES = "Where results go"
     READING = "How logs are read"
 
 
