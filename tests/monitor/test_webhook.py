@@ -19,12 +19,18 @@ from entropy_sentinel.monitor.showing import webhook
 SECRET = "T024-B7Yhn3-sekret"
 
 
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An estimator and a log."""
+    folder = tmp_path_factory.mktemp("given")
+    return [saved(folder, "atc-se_sum"), written(traffic(90), folder / "log.parquet")]
+
+
 @pytest.fixture
-def call(tmp_path: Path) -> list[Any]:
+def call(given: list[Path], tmp_path: Path) -> list[Any]:
     """A call of the monitor that writes the alerts to a file as well; every slice is an alert."""
-    log = written(traffic(90), tmp_path / "log.parquet")
     files = ["--alerts", tmp_path / "alerts.json", "--state", tmp_path / "state", "--page", tmp_path / "page.html"]
-    return ["monitor", saved(tmp_path, "atc-se_sum"), log, "--fail-below", "0.99", *files]
+    return ["monitor", *given, "--fail-below", "0.99", *files]
 
 
 def took(body: dict[str, Any], _: int) -> Answer:
