@@ -1,9 +1,10 @@
 """Figures with a panel for each model, in which points are estimated over true accuracies."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -62,7 +63,7 @@ def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int
     legend = legend_of(every[: len(panels)])
     look: dict[str, Any] = {
         "loc": "outside lower center",
-        "ncols": 1 if width == _NARROW else 3 if len(legend) == 3 else 2,
+        "ncols": _legend_columns(len(legend), width == _NARROW),
         "frameon": False,
         "fontsize": 9,
     }
@@ -74,10 +75,16 @@ def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int
     return figure
 
 
+def _legend_columns(n_entries: int, narrow: bool) -> int:
+    if narrow:
+        return 1 if n_entries <= 4 else 2
+    return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
+
+
 def _end(panels: Sequence[Panel]) -> float:
     """The accuracy that all panels reach to, a tenth: 1, or less where nothing is above it, as of a weak model."""
     points = [value for panel in panels for point in panel.named.values() for value in point]
-    bars = [upper for panel in panels for _, _, upper in panel.bars]
+    bars = [value for panel in panels for x, _, upper in panel.bars for value in (x, upper)]
     tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
     return min(1.0, max(NEAREST_END, tenths / 10))
 
@@ -170,6 +177,11 @@ def _caption(found: Sequence[Headline]) -> str:
 
 
 _LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
+# Of the kinds of each benchmark, which are too many for names.
+_OF_BENCHMARKS = [
+    {"color": color, "marker": marker, "s": 40}
+    for color, marker in zip([BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B"], "os^DvpP", strict=True)
+]
 _UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
 # Above names, which lie on white.
 _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
@@ -179,8 +191,9 @@ _POINT = EDGE | {"zorder": 7}
 def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
     """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
 
-    Domains without labels stand on the axis of the estimates; bars are intervals. A model of which no domain was left
-    out has no panel: there is no truth to compare its estimates with.
+    Domains without labels stand on the axis of the estimates; bars are intervals. Kinds of a benchmark share a colour
+    and a marker, and have no names. A model of which no domain was left out has no panel: there is no truth to compare
+    its estimates with.
     """
     shown = [one for one in validations if _known(one.left_out)]
     if not shown:
@@ -197,10 +210,8 @@ def _heading(validation: ModelValidation) -> str:
 
 
 def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
-    for domains, look, what in (
-        (validation.left_out, _LABELLED, "labelled domain, left out"),
-        (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate"),
-    ):
+    unlabelled = (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate")
+    for domains, look, what in (*_labelled(validation), unlabelled):
         known = _known(domains)
         if not known:
             continue
@@ -210,8 +221,19 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
         axes.scatter(x, y, label=what, **_POINT | look)
 
 
+def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Domain], dict[str, Any], str]]:
+    """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
+    if validation.new_groups is None:
+        yield validation.left_out, _LABELLED, "labelled domain, left out"
+        return
+    benchmarks = {domain.domain: str(domain.group) for domain in validation.new_groups.domains}
+    for name, look in zip(sorted(set(benchmarks.values())), cycle(_OF_BENCHMARKS), strict=False):
+        yield [domain for domain in validation.left_out if benchmarks[domain.domain] == name], look, name
+
+
 def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
-    return {one.domain: (one.x, one.y) for one in _known((*validation.left_out, *validation.unlabelled))}
+    labelled = () if validation.new_groups else validation.left_out
+    return {one.domain: (one.x, one.y) for one in _known((*labelled, *validation.unlabelled))}
 
 
 def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
@@ -237,9 +259,10 @@ def _known(domains: Iterable[Domain]) -> list[_Point]:
 
 
 def _caption_of(shown: Sequence[ModelValidation]) -> str:
-    marked = any(one.unlabelled for one in shown)
+    marked, kinds = any(one.unlabelled for one in shown), any(one.new_groups for one in shown)
+    each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
     return (
-        "Each labelled domain (blue circles) as estimated by the recommended method fitted on the other ones. On the "
+        f"{each} as estimated by the recommended method fitted on the other ones. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
         + (" Green triangles on the left: domains without labels." if marked else "")
     )
