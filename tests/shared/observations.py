@@ -8,13 +8,13 @@ from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 # What a response of ten tokens has beside its 17 features, in the order of the contract.
 BESIDE = {
-    "kind": None,
     "trace_tokens": 10,
     "cut_off": False,
     "clamped_tokens": 0,
     "displaced_steps": 0,
     **dict.fromkeys(EXTRAS, 0.5),
     "entropy_error_bound": None,
+    "kind": None,
 }
 
 SETTINGS = {

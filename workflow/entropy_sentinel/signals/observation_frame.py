@@ -19,9 +19,6 @@ OBSERVATIONS = Contract(
     columns=(
         *RESPONSE_COLUMNS,
         Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
-        Column(
-            "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True
-        ),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
@@ -32,6 +29,9 @@ OBSERVATIONS = Contract(
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         *(one.column for one in EXTRAS.values()),
+        Column(
+            "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True
+        ),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
     ),
 )
