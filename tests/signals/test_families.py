@@ -237,7 +237,7 @@ print(json.dumps({{
     "columns": [one for one in found.columns if one not in OBSERVATIONS.schema],
     "families": families_of(f"{{folder}}/both.parquet"),
     "area": found["area"].to_list(), "short": found["short"].to_list(), "tokens": rows["n_tokens"].to_list(),
-    "rest": found.select(OBSERVATIONS.schema.names()).equals(pl.read_parquet(f"{{folder}}/alone.parquet")),
+    "rest": found.select(OBSERVATIONS.schema.names()).equals(OBSERVATIONS.read(f"{{folder}}/alone.parquet")),
     "features": OBSERVATIONS.read(f"{{folder}}/both.parquet").columns == OBSERVATIONS.schema.names(),
     "about": read_provenance(f"{{folder}}/alone.parquet"),
     "beside": pl.read_parquet(f"{{folder}}/area.parquet").columns,

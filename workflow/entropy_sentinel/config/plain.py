@@ -1,14 +1,14 @@
 """A configuration as it comes from files: plain values, of bounded size, before anything makes copies of them.
 
-A YAML file of a kilobyte can stand for gigabytes: `*name` repeats what `&name` marks, and what repeats can hold
-repetitions. Sizes here are counted as if all of that were written out, without writing it out.
+A YAML file of a kilobyte can stand for gigabytes: `*name` repeats the part marked `&name`, and that part can contain
+repetitions. Values are counted as if all repetitions were written out; counting stops at the limit.
 
-Snakemake reads its config files itself, before the Snakefile: what repeats lists arrives as it is and is refused here,
-what repeats mappings it has written out by then. The command `entropy-sentinel` is safe from both.
+Snakemake reads its config files itself, before the Snakefile. Repeated lists are refused here, but repeated mappings
+are written out by then. The command `entropy-sentinel` is safe from both.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -95,21 +95,14 @@ def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
         yield from node.value
 
 
-def _refuse_size(children: Any, root: Any) -> None:
-    """ValueError for a tree of more than MOST_VALUES values, one deeper than DEEPEST, or one that holds itself."""
-    measured: dict[int, tuple[int, int]] = {}
-
-    def measure(value: Any, depth: int) -> tuple[int, int]:
-        """Values and levels of one value; measured once, however often it is repeated."""
-        if id(value) not in measured:
-            # Before one is measured, so that what holds itself ends.
-            inner = [measure(child, depth + 1) for child in children(value)] if depth <= DEEPEST else [(0, DEEPEST)]
-            size, height = 1 + sum(size for size, _ in inner), 1 + max((height for _, height in inner), default=0)
-            if height > DEEPEST:
-                raise ValueError(f"must be at most {DEEPEST} levels deep, and nothing may hold itself")
-            if size > MOST_VALUES:
-                raise ValueError(f"must hold at most {MOST_VALUES:,} values, aliases (*name) written out")
-            measured[id(value)] = size, height
-        return measured[id(value)]
-
-    measure(root, 0)
+def _refuse_size(children: Callable[[Any], Iterable[Any]], root: Any) -> None:
+    """Raise ValueError for a tree of more than MOST_VALUES values, or deeper than DEEPEST, as one that holds itself."""
+    waiting, n_values = [(root, 1)], 0
+    while waiting:
+        value, level = waiting.pop()
+        n_values += 1
+        if level > DEEPEST:
+            raise ValueError(f"must be at most {DEEPEST} levels deep, and nothing may hold itself")
+        if n_values > MOST_VALUES:
+            raise ValueError(f"must hold at most {MOST_VALUES:,} values, aliases (*name) written out")
+        waiting += [(child, level + 1) for child in children(value)]

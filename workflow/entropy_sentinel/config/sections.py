@@ -7,10 +7,10 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.layout import STAGE_FOLDERS
-from entropy_sentinel.config.settings import Run, check_asking, unaskable
+from entropy_sentinel.config.settings import Run, check_asking, extended, unaskable
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.generation import Generation, Rates
-from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights, extended
+from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.analysis import Analysis, sections

@@ -1,13 +1,13 @@
-"""What is run: the config's section `run`; and whether models can be asked again about their responses."""
+"""The config's section `run`, variants of models, and whether models can be asked again about their responses."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.engines.settings import ApiModel, Model, SourceModel
-from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names
+from entropy_sentinel.engines.settings import KINDS, ApiModel, Model, SourceModel
+from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names, merged
 from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
 ALL_BUT_ONE: Literal["all-but-one"] = "all-but-one"
@@ -146,3 +146,26 @@ def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
         if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:
             return f"models.{model}.{key} is not known, which a server does not tell; set it"
     return None
+
+
+def extended(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the section `models` in which each model has the keys of the model that it extends.
+
+    Raises ValueError for a model that extends an unknown one, or itself, or that names other weights.
+    """
+    return {name: _extended(name, models, ()) for name in models}
+
+
+def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> Any:
+    own = models[name]
+    if not isinstance(own, Mapping) or not isinstance(own.get("extends"), str):
+        return own
+    base, chain = own["extends"], (*below, name)
+    check_names(f"model in models.{name}.extends:", [base], models)
+    if base in chain:
+        raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")
+    for kind in KINDS:
+        if own.get(kind) is not None:
+            raise ValueError(f"models.{name}: has the weights of '{base}', which it extends; leave '{kind}' out")
+    of_base = _extended(base, models, chain)
+    return merged(of_base, own) if isinstance(of_base, Mapping) else own

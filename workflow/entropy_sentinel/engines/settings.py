@@ -10,33 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import EngineArguments, Rates, Samples, Sampling, Variables
-from entropy_sentinel.engines.weights import folder_fingerprint
+from entropy_sentinel.engines.weights import END, folder_fingerprint, gguf_instead_of_weights
 from entropy_sentinel.frames.generation import NO_LOGPROBS
 from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import DISTINCT, Free, Name, Revision, Settings, Text, Whole, check_names, merged
+from entropy_sentinel.frames.sections import DISTINCT, Free, Name, Revision, Settings, Text, Whole
 from entropy_sentinel.sources.settings import SOURCE_ENDS
-
-END = ".gguf"
-# Weights that vLLM loads.
-_OTHERS = ("*.safetensors", "*.bin", "*.pt")
-
-
-def gguf_instead_of_weights(path: str) -> str | None:
-    """What a model's path must be, where it is a GGUF file or a folder whose weights are such files; None elsewhere."""
-    given = Path(path)
-    if given.suffix.lower() == END:
-        problem = f"'{path}' is a GGUF file"
-    elif files := sorted(file.name for file in given.glob("*") if file.suffix.lower() == END):
-        if any(any(given.glob(pattern)) for pattern in _OTHERS):
-            return None
-        problem = f"'{path}' holds a GGUF file alone, '{files[0]}'"
-    else:
-        return None
-    return (
-        f"must be a folder of safetensors with a config.json; {problem}: make such a folder of it with Transformers, "
-        "or serve it with llama.cpp and name the server with 'api' in place of 'path' (docs/inputs.md, 'A GGUF file')"
-    )
-
 
 TokenId = Annotated[Whole, Field(ge=0, lt=2**32)]
 
@@ -299,26 +277,3 @@ AnyModel = Annotated[
     Discriminator(_kind, custom_error_type="section", custom_error_message="must be a section with keys"),
     BeforeValidator(_which),
 ]
-
-
-def extended(models: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `models` with all that a model has from the one that it extends written out.
-
-    ValueError for a model that extends an unknown one, or itself, or that names other weights.
-    """
-    return {name: _extended(name, models, ()) for name in models}
-
-
-def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> Any:
-    own = models[name]
-    if not isinstance(own, Mapping) or not isinstance(own.get("extends"), str):
-        return own
-    base, chain = own["extends"], (*below, name)
-    check_names(f"model in models.{name}.extends:", [base], models)
-    if base in chain:
-        raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")
-    for kind in KINDS:
-        if own.get(kind) is not None:
-            raise ValueError(f"models.{name}: has the weights of '{base}', which it extends; leave '{kind}' out")
-    of_base = _extended(base, models, chain)
-    return merged(of_base, own) if isinstance(of_base, Mapping) else own

@@ -1,4 +1,4 @@
-"""The identity of a model in a local folder: its weights by content."""
+"""Models in local folders: the identity of their weights, by content, and GGUF files, which vLLM does not load."""
 
 import hashlib
 import json
@@ -39,3 +39,25 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
         for start in starts:
             file.seek(start)
             yield file.read(_BLOCK_BYTES)
+
+
+END = ".gguf"
+# Weights that vLLM loads.
+_OTHERS = ("*.safetensors", "*.bin", "*.pt")
+
+
+def gguf_instead_of_weights(path: str) -> str | None:
+    """Return what a model's path must be, if it is a GGUF file or a folder with only such weights; else None."""
+    given = Path(path)
+    if given.suffix.lower() == END:
+        problem = f"'{path}' is a GGUF file"
+    elif files := sorted(file.name for file in given.glob("*") if file.suffix.lower() == END):
+        if any(any(given.glob(pattern)) for pattern in _OTHERS):
+            return None
+        problem = f"'{path}' holds a GGUF file alone, '{files[0]}'"
+    else:
+        return None
+    return (
+        f"must be a folder of safetensors with a config.json; {problem}: make such a folder of it with Transformers, "
+        "or serve it with llama.cpp and name the server with 'api' in place of 'path' (docs/inputs.md, 'A GGUF file')"
+    )
